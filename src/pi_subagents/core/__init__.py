@@ -1,0 +1,1 @@
+"""Pure values and functions: no files, processes, clock or environment."""

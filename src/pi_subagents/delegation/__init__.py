@@ -1,0 +1,1 @@
+"""Use cases over ports: hand tasks out, gather outcomes."""

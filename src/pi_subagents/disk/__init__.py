@@ -1,0 +1,1 @@
+"""Files: where configuration and runs live, and how they are written safely."""

@@ -1,0 +1,1 @@
+"""A scripted, rule-following model on loopback: real tools, no account, not a language model."""

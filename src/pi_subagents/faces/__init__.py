@@ -1,0 +1,1 @@
+"""Who asks: the command line (later MCP, pi, a terminal display)."""

@@ -1,0 +1,1 @@
+"""Processes: the supervisor around one child, and whoever starts it."""
