@@ -1,7 +1,61 @@
-"""Sub-agents that any main agent can trust; nothing runs at import."""
+"""
+Sub-agents that any main agent can trust: parallel pi children with truthful results.
+
+The names below are the Python API; importing the package runs nothing and loads nothing else.
+"""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from pi_subagents._version import __version__
 
-__all__ = ["__version__"]
+if TYPE_CHECKING:
+    from pi_subagents.api import Delegation, call_tool, delegate, delegate_sync
+    from pi_subagents.core.request import Task
+    from pi_subagents.core.run_result import RunResult
+    from pi_subagents.core.stop_switch import StopSwitch
+    from pi_subagents.delegation.ports import Update
+    from pi_subagents.errors import RequestError, SetupError, StoreError, SubagentsError
+
+__all__ = [
+    "Delegation",
+    "RequestError",
+    "RunResult",
+    "SetupError",
+    "StopSwitch",
+    "StoreError",
+    "SubagentsError",
+    "Task",
+    "Update",
+    "__version__",
+    "call_tool",
+    "delegate",
+    "delegate_sync",
+]
+
+_HOMES = {
+    "Delegation": "api",
+    "call_tool": "api",
+    "delegate": "api",
+    "delegate_sync": "api",
+    "Task": "core.request",
+    "RunResult": "core.run_result",
+    "StopSwitch": "core.stop_switch",
+    "Update": "delegation.ports",
+    "RequestError": "errors",
+    "SetupError": "errors",
+    "StoreError": "errors",
+    "SubagentsError": "errors",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Load a public name where it lives, when it is first asked for."""
+    home = _HOMES.get(name)
+    if home is None:
+        message = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(message)
+    from importlib import import_module
+
+    return getattr(import_module(f"{__name__}.{home}"), name)

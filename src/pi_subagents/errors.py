@@ -19,6 +19,7 @@ SubagentsError
     RunAmbiguous
     RunUnreadable
     RunNotActive
+    StoreUnwritable
   OfflineScriptError    a script for the offline model is malformed            exit 2
 
 Callers raise with data, never with prose.  Messages of outcomes (values, not exceptions)
@@ -28,6 +29,12 @@ are the functions at the end.
 from __future__ import annotations
 
 PINNED_PI_VERSION = "0.87.1"
+# Who can choose another pi than the managed one, in the words users know them by.
+PI_CHOSEN_BY = {
+    "environment": "PI_SUBAGENTS_PI",
+    "settings": "the setting subagents.pi_command",
+    "path": "PATH",
+}
 
 
 class SubagentsError(Exception):
@@ -97,6 +104,81 @@ class SetupError(SubagentsError):
     """The child cannot be run on this machine as it is."""
 
 
+class PiNotFound(SetupError):
+    """No pi is configured, on PATH or installed."""
+
+    def __init__(self, left_out: tuple[str, ...] = ()) -> None:
+        self.left_out = left_out
+        inside = f" ({', '.join(left_out)} is inside the working directory and not used)"
+        super().__init__(
+            f"No pi found{inside if left_out else ''}. Run `subagents setup`: it installs "
+            f"pi {PINNED_PI_VERSION}, and Node if needed, into your data directory."
+        )
+
+
+class PiCommandUnusable(SetupError):
+    """The pi that was chosen cannot be run."""
+
+    def __init__(self, source: str, command: str, reason: str) -> None:
+        self.source = source
+        self.command = command
+        self.reason = reason
+        where = PI_CHOSEN_BY.get(source, source)
+        super().__init__(f"The pi command from {where} cannot be run: {command!r} {reason}")
+
+
+class NodeNotFound(SetupError):
+    """No Node that pi accepts, and none could be fetched."""
+
+    def __init__(self, minimum: str, on_path: str | None, reason: str) -> None:
+        self.minimum = minimum
+        self.on_path = on_path
+        self.reason = reason
+        super().__init__(
+            f"pi needs Node {minimum} or newer (on PATH: {on_path or 'none'}), and fetching one "
+            f"did not work. Install Node {minimum} or newer, or "
+            f"`pip install 'pi-subagents[node]'`, then run `subagents setup` again. "
+            f"What went wrong: {reason}"
+        )
+
+
+class InstallFailed(SetupError):
+    """An installer failed; nothing of its work was kept."""
+
+    def __init__(self, step: str, exit_code: int | None, output: tuple[str, ...]) -> None:
+        self.step = step
+        self.exit_code = exit_code
+        self.output = output
+        how = "" if exit_code is None else f" (exit code {exit_code})"
+        tail = "".join(f"\n  {line}" for line in output)
+        super().__init__(
+            f"Set-up failed while {step}{how}. Nothing half-installed was left. Check the network, "
+            f"the registry or proxy settings and the free disk space, then run `subagents setup` "
+            f"again.{tail}"
+        )
+
+
+# Why a pi command is unusable: the reasons of PiCommandUnusable.
+
+COMMAND_EMPTY = "is empty"
+COMMAND_NOT_ON_PATH = "is not on PATH"
+COMMAND_INSIDE_CWD = "is on PATH only inside the working directory, which is never used"
+COMMAND_RELATIVE = "is a relative path; give an absolute one, or a name on PATH"
+COMMAND_NOT_RUNNABLE = "is not an executable file"
+
+
+def command_not_parsed(problem: str) -> str:
+    """Return why a command line cannot be split into words."""
+    return f"cannot be split into words ({problem})"
+
+
+def command_needs_node(minimum: str) -> str:
+    """Return why a pi on PATH would crash at once."""
+    return (
+        f"needs Node {minimum} or newer, and there is none. Run `subagents setup`: it fetches one."
+    )
+
+
 class StoreError(SubagentsError):
     """An asked-for record is absent or unreadable."""
 
@@ -106,7 +188,9 @@ class RunNotFound(StoreError):
 
     def __init__(self, run: str, runs_dir: str) -> None:
         self.run = run
-        super().__init__(f'Run "{run}" not found in {runs_dir}. `subagents runs` lists what is there.')
+        super().__init__(
+            f'Run "{run}" not found in {runs_dir}. `subagents runs` lists what is there.'
+        )
 
 
 class RunAmbiguous(StoreError):
@@ -126,6 +210,14 @@ class RunUnreadable(StoreError):
         super().__init__(f'Run "{run}" cannot be read: {reason}')
 
 
+class StoreUnwritable(StoreError):
+    """Runs cannot be kept here."""
+
+    def __init__(self, runs_dir: str, reason: str) -> None:
+        self.runs_dir = runs_dir
+        super().__init__(f"Cannot keep runs in {runs_dir}: {reason}")
+
+
 class RunNotActive(StoreError):
     """A stop was asked for a run that has already ended."""
 
@@ -133,3 +225,131 @@ class RunNotActive(StoreError):
         self.run = run
         self.status = status
         super().__init__(f'Run "{run}" is not running (status: {status}); nothing to stop.')
+
+
+# What can be wrong with a parameter (InvalidRequest puts the place in front) or a setting.
+
+NEEDS_TASKS = "must be an object with a list `tasks`"
+NEEDS_TASK_LIST = "is required and must be a list of task objects"
+NEEDS_TASK_OBJECT = "must be an object with `name` and `prompt`"
+NEEDS_STRING = "is required and must be a string"
+MUST_BE_STRING = "must be a string"
+MUST_BE_SECONDS = "must be a number of seconds"
+MUST_NOT_BE_EMPTY = "must not be empty"
+MUST_NOT_HAVE_NULL = "must not contain a null byte"
+SETTINGS_NOT_AN_OBJECT = "should be a JSON object; ignored"
+SETTING_GLOBAL_ONLY = "ignored: it counts in the global settings file only"
+
+
+def wrong_task_count(most: int, given: int) -> str:
+    """Return why a call with too few or too many tasks is refused."""
+    return f"must hold 1 to {most} tasks, not {given}"
+
+
+def wrong_length(most: int) -> str:
+    """Return why a text is too short or too long."""
+    return f"must have 1 to {most} characters"
+
+
+def wrong_timeout(least: float, most: float) -> str:
+    """Return the limits of a time-out."""
+    return f"must be {least:g} to {most:g} seconds"
+
+
+def unknown_field(key: str, known: tuple[str, ...]) -> str:
+    """Return which field is not understood, and which are."""
+    return f'unknown field "{key}"; known: {", ".join(known)}'
+
+
+def file_unusable(reason: str) -> str:
+    """Return why a file was passed over."""
+    return f"cannot be used: {reason}"
+
+
+def setting_of_wrong_type(expected: str, given: str) -> str:
+    """Return why a setting was left at its default."""
+    return f"should be {expected}, is {given}; ignored"
+
+
+# Notices: said once, before the work begins.
+
+NOTICE_OFFLINE = (
+    "Offline: the built-in model stands in for provider and model. It follows simple rules "
+    "(list, count, find, search, read, summarise headings) and is not a language model."
+)
+NOTICE_OFFLINE_SCRIPT = (
+    "Offline: a script stands in for provider and model. It is not a language model."
+)
+
+
+# Messages of outcomes: values in a result, not exceptions.  Those of the seeds are contract.
+
+SPAWN_FAILED = "Failed to spawn sub-agent process"
+LOOP_DETECTED = "Loop detected: sub-agent is repeating the same tool calls"
+INTERRUPTED = "Session was interrupted (main agent session ended unexpectedly)"
+NO_TEXT_OUTPUT = "(no text output from sub-agent)"
+STOPPED_ON_REQUEST = "Stopped on request"
+CHILD_REPORTED_ERROR = "The model reported an error without a message"
+NOTE_NO_SUPERVISOR = "The supervisor ended without writing a result."
+NOTE_PROCESSES_LEFT = "Some processes of the sub-agent could not be ended."
+NOTE_LENGTH = "The answer was cut by the model's length limit."
+NOTE_EMPTY_ANSWER = "The sub-agent finished without any text."
+
+
+def timed_out(timeout_s: float) -> str:
+    """Return the seed's message, with whole seconds written whole."""
+    return f"Timed out after {timeout_s:g}s. Consider resuming with a longer timeout."
+
+
+def cwd_missing(cwd: str) -> str:
+    """Return why a task could not start in its directory."""
+    return f"cwd does not exist or is not a directory: {cwd}"
+
+
+def child_stopped_with(stop_reason: str) -> str:
+    """Return why a child that settled did not answer."""
+    return f"Sub-agent stopped without an answer (stop reason: {stop_reason or 'none'})"
+
+
+def child_ended_early(
+    *, exit_code: int | None, signal_name: str, has_spoken: bool, error_tail: str
+) -> str:
+    """Return why a child that ended by itself did not finish."""
+    how = f"was killed by {signal_name}" if signal_name else f"exited with code {exit_code}"
+    when = "before it finished" if has_spoken else "without an answer"
+    return f"Sub-agent {how} {when}" + (f": {error_tail}" if error_tail else "")
+
+
+def note_exit_after_answer(exit_code: int | None, signal_name: str) -> str:
+    """Return the note on a child that answered and then ended badly."""
+    how = signal_name or f"exit code {exit_code}"
+    return f"The process ended with {how} after it had answered."
+
+
+def note_line_skipped(size: int, limit: int) -> str:
+    """Return the note on a line that was too long to read."""
+    return f"A line of {size} bytes was skipped: the limit is {limit} bytes."
+
+
+def note_log_cut(name: str, limit: int) -> str:
+    """Return the note on an artifact that reached its cap."""
+    return f"{name} reached its limit of {limit} bytes; what followed was not kept."
+
+
+def note_forced() -> str:
+    """Return the note on a child that answered but would not exit."""
+    return "The process did not exit after its answer and was ended."
+
+
+class OfflineScriptError(SubagentsError):
+    """A script for the offline model is malformed; nothing of it is used."""
+
+    def __init__(self, where: str, problem: str) -> None:
+        self.where = where
+        self.problem = problem
+        super().__init__(f"Offline model script: {where}: {problem}")
+
+
+def supervisor_failed(reason: str) -> str:
+    """Return the message of a run whose supervisor failed: a fault of ours, worth a report."""
+    return f"Internal error in the supervisor: {reason}"

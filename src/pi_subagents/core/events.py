@@ -1,0 +1,259 @@
+"""
+The events of a run, and how one line of pi's JSON stream becomes one of them.
+
+In: any bytes.  Out: exactly one Event.  Never raises, keeps no state, knows nothing about
+display.  The same values travel through the journal (`journal.py`), the guards, the
+outcome and every face.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+from pi_subagents.core.usage import Usage, parse_usage
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+# What was decoded must also be encodable again, several levels further in.
+MAX_ARGUMENT_DEPTH = 64
+
+# Read as activity only: their content comes again, whole, in records we do decode.
+# Testing the first bytes spares the decoding of two thirds of a stream.
+_PASSED_OVER = tuple(
+    b'{"type":"' + name + b'"'
+    for name in (
+        b"message_update",
+        b"message_start",
+        b"tool_execution_update",
+        b"turn_end",
+        b"agent_end",
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class StateChanged:
+    """The run moved to another of its states."""
+
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
+class UserMessage:
+    """What the child was asked."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """One call the model asked for; `arguments` is None where the child sent none."""
+
+    call_id: str
+    name: str
+    arguments: Mapping[str, object] | None
+
+
+@dataclass(frozen=True, slots=True)
+class AssistantMessage:
+    """One complete answer of the model, with the calls it asks for."""
+
+    text: str
+    tool_calls: tuple[ToolCall, ...] = ()
+    stop_reason: str = ""
+    error_message: str = ""
+    provider: str = ""
+    model: str = ""
+    usage: Usage = Usage()
+
+
+@dataclass(frozen=True, slots=True)
+class ToolStarted:
+    """The child began to execute a call."""
+
+    call: ToolCall
+
+
+@dataclass(frozen=True, slots=True)
+class ToolFinished:
+    """The child finished a call."""
+
+    call_id: str
+    name: str
+    text: str
+    failed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Retrying:
+    """The child waits and asks its model again."""
+
+    attempt: int
+    max_attempts: int
+    delay_ms: int
+    error_message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """The child has nothing left to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class OutputText:
+    """A line on standard output that is no record of the protocol."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorText:
+    """A line on standard error."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Something the supervisor has to say: a line skipped, a log cut."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Activity:
+    """A record that only shows the child is at work; it is not journaled."""
+
+    kind: str
+
+
+Event = (
+    StateChanged
+    | UserMessage
+    | AssistantMessage
+    | ToolStarted
+    | ToolFinished
+    | Retrying
+    | Settled
+    | OutputText
+    | ErrorText
+    | Note
+    | Activity
+)
+
+
+def decode_pi_line(line: bytes) -> Event:
+    """Turn one line of `pi --mode json` into an Event."""
+    if line.startswith(_PASSED_OVER) and line.endswith(b"}"):
+        return Activity("passed over")
+    try:
+        record = json.loads(line, parse_constant=_no_constant)
+    except (ValueError, RecursionError):
+        return OutputText(line.decode("utf-8", "replace"))
+    if not isinstance(record, dict) or not isinstance(record.get("type"), str):
+        return OutputText(line.decode("utf-8", "replace"))
+    return _decode_record(record, record["type"])
+
+
+def _decode_record(record: dict[str, object], kind: str) -> Event:
+    if kind == "message_end":
+        return _decode_message(_mapping(record.get("message")))
+    if kind == "tool_execution_start":
+        return ToolStarted(
+            _tool_call(record.get("toolCallId"), record.get("toolName"), record.get("args"))
+        )
+    if kind == "tool_execution_end":
+        return ToolFinished(
+            call_id=_text(record.get("toolCallId")),
+            name=_text(record.get("toolName")),
+            text=_content_text(_mapping(record.get("result")).get("content")),
+            failed=record.get("isError") is True,
+        )
+    if kind == "auto_retry_start":
+        return Retrying(
+            attempt=_count(record.get("attempt")),
+            max_attempts=_count(record.get("maxAttempts")),
+            delay_ms=_count(record.get("delayMs")),
+            error_message=_text(record.get("errorMessage")),
+        )
+    if kind == "agent_settled":
+        return Settled()
+    return Activity(kind)
+
+
+def _decode_message(message: Mapping[str, object]) -> Event:
+    role = message.get("role")
+    content = message.get("content")
+    if role == "user":
+        return UserMessage(_content_text(content))
+    if role != "assistant":
+        # System prompts are not stored; tool results arrive as tool_execution_end.
+        return Activity(f"message of {_text(role) or 'nobody'}")
+    blocks = [_mapping(block) for block in content] if isinstance(content, list) else []
+    return AssistantMessage(
+        text=_content_text(content),
+        tool_calls=tuple(
+            _tool_call(block.get("id"), block.get("name"), block.get("arguments"))
+            for block in blocks
+            if block.get("type") == "toolCall"
+        ),
+        stop_reason=_text(message.get("stopReason")),
+        error_message=_text(message.get("errorMessage")),
+        provider=_text(message.get("provider")),
+        model=_text(message.get("model")),
+        usage=parse_usage(message.get("usage")),
+    )
+
+
+def _tool_call(call_id: object, name: object, arguments: object) -> ToolCall:
+    usable = isinstance(arguments, dict) and not _deeper_than(MAX_ARGUMENT_DEPTH, arguments)
+    return ToolCall(
+        call_id=_text(call_id),
+        name=_text(name) or "tool",
+        arguments=cast("dict[str, object]", arguments) if usable else None,
+    )
+
+
+def _deeper_than(limit: int, value: object) -> bool:
+    """Tell whether containers nest deeper than `limit`, without recursion of our own."""
+    level: list[object] = [value]
+    for _ in range(limit):
+        level = [
+            inner
+            for outer in level
+            if isinstance(outer, dict | list)
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+            if isinstance(inner, dict | list)
+        ]
+        if not level:
+            return False
+    return True
+
+
+def _content_text(content: object) -> str:
+    """Join every text block: later blocks count as much as the first."""
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list):
+        return ""
+    blocks = (_mapping(block) for block in content)
+    return "\n".join(_text(block.get("text")) for block in blocks if block.get("type") == "text")
+
+
+def _mapping(value: object) -> Mapping[str, object]:
+    return value if isinstance(value, dict) else {}
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _count(value: object) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) else 0
+
+
+def _no_constant(_name: str) -> None:
+    """Read NaN and Infinity as null: they are not JSON, and could not be written again."""

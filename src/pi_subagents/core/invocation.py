@@ -1,0 +1,55 @@
+"""
+Plan the command line of one child.
+
+In: the pi command, trust, and extra options as values.  Out: argv and added environment.
+Prompts, keys and other contents never appear in argv.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+CHILD_VARIABLE = "PI_SUBAGENTS_CHILD"
+MARKER_VARIABLE = "PI_SUBAGENTS_RUN"
+
+
+@dataclass(frozen=True, slots=True)
+class ModelOverride:
+    """Another provider and model for a child: how `--offline` is put into effect."""
+
+    arguments: tuple[str, ...]
+    environment: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Invocation:
+    """What to execute; `environment` is added to the caller's, which is passed on unchanged."""
+
+    argv: tuple[str, ...]
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+def plan_invocation(
+    pi_command: tuple[str, ...],
+    *,
+    run_id: str,
+    trusted: bool,
+    override: ModelOverride | None = None,
+) -> Invocation:
+    """Return the JSON-mode invocation of pi for one run."""
+    arguments = (
+        *pi_command,
+        *("--mode", "json", "-p", "--no-session"),
+        "--approve" if trusted else "--no-approve",
+        *(override.arguments if override else ()),
+    )
+    environment = {
+        **(override.environment if override else {}),
+        CHILD_VARIABLE: "1",
+        MARKER_VARIABLE: run_id,
+    }
+    return Invocation(arguments, environment)

@@ -1,0 +1,143 @@
+"""
+Fold a run's events into what is known of it, and decide how it ended.
+
+In: events in order, then how the process ended and why we stopped it, if we did.
+Out: an Outcome.  The last assistant message decides first, the exit code second: pi exits 0
+on a model error, and an answer counts even if the process would not end.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Literal
+
+from pi_subagents import errors
+from pi_subagents.core import events as ev
+from pi_subagents.core.plain_text import one_line
+from pi_subagents.core.usage import Usage
+
+Status = Literal["completed", "failed", "aborted", "interrupted"]
+
+
+class Cause(Enum):
+    """Why we ended the run, where we did."""
+
+    TIMED_OUT = "timed_out"
+    LOOPING = "looping"
+    STOP_REQUESTED = "stop_requested"
+    LIFELINE_LOST = "lifeline_lost"
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How the child's process ended, and what we did to it."""
+
+    exit_code: int | None = None
+    signal_name: str = ""
+    cause: Cause | None = None
+    timeout_s: float | None = None
+    spawn_error: str = ""
+    error_tail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a run came to."""
+
+    status: Status
+    output: str = ""
+    error_message: str = ""
+    notes: tuple[str, ...] = ()
+
+
+class RunFold:
+    """Everything the outcome needs, in constant space."""
+
+    def __init__(self) -> None:
+        self.last: ev.AssistantMessage | None = None
+        self.settled = False
+        self.usage = Usage()
+        self.messages = 0
+        self.tool_calls = 0
+
+    def apply(self, event: ev.Event) -> None:
+        """Take one event into account."""
+        match event:
+            case ev.UserMessage():
+                self.messages += 1
+                self.settled = False
+            case ev.AssistantMessage():
+                self.messages += 1
+                self.tool_calls += len(event.tool_calls)
+                self.usage += event.usage
+                self.last = event
+                self.settled = False
+            case ev.ToolFinished():
+                self.messages += 1
+            case ev.Settled():
+                self.settled = True
+
+    def answered(self) -> bool:
+        """Tell whether the child has given its final, good answer."""
+        return self.settled and self.last is not None and self.last.stop_reason in _ANSWERS
+
+    def decide(self, ending: Ending) -> Outcome:
+        """Return the outcome, given how the process ended."""
+        if ending.spawn_error:
+            return Outcome("failed", error_message=errors.SPAWN_FAILED, notes=(ending.spawn_error,))
+        last = self.last
+        if last is None:
+            return _unfinished(ending, has_spoken=False)
+        finished = self.settled or _ended_alone(ending)
+        if finished and last.stop_reason in _ANSWERS:
+            return _completed(last, ending)
+        if last.stop_reason == "error" and (finished or ending.cause is None):
+            return Outcome("failed", last.text, last.error_message or errors.CHILD_REPORTED_ERROR)
+        if self.settled:
+            message = last.error_message or errors.child_stopped_with(last.stop_reason)
+            return Outcome("failed", error_message=message)
+        return _unfinished(ending, has_spoken=True)
+
+
+_ANSWERS = ("stop", "length")
+
+
+def _ended_alone(ending: Ending) -> bool:
+    """Tell whether the child went away by itself in good order (an engine without `settled`)."""
+    return ending.cause is None and ending.exit_code == 0 and not ending.signal_name
+
+
+def _completed(last: ev.AssistantMessage, ending: Ending) -> Outcome:
+    notes: list[str] = []
+    if last.stop_reason == "length":
+        notes.append(errors.NOTE_LENGTH)
+    output = last.text
+    if not output.strip():
+        output = errors.NO_TEXT_OUTPUT
+        notes.append(errors.NOTE_EMPTY_ANSWER)
+    if ending.cause is None and ending.exit_code not in (0, None):
+        notes.append(errors.note_exit_after_answer(ending.exit_code, ending.signal_name))
+    return Outcome("completed", output, notes=tuple(notes))
+
+
+def _unfinished(ending: Ending, *, has_spoken: bool) -> Outcome:
+    match ending.cause:
+        case Cause.TIMED_OUT:
+            return Outcome("failed", error_message=errors.timed_out(ending.timeout_s or 0))
+        case Cause.LOOPING:
+            return Outcome("failed", error_message=errors.LOOP_DETECTED)
+        case Cause.STOP_REQUESTED:
+            return Outcome("aborted", error_message=errors.STOPPED_ON_REQUEST)
+        case Cause.LIFELINE_LOST:
+            return Outcome("interrupted", error_message=errors.INTERRUPTED)
+        case None:
+            return Outcome(
+                "failed",
+                error_message=errors.child_ended_early(
+                    exit_code=ending.exit_code,
+                    signal_name=ending.signal_name,
+                    has_spoken=has_spoken,
+                    error_tail=one_line(ending.error_tail, 500),
+                ),
+            )

@@ -1,0 +1,46 @@
+"""
+Make text from children, files and models safe to print.
+
+In: any string.  Out: printable characters, newlines and tabs only: no escape sequence,
+no control byte, no bidirectional override, no lone surrogate reaches a terminal.
+"""
+
+from __future__ import annotations
+
+import re
+
+# Each alternative consumes a bounded class and an optional terminator, so matching is linear.
+_SEQUENCES = re.compile(
+    r"(?:\x1b[\]PX^_]|[\x90\x98\x9d\x9e\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?"  # OSC, DCS ...
+    r"|(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]?"  # CSI
+    r"|\x1b[ -/]*[0-~]?"  # two-character escapes
+)
+_UNSAFE = re.compile(
+    "["
+    "\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 but tab and newline, DEL, C1
+    "\u200e\u200f\u202a-\u202e\u2066-\u2069\u061c"  # bidirectional marks and overrides
+    "\u2028\u2029"  # line separators some terminals obey
+    "\U000e0000-\U000e007f"  # tag characters: invisible text
+    "]"
+)
+_SURROGATES = re.compile("[\ud800-\udfff]")
+_BLANKS = re.compile(r"\s+")
+
+
+def printable(text: str) -> str:
+    """Return the text without anything that could drive a terminal."""
+    text = text.replace("\r\n", "\n")
+    text = _SEQUENCES.sub("", text)
+    text = _UNSAFE.sub("", text)
+    return _SURROGATES.sub("\ufffd", text)
+
+
+def one_line(text: str, width: int) -> str:
+    """Return the printable text on one line of at most `width` characters."""
+    flat = _BLANKS.sub(" ", printable(text[: width * 8])).strip()
+    return shortened(flat, width)
+
+
+def shortened(text: str, width: int) -> str:
+    """Return the text, or its beginning and an ellipsis if it is longer than `width`."""
+    return text if len(text) <= width else text[: max(width - 1, 0)] + "…"

@@ -1,0 +1,107 @@
+"""
+What a caller asks for: tasks, checked before anything starts.
+
+In: the decoded parameters of `delegate_to_subagents`, however malformed.  Out: a
+DelegateRequest, or a RequestError that refuses the whole call and names the place.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from pi_subagents import errors
+from pi_subagents.errors import CwdHasParentSegments, CwdNotAbsolute, InvalidRequest
+
+MAX_TASKS = 16
+DEFAULT_TIMEOUT_S = 600.0
+MIN_TIMEOUT_S = 1.0
+MAX_TIMEOUT_S = 86_400.0
+MAX_NAME_LENGTH = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One piece of work for one child; `cwd` None means the caller's directory."""
+
+    name: str
+    prompt: str
+    cwd: str | None = None
+    timeout_s: float = DEFAULT_TIMEOUT_S
+
+
+@dataclass(frozen=True, slots=True)
+class DelegateRequest:
+    """A checked call: 1 to 16 tasks, in the order their results will have."""
+
+    tasks: tuple[Task, ...]
+
+
+_TASK_KEYS = ("name", "prompt", "cwd", "timeout")
+_CALL_KEYS = ("tasks",)
+
+
+def parse_delegate(parameters: object) -> DelegateRequest:
+    """Read the parameters of one call."""
+    if not isinstance(parameters, Mapping):
+        raise InvalidRequest("parameters", errors.NEEDS_TASKS)
+    _refuse_unknown("parameters", parameters, _CALL_KEYS)
+    tasks = parameters.get("tasks")
+    if not isinstance(tasks, list):
+        raise InvalidRequest("tasks", errors.NEEDS_TASK_LIST)
+    return checked_request(_parse_task(f"tasks[{i}]", task) for i, task in enumerate(tasks))
+
+
+def checked_request(tasks: Iterable[Task]) -> DelegateRequest:
+    """Return the request, or refuse it: the one gate for every face."""
+    request = DelegateRequest(tuple(tasks))
+    if not 1 <= len(request.tasks) <= MAX_TASKS:
+        raise InvalidRequest("tasks", errors.wrong_task_count(MAX_TASKS, len(request.tasks)))
+    for index, task in enumerate(request.tasks):
+        _check_task(f"tasks[{index}]", task)
+    return request
+
+
+def _parse_task(where: str, task: object) -> Task:
+    if not isinstance(task, Mapping):
+        raise InvalidRequest(where, errors.NEEDS_TASK_OBJECT)
+    _refuse_unknown(where, task, _TASK_KEYS)
+    for key in ("name", "prompt"):
+        if not isinstance(task.get(key), str):
+            raise InvalidRequest(f"{where}.{key}", errors.NEEDS_STRING)
+    cwd = task.get("cwd")
+    if cwd is not None and not isinstance(cwd, str):
+        raise InvalidRequest(f"{where}.cwd", errors.MUST_BE_STRING)
+    timeout = task.get("timeout", DEFAULT_TIMEOUT_S)
+    if isinstance(timeout, bool) or not isinstance(timeout, int | float):
+        raise InvalidRequest(f"{where}.timeout", errors.MUST_BE_SECONDS)
+    return Task(name=task["name"], prompt=task["prompt"], cwd=cwd, timeout_s=timeout)
+
+
+def _check_task(where: str, task: Task) -> None:
+    if not task.name.strip() or len(task.name) > MAX_NAME_LENGTH:
+        raise InvalidRequest(f"{where}.name", errors.wrong_length(MAX_NAME_LENGTH))
+    if not task.prompt.strip():
+        raise InvalidRequest(f"{where}.prompt", errors.MUST_NOT_BE_EMPTY)
+    if task.cwd is not None:
+        _check_cwd(where, task.cwd)
+    if not math.isfinite(task.timeout_s) or not MIN_TIMEOUT_S <= task.timeout_s <= MAX_TIMEOUT_S:
+        problem = errors.wrong_timeout(MIN_TIMEOUT_S, MAX_TIMEOUT_S)
+        raise InvalidRequest(f"{where}.timeout", problem)
+
+
+def _check_cwd(where: str, cwd: str) -> None:
+    """Judge the path as it was given: a directory named `a..b` is fine, a climb is not."""
+    if "\0" in cwd:
+        raise InvalidRequest(f"{where}.cwd", errors.MUST_NOT_HAVE_NULL)
+    if not cwd.startswith("/"):
+        raise CwdNotAbsolute(cwd)
+    if ".." in cwd.split("/"):
+        raise CwdHasParentSegments(cwd)
+
+
+def _refuse_unknown(where: str, given: Mapping[str, object], known: tuple[str, ...]) -> None:
+    for key in given:
+        if key not in known:
+            raise InvalidRequest(where, errors.unknown_field(key, known))

@@ -1,0 +1,121 @@
+"""
+Read the `subagents` key of pi's settings files into one value.
+
+In: the decoded JSON of the global file, then of the project's (None where absent).
+Out: Settings and the problems found.  A wrong type is reported and the default used, a number
+out of range is clamped, unknown keys are kept for whoever knows them, and keys that name a
+command count from the global file only.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+
+from pi_subagents import errors
+
+GLOBAL = "global settings"
+PROJECT = "project settings"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Everything that can be set, with the defaults of the seeds."""
+
+    max_lines_per_window: int = 15
+    command_preview_width: int = 160
+    extend_timeout_debounce: float = 30
+    extend_timeout_max: float = 3600
+    looping_tool_count: int = 5
+    max_concurrency: int = 4
+    pi_command: tuple[str, ...] | str | None = None
+    extra: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class SettingsProblem:
+    """One thing wrong with a settings file, in words for its owner."""
+
+    where: str
+    problem: str
+
+
+Reader = Callable[[object], object]
+
+
+def _number(low: float, high: float) -> Reader:
+    def read(value: object) -> float:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise TypeError("a number")
+        if math.isnan(value):
+            raise TypeError("a number")
+        return min(max(value, low), high)
+
+    return read
+
+
+def _whole(low: int, high: int) -> Reader:
+    clamp = _number(low, high)
+    return lambda value: int(clamp(value))  # type: ignore[call-overload]
+
+
+def _command(value: object) -> str | tuple[str, ...]:
+    if isinstance(value, str) and value.strip():
+        return value
+    if isinstance(value, list) and value and all(isinstance(part, str) for part in value):
+        return tuple(value)
+    raise TypeError("a command line or a list of strings")
+
+
+# JSON key -> (field, reader).  The seeds mix camelCase and snake_case; both are contract.
+_KEYS: Mapping[str, tuple[str, Reader]] = {
+    "maxLinesPerWindow": ("max_lines_per_window", _whole(1, 1000)),
+    "commandPreviewWidth": ("command_preview_width", _whole(20, 100_000)),
+    "extend_timeout_debounce": ("extend_timeout_debounce", _number(0, 300)),
+    "extend_timeout_max": ("extend_timeout_max", _number(0, 86_400)),
+    "looping_tool_count": ("looping_tool_count", _whole(0, 50)),
+    "max_concurrency": ("max_concurrency", _whole(1, 16)),
+    "pi_command": ("pi_command", _command),
+}
+_GLOBAL_ONLY = ("pi_command", "on_complete")
+
+
+def parse_settings(
+    global_file: object, project_file: object
+) -> tuple[Settings, tuple[SettingsProblem, ...]]:
+    """Merge both files: the project's value wins key by key."""
+    values: dict[str, object] = {}
+    extra: dict[str, object] = {}
+    problems: list[SettingsProblem] = []
+    for where, content in ((GLOBAL, global_file), (PROJECT, project_file)):
+        for key, raw in _section(where, content, problems).items():
+            place = f"{where}: subagents.{key}"
+            if where == PROJECT and key in _GLOBAL_ONLY:
+                problems.append(SettingsProblem(place, errors.SETTING_GLOBAL_ONLY))
+            elif key not in _KEYS:
+                extra[key] = raw
+            else:
+                name, read = _KEYS[key]
+                try:
+                    values[name] = read(raw)
+                except (TypeError, OverflowError) as wrong:
+                    problem = errors.setting_of_wrong_type(str(wrong), type(raw).__name__)
+                    problems.append(SettingsProblem(place, problem))
+    known = {f.name: values[f.name] for f in fields(Settings) if f.name in values}
+    return Settings(**known, extra=extra), tuple(problems)  # type: ignore[arg-type]
+
+
+def _section(where: str, content: object, problems: list[SettingsProblem]) -> Mapping[str, object]:
+    if content is None:
+        return {}
+    if not isinstance(content, dict):
+        problems.append(SettingsProblem(where, errors.SETTINGS_NOT_AN_OBJECT))
+        return {}
+    section = content.get("subagents")
+    if section is None:
+        return {}
+    if not isinstance(section, dict):
+        problems.append(SettingsProblem(f"{where}: subagents", errors.SETTINGS_NOT_AN_OBJECT))
+        return {}
+    return section

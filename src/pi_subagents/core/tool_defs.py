@@ -1,0 +1,46 @@
+"""
+The tools we offer, defined once for every face: name, text for the model, JSON schema.
+
+Schemas stay permissive where a message of the seeds is promised: our own parser refuses with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+DELEGATE = "delegate_to_subagents"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolDef:
+    """What a host has to know about one tool."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, object]
+
+
+_TASK = {
+    "type": "object",
+    "properties": {
+        "name": {"type": "string", "description": "Display name of this sub-agent."},
+        "prompt": {"type": "string", "description": "The task, complete in itself."},
+        "cwd": {"type": "string", "description": "Absolute working directory."},
+        "timeout": {"type": "number", "description": "Seconds, default 600."},
+    },
+    "required": ["name", "prompt"],
+}
+
+TOOLS: tuple[ToolDef, ...] = (
+    ToolDef(
+        DELEGATE,
+        "Run 1 to 16 independent tasks in parallel, each in a sub-agent with its own process and "
+        "context window. Returns a line and a session id per task.",
+        {
+            "type": "object",
+            "properties": {"tasks": {"type": "array", "items": _TASK}},
+            "required": ["tasks"],
+        },
+    ),
+)

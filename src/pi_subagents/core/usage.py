@@ -1,0 +1,71 @@
+"""Count tokens and cost as the child reports them; anything malformed counts as nothing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens and cost of one message or, added up, of a whole run."""
+
+    input: int = 0
+    output: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
+    total_tokens: int = 0
+    cost: float = 0.0
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.input + other.input,
+            self.output + other.output,
+            self.cache_read + other.cache_read,
+            self.cache_write + other.cache_write,
+            self.total_tokens + other.total_tokens,
+            self.cost + other.cost,
+        )
+
+
+def parse_usage(value: object) -> Usage:
+    """Read pi's usage object."""
+    if not isinstance(value, Mapping):
+        return Usage()
+    cost = value.get("cost")
+    total_cost = cost.get("total") if isinstance(cost, Mapping) else cost
+    return Usage(
+        input=_tokens(value.get("input")),
+        output=_tokens(value.get("output")),
+        cache_read=_tokens(value.get("cacheRead")),
+        cache_write=_tokens(value.get("cacheWrite")),
+        total_tokens=_tokens(value.get("totalTokens")),
+        cost=_amount(total_cost),
+    )
+
+
+def usage_to_json(usage: Usage) -> dict[str, object]:
+    """Write the same shape that `parse_usage` reads."""
+    return {
+        "input": usage.input,
+        "output": usage.output,
+        "cacheRead": usage.cache_read,
+        "cacheWrite": usage.cache_write,
+        "totalTokens": usage.total_tokens,
+        "cost": {"total": usage.cost},
+    }
+
+
+def _amount(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return 0.0
+    try:
+        number = float(value)
+    except OverflowError:
+        return 0.0
+    return number if math.isfinite(number) and number > 0 else 0.0
+
+
+def _tokens(value: object) -> int:
+    return int(_amount(value))

@@ -1,0 +1,57 @@
+"""
+Hand planned runs to a runner, a few at a time, and gather their results in task order.
+
+After the first start nothing raises past here but cancellation: each run ends in a result, and
+one bad run never harms its siblings.  Runs that a stop finds in the queue are never started.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from pi_subagents import errors
+from pi_subagents.core.stop_switch import RUNNING, StopSwitch
+from pi_subagents.delegation.ports import Observer, PlannedRun, Runner, Update
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pi_subagents.core.run_result import RunResult
+
+
+async def delegate_runs(
+    runs: Sequence[PlannedRun],
+    *,
+    runner: Runner,
+    concurrency: int,
+    observe: Observer,
+    stop: StopSwitch,
+) -> tuple[RunResult, ...]:
+    """Return the result of every run, in the order of the runs."""
+    queue = iter(runs)
+    results: dict[int, RunResult] = {}
+
+    async def work() -> None:
+        for run in queue:  # shared: each worker takes the next one
+            results[run.index] = result = await _execute(run, runner, observe, stop)
+            observe(Update(run, result))
+
+    try:
+        async with asyncio.TaskGroup() as workers:
+            for _ in range(min(concurrency, len(runs))):
+                workers.create_task(work())
+    finally:
+        for run in queue:  # only a cancellation leaves any
+            runner.refuse(run.spec, errors.STOPPED_ON_REQUEST, aborted=True)
+    return tuple(results[run.index] for run in runs)
+
+
+async def _execute(
+    run: PlannedRun, runner: Runner, observe: Observer, stop: StopSwitch
+) -> RunResult:
+    if run.refusal:
+        return runner.refuse(run.spec, run.refusal, aborted=False)
+    if stop.level > RUNNING:
+        return runner.refuse(run.spec, errors.STOPPED_ON_REQUEST, aborted=True)
+    return await runner.run(run.spec, lambda event: observe(Update(run, event)), stop)

@@ -1,0 +1,55 @@
+"""
+What delegation needs of the world, and the values that cross its border.
+
+A Runner executes one planned run to its end and always has a result to tell; an Observer is told
+what happens, in order, and is never waited for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from pi_subagents.core.events import Event
+from pi_subagents.core.run_result import RunResult
+
+if TYPE_CHECKING:
+    from pi_subagents.core.request import Task
+    from pi_subagents.core.run_spec import RunSpec
+    from pi_subagents.core.stop_switch import StopSwitch
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedRun:
+    """One task with its ids; `refusal` says why it cannot start, where it cannot."""
+
+    index: int
+    task: Task
+    spec: RunSpec
+    refusal: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """Something happened in one run: an event, or at the end its result."""
+
+    run: PlannedRun
+    what: Event | RunResult
+
+
+Observer = Callable[[Update], None]
+
+
+class Runner(Protocol):
+    """Where supervisors are started."""
+
+    async def run(
+        self, spec: RunSpec, on_event: Callable[[Event], None], stop: StopSwitch
+    ) -> RunResult:
+        """Execute one run; return its result however it ends."""
+        ...
+
+    def refuse(self, spec: RunSpec, message: str, *, aborted: bool) -> RunResult:
+        """Record that a planned run never started, and return that as its result."""
+        ...

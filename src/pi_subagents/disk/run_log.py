@@ -1,0 +1,130 @@
+"""
+The supervisor's pen: journal, transcript and raw logs of one run, each bounded.
+
+An event that anyone was shown is in the journal first.  Logs are best effort: a log that cannot
+be written is given up, remembered as truncated, and never keeps a run from its result.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from pi_subagents import errors
+from pi_subagents.core import events as ev
+from pi_subagents.core.journal import Entry, bounded, encode_entry
+from pi_subagents.core.plain_text import printable
+from pi_subagents.core.progress import ProgressFormatter
+from pi_subagents.disk import safe_io
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pi_subagents.disk.run_dir import RunDir
+
+MIB = 1024 * 1024
+STDOUT_CAP = 16 * MIB
+STDERR_CAP = 4 * MIB
+TRANSCRIPT_CAP = 16 * MIB
+JOURNAL_CAP = 64 * MIB
+# Beyond these many, text that is no record of the protocol stays in the raw logs only.
+MAX_TEXT_LINES = 1000
+
+
+class CappedFile:
+    """An append-only file that stops at its cap, or at the first error, and says so."""
+
+    def __init__(self, path: Path, cap: int, *, whole_records: bool = False) -> None:
+        self._whole = whole_records
+        self.name = path.name
+        self.cap = cap
+        self.truncated = False
+        self._left = cap
+        try:
+            self._descriptor = safe_io.open_new(path, append=True)
+        except OSError:
+            self._descriptor = -1
+            self.truncated = True
+
+    def write(self, data: bytes) -> bool:
+        """Append what still fits; return whether all of it was kept."""
+        if self.truncated:
+            return False
+        kept = b"" if self._whole and len(data) > self._left else data[: self._left]
+        try:
+            safe_io.write_all(self._descriptor, kept)
+        except OSError:
+            self.truncated = True
+            return False
+        self._left -= len(kept)
+        self.truncated = len(kept) < len(data)
+        return not self.truncated
+
+    def sync(self) -> None:
+        """Flush to disk, as far as that goes."""
+        try:
+            if self._descriptor >= 0:
+                os.fsync(self._descriptor)
+        except OSError:
+            self.truncated = True
+
+    def close(self) -> None:
+        """Close the file; a second call changes nothing."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+
+class RunLog:
+    """Everything a run leaves behind but its meta and result."""
+
+    def __init__(self, run_dir: RunDir, title: str) -> None:
+        self._journal = CappedFile(run_dir.events, JOURNAL_CAP, whole_records=True)
+        self._transcript = CappedFile(run_dir.transcript, TRANSCRIPT_CAP, whole_records=True)
+        self._stdout = CappedFile(run_dir.stdout, STDOUT_CAP)
+        self._stderr = CappedFile(run_dir.stderr, STDERR_CAP)
+        self._files = (self._journal, self._transcript, self._stdout, self._stderr)
+        self._formatter = ProgressFormatter()
+        self._sequence = 0
+        self._text_lines = 0
+        self._transcript.write(f"# {printable(title)}\n".encode("utf-8", "replace"))
+
+    @property
+    def truncated(self) -> bool:
+        """Tell whether anything was not kept."""
+        return any(file.truncated for file in self._files)
+
+    def record(self, event: ev.Event, time_ms: int) -> bool:
+        """Journal one event and put it into words; return whether it was journaled."""
+        if isinstance(event, ev.OutputText | ev.ErrorText):
+            self._text_lines += 1
+            if self._text_lines > MAX_TEXT_LINES:
+                return False
+        event = bounded(event)
+        self._sequence += 1
+        kept = self._journal.write(encode_entry(Entry(self._sequence, time_ms, event)))
+        text = self._formatter.text(event)
+        if text:
+            self._transcript.write(f"{printable(text)}\n".encode("utf-8", "replace"))
+        return kept
+
+    def output(self, data: bytes) -> None:
+        """Keep raw bytes of the child's standard output."""
+        self._stdout.write(data)
+
+    def error_output(self, data: bytes) -> None:
+        """Keep raw bytes of the child's standard error."""
+        self._stderr.write(data)
+
+    def sync(self) -> None:
+        """Flush the journal: done at every change of state."""
+        self._journal.sync()
+
+    def notes(self) -> tuple[str, ...]:
+        """Return what has to be said about artifacts that are not whole."""
+        return tuple(errors.note_log_cut(f.name, f.cap) for f in self._files if f.truncated)
+
+    def close(self) -> None:
+        """Close every file."""
+        for file in self._files:
+            file.close()

@@ -1,0 +1,91 @@
+"""
+Where the runs of a project live, and how one is found by its id.
+
+`.pi/subagents/runs/` under the caller's project root; under the user's data directory where
+the project cannot be written.  Ids are random, so that no two callers ever meet.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pi_subagents.disk.config_home import data_dir, project_root
+from pi_subagents.disk.run_dir import RunDir
+from pi_subagents.disk.safe_io import PRIVATE_DIR, write_new
+from pi_subagents.errors import RunAmbiguous, RunNotFound, StoreUnwritable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_RUN_ID = re.compile(r"[0-9a-f]{32}")
+_BEGINNING = re.compile(r"[0-9a-f]{4,32}")
+
+
+def new_run_id() -> str:
+    """Return 128 random bits."""
+    return os.urandom(16).hex()
+
+
+def new_session_id() -> str:
+    """Return 16 hex digits, as in the seeds."""
+    return os.urandom(8).hex()
+
+
+@dataclass(frozen=True, slots=True)
+class RunStore:
+    """The runs of one project."""
+
+    runs_dir: Path
+
+    def run_dir(self, run_id: str) -> RunDir:
+        """Return where a run of that id lives, whether or not it exists."""
+        return RunDir(self.runs_dir / run_id)
+
+    def runs(self) -> list[RunDir]:
+        """Return every run directory, newest first."""
+        try:
+            found = [entry for entry in os.scandir(self.runs_dir) if _RUN_ID.fullmatch(entry.name)]
+        except FileNotFoundError:
+            return []
+        found = [entry for entry in found if entry.is_dir(follow_symlinks=False)]
+        found.sort(key=lambda entry: entry.stat(follow_symlinks=False).st_mtime_ns, reverse=True)
+        return [RunDir(Path(entry.path)) for entry in found]
+
+    def find(self, run: str) -> RunDir:
+        """Return the run with that id, or the only one whose id begins so."""
+        matches = (
+            [found for found in self.runs() if found.run_id.startswith(run)]
+            if _BEGINNING.fullmatch(run)
+            else []
+        )
+        if not matches:
+            raise RunNotFound(run, str(self.runs_dir))
+        if len(matches) > 1:
+            raise RunAmbiguous(run, tuple(found.run_id for found in matches))
+        return matches[0]
+
+    def prepare(self) -> None:
+        """Make the store ready for a new run; nothing of it is ever offered to git."""
+        try:
+            self.runs_dir.mkdir(mode=PRIVATE_DIR, parents=True, exist_ok=True)
+            ignore = self.runs_dir / ".gitignore"
+            if not ignore.exists():
+                write_new(ignore, b"*\n")
+        except FileExistsError:  # another process was quicker
+            pass
+        except OSError as error:
+            raise StoreUnwritable(str(self.runs_dir), str(error)) from error
+
+
+def open_store(cwd: Path, env: Mapping[str, str]) -> RunStore:
+    """Return the store for callers in `cwd`, without creating anything."""
+    root = project_root(cwd)
+    project = root / ".pi" / "subagents" / "runs"
+    nearest = next(p for p in (project, *project.parents) if p.exists())
+    if os.access(nearest, os.W_OK | os.X_OK):
+        return RunStore(project)
+    return RunStore(data_dir(env) / "runs")

@@ -1,0 +1,123 @@
+"""
+Write files so that readers see the old content or the new, never half, and only their owner.
+
+Directories are 0700 and files 0600 from creation.  Reads are bounded, never follow a final
+link and never block on a FIFO or device.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PRIVATE_DIR = 0o700
+PRIVATE_FILE = 0o600
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def make_private_dir(path: Path) -> None:
+    """Create one directory for the owner alone; FileExistsError if it is there."""
+    path.mkdir(mode=PRIVATE_DIR)
+
+
+def open_new(path: Path, *, append: bool = False) -> int:
+    """Create a private file that must not exist yet, and return its descriptor."""
+    return os.open(path, _CREATE | (os.O_APPEND if append else 0), PRIVATE_FILE)
+
+
+def write_all(descriptor: int, data: bytes) -> None:
+    """Write every byte, however often the kernel takes only some."""
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
+
+
+def write_new(path: Path, data: bytes) -> None:
+    """Create a private file with this content; FileExistsError if it is there."""
+    descriptor = open_new(path)
+    try:
+        write_all(descriptor, data)
+    finally:
+        os.close(descriptor)
+
+
+def replace_file(path: Path, data: bytes) -> None:
+    """Put a file in place of another, durably: old or new, never half."""
+    temporary = _write_temporary(path, data)
+    try:
+        os.replace(temporary, path)
+    except OSError:
+        temporary.unlink(missing_ok=True)
+        raise
+    sync_dir(path.parent)
+
+
+def write_once(path: Path, data: bytes) -> bool:
+    """Put a file in place durably, unless it is there already; return whether it was ours."""
+    temporary = _write_temporary(path, data)
+    try:
+        os.link(temporary, path)  # unlike rename, a link never replaces
+    except FileExistsError:
+        return False
+    finally:
+        temporary.unlink(missing_ok=True)
+    sync_dir(path.parent)
+    return True
+
+
+def read_bounded(path: Path, limit: int) -> bytes:
+    """Return the content of a regular file of at most `limit` bytes; OSError otherwise."""
+    descriptor = os.open(path, _READ)
+    try:
+        info = os.fstat(descriptor)
+        if not stat.S_ISREG(info.st_mode):
+            raise OSError("not a regular file")
+        if info.st_size > limit:
+            raise OSError(f"larger than {limit} bytes")
+        with os.fdopen(os.dup(descriptor), "rb") as file:
+            return file.read(limit)
+    finally:
+        os.close(descriptor)
+
+
+def read_json(path: Path, limit: int) -> object:
+    """Return decoded JSON; OSError if it cannot be read, ValueError if it is not JSON."""
+    try:
+        value: object = json.loads(read_bounded(path, limit))
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+    return value
+
+
+def to_json_bytes(value: object) -> bytes:
+    """Return indented JSON for people, pure ASCII for every reader."""
+    return json.dumps(value, indent=2, ensure_ascii=True).encode("ascii") + b"\n"
+
+
+def sync_dir(path: Path) -> None:
+    """Flush a directory's entries."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _write_temporary(path: Path, data: bytes) -> Path:
+    temporary = path.with_name(f".{path.name}.{os.urandom(6).hex()}.tmp")
+    descriptor = open_new(temporary)
+    try:
+        write_all(descriptor, data)
+        os.fsync(descriptor)
+    except OSError:
+        temporary.unlink(missing_ok=True)
+        raise
+    finally:
+        os.close(descriptor)
+    return temporary

@@ -1,0 +1,90 @@
+"""
+Start one child with its prompt as standard input, and tell how it ended.
+
+The prompt is a file: the child reads to its end whatever its size, and nobody has to feed it.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from contextlib import suppress
+from typing import IO, TYPE_CHECKING
+
+from pi_subagents.procs.process_tree import die_with_parent
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pi_subagents.core.run_spec import RunSpec
+
+
+class Child:
+    """A started child: its pipes, and its exit once it was reaped."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self._process = process
+        self.pid = process.pid
+        self.exit_code: int | None = None
+        self.signal_name = ""
+
+    @property
+    def stdout(self) -> IO[bytes]:
+        """The child's standard output."""
+        assert self._process.stdout is not None
+        return self._process.stdout
+
+    @property
+    def stderr(self) -> IO[bytes]:
+        """The child's standard error."""
+        assert self._process.stderr is not None
+        return self._process.stderr
+
+    @property
+    def ended(self) -> bool:
+        """Tell whether the child was reaped."""
+        return self.exit_code is not None
+
+    def note_exit(self, wait_status: int) -> None:
+        """Keep how the child ended; death by a signal is 128 + n, and named."""
+        code = os.waitstatus_to_exitcode(wait_status)
+        if code < 0:
+            self.signal_name = _signal_name(-code)
+            code = 128 - code
+        self.exit_code = code
+        self._process.returncode = code  # it was reaped here, Popen must not wait for it
+
+    def terminate(self) -> None:
+        """Ask the child to end; it is not yet reaped, so the number is still its own."""
+        with suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGTERM)
+            # A stopped process (SIGSTOP) would never see the request.
+            os.kill(self.pid, signal.SIGCONT)
+
+
+def start_child(spec: RunSpec, prompt: Path) -> Child:
+    """Start the child in a process group of its own; OSError if it cannot be started."""
+    with prompt.open("rb") as stdin:
+        process = subprocess.Popen(
+            list(spec.argv),
+            stdin=stdin,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=0,
+            cwd=spec.cwd,
+            env={**os.environ, **spec.environment},
+            process_group=0,
+            preexec_fn=die_with_parent(),  # noqa: PLW1509 - the supervisor has one thread
+        )
+    child = Child(process)
+    os.set_blocking(child.stdout.fileno(), False)
+    os.set_blocking(child.stderr.fileno(), False)
+    return child
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

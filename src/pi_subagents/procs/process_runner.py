@@ -1,0 +1,167 @@
+"""
+Run supervisors as processes of this machine, attached to this one by a lifeline.
+
+The supervisor's standard input is the lifeline and command channel, its standard output wakes us
+when there is something new in the journal, which is where every event is read from.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pi_subagents import errors
+from pi_subagents.core.run_result import RunResult
+from pi_subagents.core.run_spec import KILL, STOP, RunSpec, spec_to_json
+from pi_subagents.core.stop_switch import FORCING, StopSwitch
+from pi_subagents.disk.journal_tail import JournalTail
+from pi_subagents.disk.run_dir import RunDir
+from pi_subagents.disk.safe_io import write_all
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from pi_subagents.core.events import Event
+    from pi_subagents.core.outcome import Status
+
+_PACKAGE_ROOT = str(Path(__file__).resolve().parents[2])
+# Isolated and without site-packages: the supervisor needs the standard library and us.
+_BOOT = (
+    "import sys; sys.path.insert(0, sys.argv[1]); "
+    "from pi_subagents.procs.supervise import main; sys.exit(main())"
+)
+
+
+class ProcessRunner:
+    """The runner for foreground runs; children inherit `env`."""
+
+    def __init__(self, env: Mapping[str, str]) -> None:
+        self._env = dict(env)
+
+    async def run(
+        self, spec: RunSpec, on_event: Callable[[Event], None], stop: StopSwitch
+    ) -> RunResult:
+        """Execute one run; on cancellation end it first, then pass the cancellation on."""
+        try:
+            supervisor = _start_supervisor(spec, self._env)
+        except OSError as error:
+            return self.refuse(spec, errors.SPAWN_FAILED, aborted=False, note=str(error))
+        attached = _Attachment(supervisor, RunDir(Path(spec.run_dir)), on_event)
+        leave = stop.listen(lambda level: attached.send(KILL if level >= FORCING else STOP))
+        try:
+            await _until_done(attached)
+        finally:
+            leave()
+            attached.close()
+        return _result_of(spec)
+
+    def refuse(self, spec: RunSpec, message: str, *, aborted: bool, note: str = "") -> RunResult:
+        """Record a run that never had a supervisor."""
+        return _conclude(spec, "aborted" if aborted else "failed", message, note)
+
+
+class _Attachment:
+    """One supervisor we hold by its lifeline."""
+
+    def __init__(
+        self, process: subprocess.Popen[bytes], run_dir: RunDir, on_event: Callable[[Event], None]
+    ) -> None:
+        self._process = process
+        self._tail = JournalTail(run_dir.events)
+        self._on_event = on_event
+        self._loop = asyncio.get_running_loop()
+        self.ended: asyncio.Future[None] = self._loop.create_future()
+        assert process.stdout is not None
+        self._wake = process.stdout.fileno()
+        os.set_blocking(self._wake, False)
+        self._loop.add_reader(self._wake, self._on_wake)
+
+    def send(self, command: str) -> None:
+        """Give the supervisor a command, if it still listens."""
+        assert self._process.stdin is not None
+        with suppress(OSError):
+            os.write(self._process.stdin.fileno(), command.encode("ascii") + b"\n")
+
+    def close(self) -> None:
+        """Let go: the lifeline ends here."""
+        self._loop.remove_reader(self._wake)
+        self._tail.close()
+        for pipe in (self._process.stdin, self._process.stdout):
+            assert pipe is not None
+            with suppress(OSError):
+                pipe.close()
+        self._process.wait()
+
+    def _on_wake(self) -> None:
+        try:
+            data = os.read(self._wake, 64 * 1024)
+        except BlockingIOError:
+            return
+        for entry in self._tail.new_entries():
+            self._on_event(entry.event)
+        if not data and not self.ended.done():
+            self._loop.remove_reader(self._wake)
+            self.ended.set_result(None)
+
+
+async def _until_done(attached: _Attachment) -> None:
+    """Wait for the supervisor's end; a cancellation stops it, a second one kills."""
+    for command in (STOP, KILL):
+        try:
+            await asyncio.shield(attached.ended)
+        except asyncio.CancelledError:
+            attached.send(command)
+        else:
+            if command is STOP:
+                return
+            break
+    await attached.ended
+    raise asyncio.CancelledError
+
+
+def _start_supervisor(spec: RunSpec, env: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    process = subprocess.Popen(
+        [sys.executable, "-I", "-S", "-c", _BOOT, _PACKAGE_ROOT],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        bufsize=0,
+        env=env,
+        start_new_session=True,
+    )
+    assert process.stdin is not None
+    with suppress(OSError):  # a supervisor that died at once shows as one without a result
+        line = json.dumps(spec_to_json(spec)).encode("ascii") + b"\n"
+        write_all(process.stdin.fileno(), line)
+    return process
+
+
+def _result_of(spec: RunSpec) -> RunResult:
+    """Return what the supervisor wrote, or say that it could not."""
+    result = RunDir(Path(spec.run_dir)).read_result()
+    return result or _conclude(spec, "interrupted", errors.INTERRUPTED, errors.NOTE_NO_SUPERVISOR)
+
+
+def _conclude(spec: RunSpec, status: Status, message: str, note: str) -> RunResult:
+    """Write the result of a run that has no supervisor to do so."""
+    run_dir = RunDir(Path(spec.run_dir))
+    result = RunResult(
+        run_id=spec.run_id,
+        session_id=spec.session_id,
+        name=spec.name,
+        status=status,
+        error_message=message,
+        notes=(note,) if note else (),
+        finished_at_ms=time.time_ns() // 1_000_000,
+    )
+    with suppress(OSError):
+        if not run_dir.write_result(result):
+            return run_dir.read_result() or result
+    return result

@@ -1,0 +1,417 @@
+"""
+The supervisor: one small process around one child (standard library only, one thread).
+
+Reads one specification from standard input, which then is its lifeline; starts the child, frames
+and journals what it prints, applies the guards, ends the whole tree and writes result.json
+once.  Standard output carries one byte per batch of new records, so that a watcher wakes up.
+
+Ends when: the child exits; it settled and did not exit in time; a guard, a `stop` or `kill`, a
+signal, or the end of the lifeline says so.  Whatever happens, a result is written.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import selectors
+import signal
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pi_subagents import errors
+from pi_subagents.core import events as ev
+from pi_subagents.core.framing import MAX_LINE_BYTES, Frame, Line, LineFramer
+from pi_subagents.core.guards import LoopGuard, Rung, StopLadder, TimeoutGuard
+from pi_subagents.core.outcome import Cause, Ending, Outcome, RunFold
+from pi_subagents.core.run_result import RunResult
+from pi_subagents.core.run_spec import KILL, STOP, RunSpec, spec_from_json
+from pi_subagents.disk.run_dir import RunDir
+from pi_subagents.disk.run_log import RunLog
+from pi_subagents.procs import process_tree
+from pi_subagents.procs.child import Child, start_child
+from pi_subagents.procs.identity import own_identity, process_identity
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+LIFELINE = 0
+WAKE = 1
+READ_SIZE = 128 * 1024
+ERROR_TAIL = 2000
+MAX_SPEC_BYTES = 16 * 1024 * 1024
+_STOP_SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+
+
+class Supervisor:
+    """Owns one run from its lock to its result."""
+
+    def __init__(self, spec: RunSpec, run_dir: RunDir, lifeline: LineFramer) -> None:
+        self._lifeline = lifeline
+        self._spec = spec
+        self._dir = run_dir
+        self._log = RunLog(run_dir, f"{spec.name} (run {spec.run_id})")
+        self._fold = RunFold()
+        self._loop_guard = LoopGuard(spec.looping_tool_count)
+        self._ladder = StopLadder(spec.stop_grace_s)
+        self._selector = selectors.DefaultSelector()
+        self._stdout = LineFramer()
+        self._stderr = LineFramer(64 * 1024)
+        self._counted_calls: set[str] = set()
+        self._error_tail = ""
+        self._notes: list[str] = []
+        self._cause: Cause | None = None
+        self._settled_at: float | None = None
+        self._started_wall = _now_ms()
+        self._started = time.monotonic()
+        self._timeout = self._timeout_guard()
+        self._child: Child | None = None
+
+    def run(self, early_commands: list[Frame]) -> None:
+        """Do the whole run; the result is written when this returns."""
+        self._listen_to_signals()
+        self._listen_to_commands()
+        self._obey(early_commands)
+        self._change_state("starting")
+        try:
+            self._child = start_child(self._spec, self._dir.prompt)
+        except (OSError, ValueError) as error:
+            self._finish(Ending(spawn_error=str(error)))
+            return
+        self._started_wall, self._started = _now_ms(), time.monotonic()
+        self._timeout = self._timeout_guard()
+        self._write_meta(self._child)
+        self._change_state("running")
+        self._watch(self._child)
+        self._end_tree(self._child)
+        self._finish(
+            Ending(
+                exit_code=self._child.exit_code,
+                signal_name=self._child.signal_name,
+                cause=self._cause,
+                timeout_s=self._spec.timeout_s,
+                error_tail=self._error_tail,
+            )
+        )
+
+    def _timeout_guard(self) -> TimeoutGuard:
+        return TimeoutGuard(
+            started=self._started,
+            timeout_s=self._spec.timeout_s,
+            debounce_s=self._spec.extend_debounce_s,
+            max_extension_s=self._spec.extend_max_s,
+        )
+
+    # What is listened to
+
+    def _listen(self, descriptor: int, handle: Callable[[], None]) -> None:
+        os.set_blocking(descriptor, False)
+        self._selector.register(descriptor, selectors.EVENT_READ, handle)
+
+    def _listen_to_signals(self) -> None:
+        reader, writer = os.pipe()
+        os.set_blocking(writer, False)
+        signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+        for number in (signal.SIGCHLD, *_STOP_SIGNALS):
+            signal.signal(number, lambda *_: None)
+        signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+        self._listen(reader, lambda: self._on_signals(os.read(reader, 512)))
+
+    def _listen_to_commands(self) -> None:
+        if self._spec.attached:
+            self._listen(LIFELINE, lambda: self._on_commands(LIFELINE, self._lifeline))
+        with suppress(OSError):  # a file system without FIFOs costs `subagents stop`, no more
+            os.mkfifo(self._dir.control, 0o600)
+            # Opened for both directions: with a writer of our own it never reports its end.
+            control = os.open(self._dir.control, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+            framer = LineFramer(4096)
+            self._listen(control, lambda: self._on_commands(control, framer))
+
+    def _on_signals(self, numbers: bytes) -> None:
+        if any(number in _STOP_SIGNALS for number in numbers):
+            self._stop(Cause.STOP_REQUESTED)
+
+    def _on_commands(self, descriptor: int, framer: LineFramer) -> None:
+        data = _read(descriptor)
+        if data is None:
+            return
+        if not data:
+            self._selector.unregister(descriptor)
+            self._stop(Cause.LIFELINE_LOST)
+        self._obey(framer.feed(data))
+
+    def _obey(self, commands: list[Frame]) -> None:
+        for frame in commands:
+            command = frame.data.decode("ascii", "replace") if isinstance(frame, Line) else ""
+            if command in (STOP, KILL):
+                self._stop(Cause.STOP_REQUESTED)
+            if command == KILL:
+                self._ladder.force(time.monotonic())
+
+    # The child at work
+
+    def _watch(self, child: Child) -> None:
+        """Serve the child until it has been reaped."""
+        for pipe, handle in (
+            (child.stdout.fileno(), self._on_output),
+            (child.stderr.fileno(), self._on_error_output),
+        ):
+            self._listen(pipe, _reader(self._selector, pipe, handle))
+        while not child.ended:
+            for key, _ in self._selector.select(self._pause()):
+                key.data()
+            self._note_reaped(process_tree.reap()[0])
+            self._check_time(child)
+
+    def _pause(self) -> float | None:
+        deadlines = [self._ladder.deadline()]
+        if not self._ladder.begun:
+            deadlines += [
+                self._grace_ends(),
+                None if self._settled_at else self._timeout.deadline(),
+            ]
+        due = [deadline for deadline in deadlines if deadline is not None]
+        return max(0.0, min(due) - time.monotonic()) if due else None
+
+    def _grace_ends(self) -> float | None:
+        return None if self._settled_at is None else self._settled_at + self._spec.settled_grace_s
+
+    def _check_time(self, child: Child) -> None:
+        now = time.monotonic()
+        grace_ends = self._grace_ends()
+        if child.ended:
+            return
+        if grace_ends is None:
+            if self._timeout.expired(now):
+                self._stop(Cause.TIMED_OUT)
+        elif now >= grace_ends and not self._ladder.begun:
+            self._notes.append(errors.note_forced())
+            self._begin_ladder(now)
+        match self._ladder.due(now):
+            case Rung.TERM:
+                child.terminate()
+            case Rung.KILL:
+                process_tree.kill_tree(child.pid, self._note_reaped)
+
+    def _stop(self, cause: Cause) -> None:
+        """Begin to end the run; the first cause is the one that is told."""
+        if self._cause is None and not self._ladder.begun:
+            self._cause = cause
+        self._begin_ladder(time.monotonic())
+
+    def _begin_ladder(self, now: float) -> None:
+        if not self._ladder.begun:
+            self._change_state("stopping")
+        self._ladder.begin(now)
+
+    def _note_reaped(self, statuses: process_tree.Reaped) -> None:
+        child = self._child
+        if child is not None and child.pid in statuses:
+            child.note_exit(statuses[child.pid])
+
+    def _end_tree(self, child: Child) -> None:
+        """Leave no process behind, then read what is left in the pipes."""
+        if not process_tree.kill_tree(child.pid, self._note_reaped):
+            self._notes.append(errors.NOTE_PROCESSES_LEFT)
+        for pipe, handle in (
+            (child.stdout.fileno(), self._on_output),
+            (child.stderr.fileno(), self._on_error_output),
+        ):
+            while data := _read(pipe):
+                handle(data)
+        for frame in self._stdout.end():
+            self._on_frame(frame)
+        for frame in self._stderr.end():
+            self._on_error_frame(frame)
+
+    # What the child prints
+
+    def _on_output(self, data: bytes) -> None:
+        self._log.output(data)
+        for frame in self._stdout.feed(data):
+            self._on_frame(frame)
+        self._wake()
+
+    def _on_error_output(self, data: bytes) -> None:
+        self._log.error_output(data)
+        for frame in self._stderr.feed(data):
+            self._on_error_frame(frame)
+        self._wake()
+
+    def _on_error_frame(self, frame: Frame) -> None:
+        if isinstance(frame, Line) and frame.data:
+            text = frame.data.decode("utf-8", "replace")
+            self._error_tail = f"{self._error_tail}\n{text}"[-ERROR_TAIL:]
+            self._record(ev.ErrorText(text))
+
+    def _on_frame(self, frame: Frame) -> None:
+        if not isinstance(frame, Line):
+            note = errors.note_line_skipped(frame.size, MAX_LINE_BYTES)
+            self._notes.append(note)
+            self._record(ev.Note(note))
+        elif frame.data:
+            self._on_event(ev.decode_pi_line(frame.data))
+
+    def _on_event(self, event: ev.Event) -> None:
+        if isinstance(event, ev.OutputText):
+            self._record(event)
+            return
+        now = time.monotonic()
+        self._timeout.saw_event(now)
+        self._fold.apply(event)
+        self._settled_at = (self._settled_at or now) if self._fold.settled else None
+        match event:
+            case ev.Activity():
+                return
+            case ev.AssistantMessage():
+                self._count_calls(event.tool_calls)
+            case ev.ToolStarted(call):
+                known = call.call_id in self._counted_calls
+                self._count_calls((call,))
+                if known:  # its arguments are in the journal already
+                    event = ev.ToolStarted(ev.ToolCall(call.call_id, call.name, None))
+        self._record(event)
+
+    def _count_calls(self, calls: tuple[ev.ToolCall, ...]) -> None:
+        for call in calls:
+            if call.call_id in self._counted_calls:
+                continue
+            if call.call_id:
+                self._counted_calls.add(call.call_id)
+            if self._loop_guard.saw_call(call):
+                self._stop(Cause.LOOPING)
+
+    # What is left behind
+
+    def _record(self, event: ev.Event) -> None:
+        self._log.record(event, _now_ms())
+
+    def _change_state(self, state: str) -> None:
+        self._record(ev.StateChanged(state))
+        self._log.sync()
+        self._wake()
+
+    def _wake(self) -> None:
+        with suppress(OSError):  # full: the watcher has a wake-up pending; gone: nobody watches
+            os.write(WAKE, b".")
+
+    def _write_meta(self, child: Child) -> None:
+        with suppress(OSError, ValueError):
+            meta = self._dir.read_meta()
+            meta["startedAt"] = self._started_wall
+            meta["supervisor"] = own_identity()
+            meta["child"] = process_identity(child.pid)
+            self._dir.write_meta(meta)
+
+    def _finish(self, ending: Ending) -> None:
+        outcome = self._fold.decide(ending)
+        self._change_state(outcome.status)
+        result = self._result(outcome, ending)
+        self._log.close()
+        self._dir.write_result(result)
+        with suppress(OSError):
+            self._dir.control.unlink()
+
+    def _result(self, outcome: Outcome, ending: Ending) -> RunResult:
+        last = self._fold.last
+        duration = time.monotonic() - self._started
+        return RunResult(
+            run_id=self._spec.run_id,
+            session_id=self._spec.session_id,
+            name=self._spec.name,
+            status=outcome.status,
+            output=outcome.output,
+            error_message=outcome.error_message,
+            notes=(*outcome.notes, *self._notes, *self._log.notes()),
+            exit_code=ending.exit_code,
+            signal_name=ending.signal_name,
+            stop_reason=last.stop_reason if last else "",
+            provider=last.provider if last else "",
+            model=last.model if last else "",
+            usage=self._fold.usage,
+            message_count=self._fold.messages,
+            tool_call_count=self._fold.tool_calls,
+            started_at_ms=self._started_wall,
+            finished_at_ms=self._started_wall + round(duration * 1000),
+            duration_ms=round(duration * 1000),
+            artifacts_truncated=self._log.truncated,
+        )
+
+
+def main() -> int:
+    """Serve one specification from standard input."""
+    framer = LineFramer(MAX_SPEC_BYTES)
+    spec, early_commands = read_spec(LIFELINE, framer)
+    run_dir = RunDir(Path(spec.run_dir))
+    lock = os.open(run_dir.lock, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+    fcntl.flock(lock, fcntl.LOCK_EX)  # status looks hold it shared, for an instant
+    if run_dir.result.exists() or run_dir.events.exists():
+        return 1  # another supervisor had this run
+    os.set_blocking(WAKE, False)
+    process_tree.become_subreaper()
+    supervisor = Supervisor(spec, run_dir, framer)
+    try:
+        supervisor.run(early_commands)
+    except Exception as error:  # noqa: BLE001 - the last line before a run would end untold
+        process_tree.kill_tree(None, lambda _: None)
+        run_dir.write_result(internal_failure(spec, repr(error)))
+        return 3
+    return 0
+
+
+def read_spec(descriptor: int, framer: LineFramer) -> tuple[RunSpec, list[Frame]]:
+    """Wait for the specification; commands that came with it are returned too."""
+    while True:
+        data = os.read(descriptor, READ_SIZE)
+        if not data:
+            raise ValueError("the control channel ended before the specification")
+        frames = framer.feed(data)
+        if frames:
+            first = frames[0]
+            return spec_from_json(json.loads(first.data if isinstance(first, Line) else b"")), (
+                frames[1:]
+            )
+
+
+def internal_failure(spec: RunSpec, reason: str) -> RunResult:
+    """Return the result of a run whose supervisor itself failed."""
+    return RunResult(
+        run_id=spec.run_id,
+        session_id=spec.session_id,
+        name=spec.name,
+        status="failed",
+        error_message=errors.supervisor_failed(reason),
+        finished_at_ms=_now_ms(),
+    )
+
+
+def _reader(
+    selector: selectors.BaseSelector, pipe: int, handle: Callable[[bytes], None]
+) -> Callable[[], None]:
+    def on_readable() -> None:
+        data = _read(pipe)
+        if data:
+            handle(data)
+        elif data is not None:
+            selector.unregister(pipe)
+
+    return on_readable
+
+
+def _read(descriptor: int) -> bytes | None:
+    """Return bytes, nothing at the end, None if there is nothing to read yet."""
+    try:
+        return os.read(descriptor, READ_SIZE)
+    except BlockingIOError:
+        return None
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+if __name__ == "__main__":
+    sys.exit(main())
