@@ -44,7 +44,7 @@ class Options(TypedDict, total=False):
     """How to delegate; whatever is left out has the default a caller would expect."""
 
     cwd: Path  # the caller's directory: project, settings, default for tasks
-    concurrency: int  # children at once, default `subagents.max_concurrency`
+    concurrency: int | None  # children at once, default `subagents.max_concurrency`
     offline: bool | Script  # the built-in model by its rules, or by a script
     env: Mapping[str, str]
     stop: StopSwitch

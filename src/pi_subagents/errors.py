@@ -266,6 +266,16 @@ def file_unusable(reason: str) -> str:
     return f"cannot be used: {reason}"
 
 
+def not_json(reason: str) -> str:
+    """Return why parameters could not be read."""
+    return f"parameters: must be JSON: {reason}"
+
+
+def internal_error(error: Exception) -> str:
+    """Return the one line for a fault of ours."""
+    return f"internal error, please report it: {type(error).__name__}: {error}"
+
+
 def setting_of_wrong_type(expected: str, given: str) -> str:
     """Return why a setting was left at its default."""
     return f"should be {expected}, is {given}; ignored"

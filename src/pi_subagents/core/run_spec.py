@@ -7,8 +7,11 @@ exactly one specification, then commands (`stop`, `kill`); its end is the end of
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 SCHEMA_VERSION = 1
 STOP = "stop"

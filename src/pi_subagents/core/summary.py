@@ -6,12 +6,15 @@ In: results in task order.  Out: text and plain JSON values.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from pi_subagents.core.plain_text import one_line
 from pi_subagents.core.request import MAX_NAME_LENGTH
 from pi_subagents.core.run_result import RunResult, tool_status
 from pi_subagents.core.usage import usage_to_json
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
 
 MAX_MESSAGE = 1000
 

@@ -6,8 +6,11 @@ Schemas stay permissive where a message of the seeds is promised: our own parser
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 DELEGATE = "delegate_to_subagents"
 

@@ -8,7 +8,6 @@ directory is missing) is planned with its refusal, so that it too has an id and 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,6 +21,8 @@ from pi_subagents.disk.run_store import RunStore, new_run_id, new_session_id
 from pi_subagents.errors import StoreUnwritable
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pi_subagents.core.request import DelegateRequest, Task
     from pi_subagents.core.settings import Settings
 

@@ -11,11 +11,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from pi_subagents.core.events import Event
-from pi_subagents.core.run_result import RunResult
-
 if TYPE_CHECKING:
+    from pi_subagents.core.events import Event
     from pi_subagents.core.request import Task
+    from pi_subagents.core.run_result import RunResult
     from pi_subagents.core.run_spec import RunSpec
     from pi_subagents.core.stop_switch import StopSwitch
 

@@ -83,6 +83,12 @@ def stop_run(view: RunView, *, force: bool) -> None:
         raise RunNotActive(view.run_dir.run_id, view.status)
 
 
+def wait_for_end(run_dir: RunDir) -> RunView:
+    """Wait until the run has no supervisor any more, and return how it ended."""
+    run_dir.wait_unsupervised()
+    return view_run(run_dir)
+
+
 def _journal_state(run_dir: RunDir) -> tuple[str, Usage]:
     state, usage = "planned", Usage()
     tail = JournalTail(run_dir.events)

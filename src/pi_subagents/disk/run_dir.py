@@ -112,17 +112,25 @@ class RunDir:
 
     def supervised(self) -> bool:
         """Tell whether a living supervisor holds the lock."""
+        return not self._shared_lock(fcntl.LOCK_NB)
+
+    def wait_unsupervised(self) -> None:
+        """Wait, without polling, until no supervisor holds the lock."""
+        self._shared_lock(0)
+
+    def _shared_lock(self, flags: int) -> bool:
+        """Take the lock for an instant; return whether that was possible."""
         try:
             descriptor = os.open(self.lock, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
         except OSError:
-            return False
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
             return True
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_SH | flags)
+        except BlockingIOError:
+            return False
         finally:
             os.close(descriptor)
-        return False
+        return True
 
     def send(self, command: str) -> bool:
         """Give a living supervisor a command; return whether one was there to take it."""

@@ -51,7 +51,7 @@ def replace_file(path: Path, data: bytes) -> None:
     """Put a file in place of another, durably: old or new, never half."""
     temporary = _write_temporary(path, data)
     try:
-        os.replace(temporary, path)
+        temporary.replace(path)
     except OSError:
         temporary.unlink(missing_ok=True)
         raise

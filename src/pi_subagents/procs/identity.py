@@ -25,7 +25,7 @@ def process_stat(pid: int) -> tuple[int, str] | None:
 def all_processes() -> list[int]:
     """Return the pids of this machine, as far as the kernel shows them."""
     try:
-        return [int(name) for name in os.listdir(_PROC) if name.isdigit()]
+        return [int(entry.name) for entry in _PROC.iterdir() if entry.name.isdigit()]
     except OSError:
         return []
 

@@ -1,0 +1,78 @@
+"""
+Print for people: colours only on a terminal that wants them, nothing that could drive it.
+
+Answers and summaries go to standard output, progress and notices to standard error.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+from enum import IntEnum
+from typing import TextIO
+
+import click
+
+from pi_subagents.core.plain_text import printable
+
+FALLBACK_WIDTH = 100
+
+
+class Verbosity(IntEnum):
+    """How much a person wants to read."""
+
+    QUIET = 0
+    NORMAL = 1
+    VERBOSE = 2
+
+
+class Console:
+    """Where a verb writes."""
+
+    def __init__(self, verbosity: Verbosity = Verbosity.NORMAL) -> None:
+        self.verbosity = verbosity
+
+    def answer(self, text: str, **style: object) -> None:
+        """Write what was asked for."""
+        self._write(sys.stdout, text, style)
+
+    def notice(self, text: str) -> None:
+        """Say something once, before or after the work."""
+        if self.verbosity > Verbosity.QUIET:
+            self._write(sys.stderr, text, {"fg": "yellow"})
+
+    def progress(self, text: str, **style: object) -> None:
+        """Say what is going on."""
+        if self.verbosity > Verbosity.QUIET:
+            self._write(sys.stderr, text, style)
+
+    def detail(self, text: str) -> None:
+        """Say what only --verbose wants to know."""
+        if self.verbosity >= Verbosity.VERBOSE:
+            self._write(sys.stderr, text, {"dim": True})
+
+    def json(self, value: dict[str, object]) -> None:
+        """Write one object for a script, with its version."""
+        click.echo(json.dumps({"schemaVersion": 1, **value}, indent=2))
+
+    def style(self, text: str, stream: TextIO, **style: object) -> str:
+        """Return the text, coloured where the stream is a terminal that wants colours."""
+        return click.style(text, **style) if coloured(stream) else text  # type: ignore[arg-type]
+
+    def _write(self, stream: TextIO, text: str, style: dict[str, object]) -> None:
+        safe = printable(text)
+        click.echo(self.style(safe, stream, **style) if style else safe, file=stream)
+
+
+def coloured(stream: TextIO) -> bool:
+    """Tell whether colours are welcome."""
+    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+        return False
+    return stream.isatty()
+
+
+def width(stream: TextIO) -> int:
+    """Return how many characters fit on a line."""
+    return shutil.get_terminal_size((FALLBACK_WIDTH, 24)).columns if stream.isatty() else 160

@@ -1,0 +1,102 @@
+"""`subagents demo`: the whole thing in one go, without an account."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from pi_subagents.faces.cli import options
+
+if TYPE_CHECKING:
+    from pi_subagents.faces.cli.console import Console
+
+ON_A_CHECKOUT = (
+    ("count", "Count the Python files in src"),
+    ("headings", "Summarise the headings of README.md"),
+    ("search", "Search for PI_SUBAGENTS_CHILD in src"),
+)
+ANYWHERE = (
+    ("list", "List the files in ."),
+    ("count", "Count the files in ."),
+    ("find", "Find *.md in ."),
+)
+
+
+@click.command("demo")
+@options.json_option
+@click.pass_obj
+def command(console: Console, *, as_json: bool) -> int:
+    """
+    Run three tasks in parallel on this directory, with real pi children and the offline model.
+
+    Installs the pinned pi first if there is none. Your own pi configuration is neither read nor
+    written: the children get a configuration directory of their own.
+    """
+    from pi_subagents.core.request import Task
+    from pi_subagents.faces.cli.live import delegate_live
+
+    cwd = Path.cwd()
+    env = _private_environment()
+    _install_pi_if_missing(env, cwd)
+    suited = (cwd / "src").is_dir() and (cwd / "README.md").is_file()
+    tasks = [Task(name, prompt) for name, prompt in (ON_A_CHECKOUT if suited else ANYWHERE)]
+    console.notice(f"Three sub-agents work in {cwd}, side by side:")
+    for task in tasks:
+        console.progress(f"  {task.name}: {task.prompt}")
+    code = delegate_live(console, tasks, {"env": env, "offline": True}, as_json=as_json)
+    if not as_json:
+        _say_what_next(console)
+    return code
+
+
+def _private_environment() -> dict[str, str]:
+    from pi_subagents.disk.config_home import data_dir
+
+    env = {name: value for name, value in os.environ.items() if name != "PI_AGENT_DIR"}
+    return {**env, "PI_CODING_AGENT_DIR": str(data_dir(env) / "demo-agent")}
+
+
+def _install_pi_if_missing(env: dict[str, str], cwd: Path) -> None:
+    from pi_subagents.disk.config_home import data_dir
+    from pi_subagents.engines.managed_pi import install_managed_pi
+    from pi_subagents.engines.pi_command import resolve_pi_command
+    from pi_subagents.errors import PiNotFound
+    from pi_subagents.faces.cli.setup import Painter
+
+    try:
+        resolve_pi_command(env, cwd, None)
+    except PiNotFound:
+        painter = Painter(sys.stderr, env)
+        try:
+            install_managed_pi(env, data_dir=data_dir(env), report=painter, cwd=cwd)
+        finally:
+            painter.close()
+
+
+def _say_what_next(console: Console) -> None:
+    name = command_name()
+    console.answer("\nWhat to type next:", bold=True)
+    for line, meaning in (
+        (f"{name} runs", "what just ran"),
+        (f"{name} show RUN", "one run: answer, transcript, files"),
+        (f'{name} run --offline "List docs" "Count the files in ."', "tasks of your own"),
+        (f'{name} run "..."', "the same with your own model (README: use your own model)"),
+    ):
+        console.answer(f"  {line}\n      {meaning}")
+
+
+def command_name() -> str:
+    """Return how this command was called, so that a line of ours can be typed as it stands."""
+    called = Path(sys.argv[0])
+    found = shutil.which("subagents")
+    if found is not None and Path(found) == called.absolute():
+        return "subagents"
+    try:
+        return str(called.absolute().relative_to(Path.cwd()))
+    except ValueError:
+        return "subagents"

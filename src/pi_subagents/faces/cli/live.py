@@ -1,0 +1,134 @@
+"""
+Run a delegation for a person: progress line by line, Ctrl+C that cleans up, answers at the end.
+
+The first Ctrl+C (or TERM, HUP) stops every child in good order, the second forces it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from pi_subagents import api
+from pi_subagents.core import events as ev
+from pi_subagents.core.plain_text import one_line
+from pi_subagents.core.progress import ProgressFormatter
+from pi_subagents.core.run_result import RunResult
+from pi_subagents.core.stop_switch import RUNNING, StopSwitch
+from pi_subagents.core.summary import summary_line
+from pi_subagents.faces.cli.console import Console, Verbosity, width
+from pi_subagents.faces.cli.main import EXIT_FAILED, EXIT_INTERRUPTED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
+    from pi_subagents.core.request import Task
+    from pi_subagents.delegation.ports import Update
+
+T = TypeVar("T")
+
+COLOURS = ("cyan", "magenta", "green", "blue", "yellow", "bright_red")
+
+
+class ProgressPrinter:
+    """One line per event worth a line, prefixed with the task's name (seed 003's text)."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._formatters: dict[int, ProgressFormatter] = {}
+
+    def __call__(self, update: Update) -> None:
+        """Print what happened."""
+        text = self._text(update)
+        if text:
+            name = one_line(update.run.task.name, 30)
+            colour = COLOURS[update.run.index % len(COLOURS)]
+            prefix = self._console.style(f"[{name}]", sys.stderr, fg=colour)
+            room = max(width(sys.stderr) - len(name) - 3, 20)
+            if self._console.verbosity > Verbosity.QUIET:
+                click.echo(f"{prefix} {one_line(text, room)}", err=True)
+
+    def _text(self, update: Update) -> str:
+        what = update.what
+        verbose = self._console.verbosity >= Verbosity.VERBOSE
+        match what:
+            case RunResult():
+                return f"{what.status} after {what.duration_ms / 1000:.1f}s"
+            case ev.StateChanged(state):
+                if state == "running" and verbose:
+                    return f"run {update.run.spec.run_id} in {update.run.spec.run_dir}"
+                return {"running": "started", "stopping": "stopping"}.get(state, "")
+            case _:
+                formatter = self._formatters.setdefault(update.run.index, ProgressFormatter())
+                text = formatter.text(what)
+                # That a tool finished well goes without saying; that it failed does not.
+                routine = isinstance(what, ev.ToolFinished) and not what.failed
+                return "" if routine and not verbose else text
+
+
+def run_stoppable(
+    console: Console,
+    options: api.Options,
+    work: Callable[[api.Options], Coroutine[Any, Any, T]],
+) -> tuple[T, bool]:
+    """Run the work with progress and a switch that signals throw; tell whether they did."""
+    stop = StopSwitch()
+
+    def on_signal() -> None:
+        if stop.level == RUNNING:
+            console.progress("Stopping every sub-agent. Press Ctrl+C again to force it.")
+            stop.stop()
+        else:
+            stop.force()
+
+    async def guarded() -> T:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            loop.add_signal_handler(number, on_signal)
+        watched: api.Options = {
+            **options,
+            "stop": stop,
+            "on_update": ProgressPrinter(console),
+            "on_notice": console.notice,
+        }
+        return await work(watched)
+
+    value = asyncio.run(guarded())
+    return value, stop.level > RUNNING
+
+
+def delegate_live(
+    console: Console, tasks: list[Task], options: api.Options, *, as_json: bool
+) -> int:
+    """Delegate, print what happens and what came of it, and return the exit code."""
+    delegation, stopped = run_stoppable(
+        console, options, lambda watched: api.delegate(tasks, **watched)
+    )
+    if as_json:
+        console.json(delegation.to_json())
+    else:
+        print_results(console, delegation.results)
+    if stopped:
+        ended = [one_line(r.name, 60) for r in delegation.results if r.status == "aborted"]
+        console.notice(f"Interrupted. Stopped: {', '.join(ended) or 'nothing was left to stop'}.")
+        return EXIT_INTERRUPTED
+    return 0 if all(result.completed for result in delegation.results) else EXIT_FAILED
+
+
+def print_results(console: Console, results: tuple[RunResult, ...]) -> None:
+    """Print every answer under its task's name, then the summary lines."""
+    for result in results:
+        console.answer(f"\n── {one_line(result.name, 60)} ──", bold=True)
+        if result.output:
+            console.answer(result.output)
+        if result.error_message:
+            console.answer(result.error_message, fg="red")
+        for note in result.notes:
+            console.answer(f"({note})", dim=True)
+    console.answer("")
+    for result in results:
+        console.answer(summary_line(result), fg="green" if result.completed else "red")

@@ -1,0 +1,112 @@
+"""
+The command `subagents`: find the verb, load only that, turn errors into exit codes.
+
+Exit codes: 0 all completed, 1 some task failed, 2 refused, 3 internal error, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+
+import click
+
+from pi_subagents._version import __version__
+from pi_subagents.faces.cli.console import Console, Verbosity
+
+EXIT_FAILED = 1
+EXIT_REFUSED = 2
+EXIT_INTERNAL = 3
+EXIT_INTERRUPTED = 130
+
+# verb -> module in this package; loaded when the verb is used, or for the list in --help.
+VERBS = {
+    "demo": "demo",
+    "run": "run",
+    "runs": "runs",
+    "show": "show",
+    "stop": "stop",
+    "call": "call",
+    "setup": "setup",
+    "offline-model": "offline_model",
+    "completion": "completion",
+}
+
+HELP = """
+Hand tasks to parallel sub-agents: each a real pi process with its own context window,
+supervised, journaled and stoppable.
+
+\b
+First steps:
+  subagents setup                           install the pinned pi (once)
+  subagents demo                            three tasks in parallel, no account needed
+  subagents run "Explain src/" "List bugs"  two tasks with your own model
+  subagents run --offline "Count the lines in README.md"
+\b
+Afterwards:
+  subagents runs                            what ran, how it ended, tokens
+  subagents show RUN                        one run: answer, transcript, files
+  subagents stop RUN                        end one from another terminal
+
+Which model the children use is decided by pi itself; the README says how to set one.
+"""
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are imported when they are needed."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the verbs in the order a newcomer meets them."""
+        del ctx
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the verb's module and return its `command`."""
+        del ctx
+        module = VERBS.get(cmd_name)
+        if module is None:
+            return None
+        command = import_module(f"pi_subagents.faces.cli.{module}").command
+        assert isinstance(command, click.Command)
+        return command
+
+
+@click.group(cls=LazyGroup, help=HELP, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("-q", "--quiet", is_flag=True, help="No progress: answers, summaries and errors.")
+@click.option("-v", "--verbose", is_flag=True, help="More progress: tool results, ids, paths.")
+@click.version_option(__version__, prog_name="subagents")
+@click.pass_context
+def group(ctx: click.Context, *, quiet: bool, verbose: bool) -> None:
+    """Keep what every verb needs."""
+    if quiet and verbose:
+        raise click.UsageError("--quiet and --verbose contradict each other.")
+    level = Verbosity.QUIET if quiet else Verbosity.VERBOSE if verbose else Verbosity.NORMAL
+    ctx.obj = Console(level)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command and exit; every error is one line on standard error, never a traceback."""
+    from pi_subagents.errors import SubagentsError, internal_error
+
+    try:
+        code = group.main(args=arguments, prog_name="subagents", standalone_mode=False)
+        sys.exit(code if isinstance(code, int) else 0)
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message())
+        sys.exit(EXIT_REFUSED)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(EXIT_REFUSED)
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("Interrupted.", err=True)
+        sys.exit(EXIT_INTERRUPTED)
+    except SubagentsError as error:
+        click.echo(f"Error: {error}", err=True)
+        sys.exit(EXIT_REFUSED)
+    except BrokenPipeError:
+        # The reader of our output went away (`| head`): nothing is left to say to it.
+        sys.stdout = None
+        sys.exit(EXIT_FAILED)
+    except Exception as error:  # noqa: BLE001 - the outer edge of this face
+        click.echo(f"Error: {internal_error(error)}", err=True)
+        sys.exit(EXIT_INTERNAL)

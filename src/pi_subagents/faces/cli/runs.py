@@ -1,0 +1,105 @@
+"""`subagents runs`: what ran here, and what is running."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import click
+
+from pi_subagents.faces.cli import options
+
+if TYPE_CHECKING:
+    from pi_subagents.delegation.runs import RunView
+    from pi_subagents.faces.cli.console import Console
+
+COLOURS = {"completed": "green", "failed": "red", "aborted": "yellow", "interrupted": "yellow"}
+HEADINGS = ("RUN", "STATUS", "AGE", "DURATION", "TOKENS", "NAME")
+
+
+@click.command("runs")
+@click.option("--all", "show_all", is_flag=True, help="All of them, not only the newest 20.")
+@click.option("--active", is_flag=True, help="Only those still running.")
+@options.json_option
+@click.pass_obj
+def command(console: Console, *, show_all: bool, active: bool, as_json: bool) -> None:
+    """
+    List the runs of this project, newest first.
+
+    The beginning of a RUN id is enough for `show` and `stop`.
+    """
+    from pi_subagents.delegation.runs import view_run
+    from pi_subagents.errors import RunUnreadable
+    from pi_subagents.faces.cli.here import store_here
+
+    views: list[RunView] = []
+    for run_dir in store_here().runs():
+        if not show_all and len(views) >= 20:  # noqa: PLR2004 - said in --all's help
+            break
+        try:
+            view = view_run(run_dir)
+        except RunUnreadable as error:
+            console.notice(str(error))
+            continue
+        if view.active or not active:
+            views.append(view)
+    if as_json:
+        console.json({"runs": [run_to_json(view) for view in views]})
+    elif views:
+        _table(console, views)
+    else:
+        console.answer('No runs here yet. Try: subagents run --offline "List the files"')
+
+
+def run_to_json(view: RunView) -> dict[str, object]:
+    """Return one run for a script."""
+    from pi_subagents.core.usage import usage_to_json
+
+    return {
+        "runId": view.run_dir.run_id,
+        "sessionId": view.text("sessionId"),
+        "name": view.text("name"),
+        "status": view.status,
+        "createdAt": view.created_at_ms,
+        "durationMs": view.duration_ms,
+        "usage": usage_to_json(view.usage),
+        "errorMessage": view.error_message or None,
+        "path": str(view.run_dir.path),
+    }
+
+
+def _table(console: Console, views: list[RunView]) -> None:
+    from pi_subagents.core.plain_text import one_line
+
+    now = time.time() * 1000
+    rows = [
+        (
+            view.run_dir.run_id[:12],
+            view.status,
+            duration(now - view.created_at_ms),
+            duration(view.duration_ms) if view.duration_ms else "-",
+            f"{view.usage.total_tokens:,}" if view.usage.total_tokens else "-",
+            one_line(view.text("name"), 50),
+        )
+        for view in views
+    ]
+    widths = [max(len(row[i]) for row in (HEADINGS, *rows)) for i in range(len(HEADINGS))]
+    console.answer(_line(HEADINGS, widths), bold=True)
+    for row in rows:
+        colour = COLOURS.get(row[1])
+        console.answer(_line(row, widths), **({"fg": colour} if colour else {}))
+
+
+def _line(row: tuple[str, ...], widths: list[int]) -> str:
+    return "  ".join(cell.ljust(size) for cell, size in zip(row, widths, strict=True)).rstrip()
+
+
+def duration(milliseconds: float) -> str:
+    """Return a length of time as people say it."""
+    seconds = max(milliseconds, 0) / 1000
+    if seconds < 60:  # noqa: PLR2004 - units of time
+        return f"{seconds:.1f}s"
+    for size, unit in ((86_400, "d"), (3600, "h"), (60, "m")):
+        if seconds >= size:
+            return f"{seconds / size:.0f}{unit}"
+    raise AssertionError

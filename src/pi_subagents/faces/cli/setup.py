@@ -1,0 +1,163 @@
+"""
+`subagents setup`: install, repair, reinstall or remove the pinned pi, and show how it goes.
+
+Progress is painted on stderr: one line that updates itself per step on a terminal, plain lines
+elsewhere.  The result goes to stdout.  Also tells which pi is really used.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pi_subagents.engines.installing import SetupProgress
+    from pi_subagents.engines.managed_pi import ManagedPi
+    from pi_subagents.engines.pi_command import PiCommand
+
+SCHEMA_VERSION = 1
+
+
+@click.command("setup")
+@click.option("--remove", is_flag=True, help="Remove the pi and Node that set-up installed.")
+@click.option("--force", is_flag=True, help="Install again even if everything is in place.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def command(*, remove: bool, force: bool, as_json: bool) -> None:
+    """
+    Install the pi that sub-agents run.
+
+    A pinned pi, and a Node if there is none new enough, go into your data directory and nowhere
+    else. Safe to repeat: a finished set-up is left alone, an interrupted one is repaired.
+    """
+    if remove and force:
+        raise click.UsageError("--remove and --force exclude each other.")
+    painter = Painter(sys.stderr, os.environ)
+    try:
+        if remove:
+            _remove(os.environ, painter, as_json=as_json)
+        else:
+            _install(os.environ, painter, force=force, as_json=as_json)
+    finally:
+        painter.close()
+
+
+class Painter:
+    """Paints set-up progress on a stream, in place if it is a terminal."""
+
+    def __init__(self, stream: TextIO, env: Mapping[str, str]) -> None:
+        self._stream = stream
+        self._live = stream.isatty() and env.get("TERM") != "dumb"
+        self._coloured = self._live and not env.get("NO_COLOR")
+        self._step = ""
+        self._started = 0.0
+        self._open = False
+
+    def __call__(self, progress: SetupProgress) -> None:
+        """Paint one report."""
+        fresh = progress.step != self._step
+        if fresh:
+            self.close()
+            self._step, self._started = progress.step, time.monotonic()
+        text = ": ".join(filter(None, (progress.step, progress.detail)))
+        if self._live:
+            self._paint(text, done=progress.done)
+        elif progress.done or fresh:
+            self._write(f"{text}{'' if progress.done else ' ...'}\n")
+        if progress.done:
+            self._step = ""
+
+    def close(self) -> None:
+        """End a line that is still being updated."""
+        if self._open:
+            self._write("\n")
+            self._open = False
+
+    def _paint(self, text: str, *, done: bool) -> None:
+        columns = shutil.get_terminal_size().columns
+        elapsed_s = time.monotonic() - self._started
+        seconds = f" ({elapsed_s:.0f} s)" if elapsed_s >= 1 else ""
+        line = f"{'✓' if done else '·'} {text}{seconds}"[: columns - 1]
+        if self._coloured:
+            line = click.style(line[0], fg="green" if done else "yellow") + line[1:]
+        self._write(f"\r\x1b[2K{line}{chr(10) if done else ''}")
+        self._open = not done
+
+    def _write(self, text: str) -> None:
+        encoding = self._stream.encoding or "utf-8"
+        self._stream.write(text.encode(encoding, "replace").decode(encoding))
+        self._stream.flush()
+
+
+def _install(env: Mapping[str, str], painter: Painter, *, force: bool, as_json: bool) -> None:
+    from pi_subagents.disk import config_home
+    from pi_subagents.engines.managed_pi import install_managed_pi, managed_pi
+    from pi_subagents.engines.pi_command import resolve_pi_command
+    from pi_subagents.errors import PI_CHOSEN_BY
+
+    cwd = Path.cwd()
+    data_dir = config_home.data_dir(env)
+    before = managed_pi(env, data_dir)
+    pi = install_managed_pi(env, data_dir=data_dir, report=painter, force=force, cwd=cwd)
+    used = resolve_pi_command(env, cwd, _pi_command_setting(env))
+    if as_json:
+        click.echo(json.dumps(_described(pi, used, changed=pi != before)))
+        return
+    click.echo(f"pi {pi.version} is ready in {pi.directory} (Node {pi.node_version}).")
+    if used.source != "managed":
+        click.echo(
+            f"But {PI_CHOSEN_BY[used.source]} comes first: sub-agents run "
+            f"{' '.join(used.argv)} (pi {used.version or 'of unknown version'})."
+        )
+    click.echo("Next: subagents demo")
+
+
+def _remove(env: Mapping[str, str], painter: Painter, *, as_json: bool) -> None:
+    from pi_subagents.disk import config_home
+    from pi_subagents.engines.managed_pi import remove_managed
+
+    data_dir = config_home.data_dir(env)
+    removed = remove_managed(data_dir, painter)
+    if as_json:
+        paths = [str(path) for path in removed]
+        document = {"schemaVersion": SCHEMA_VERSION, "removed": paths, "changed": bool(paths)}
+        click.echo(json.dumps(document))
+    elif removed:
+        click.echo("Removed. `subagents setup` installs it again.")
+    else:
+        click.echo(f"Nothing to remove in {data_dir}.")
+
+
+def _described(pi: ManagedPi, used: PiCommand, *, changed: bool) -> dict[str, Any]:
+    return {
+        "schemaVersion": SCHEMA_VERSION,
+        "pi": {
+            "source": used.source,
+            "version": used.version,
+            "command": list(used.argv),
+            "managedVersion": pi.version,
+            "managedDirectory": str(pi.directory),
+        },
+        "node": {"path": str(pi.node), "version": pi.node_version},
+        "changed": changed,
+    }
+
+
+def _pi_command_setting(env: Mapping[str, str]) -> str | Sequence[str] | None:
+    from pi_subagents.core.settings import parse_settings
+    from pi_subagents.disk import config_home
+
+    try:
+        content = json.loads((config_home.agent_dir(env) / "settings.json").read_bytes())
+    except (OSError, ValueError):
+        return None  # absent or broken: the commands that start children tell about it
+    settings, _ = parse_settings(content, None)
+    return settings.pi_command

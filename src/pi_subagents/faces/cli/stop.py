@@ -1,0 +1,30 @@
+"""`subagents stop`: end a run from anywhere in its project."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from pi_subagents.faces.cli.console import Console
+
+
+@click.command("stop")
+@click.argument("run")
+@click.option("--force", is_flag=True, help="Do not wait five seconds for a clean end.")
+@click.pass_obj
+def command(console: Console, *, run: str, force: bool) -> None:
+    """
+    Stop one RUN and wait until its whole process tree is gone.
+
+    The run ends as aborted; its result says so, and its siblings go on.
+    """
+    from pi_subagents.delegation.runs import stop_run, wait_for_end
+    from pi_subagents.faces.cli.here import run_here
+
+    view = run_here(run)
+    stop_run(view, force=force)
+    console.progress(f"Stopping {view.text('name')} ({view.run_dir.run_id[:12]})...")
+    ended = wait_for_end(view.run_dir)
+    console.answer(f"{ended.text('name')}: {ended.status}")
