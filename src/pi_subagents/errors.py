@@ -14,6 +14,7 @@ SubagentsError
     PiCommandUnusable     a configured pi command cannot be run
     NodeNotFound          no Node that pi accepts, and none could be fetched
     InstallFailed         npm or pip failed
+    PortUnavailable       the offline model cannot listen there
   StoreError            an asked-for record is absent or unreadable            exit 2
     RunNotFound
     RunAmbiguous
@@ -177,6 +178,14 @@ def command_needs_node(minimum: str) -> str:
     return (
         f"needs Node {minimum} or newer, and there is none. Run `subagents setup`: it fetches one."
     )
+
+
+class PortUnavailable(SetupError):
+    """The offline model cannot listen on the wanted port."""
+
+    def __init__(self, port: int, reason: str) -> None:
+        self.port = port
+        super().__init__(f"Cannot listen on port {port} of loopback: {reason}")
 
 
 class StoreError(SubagentsError):

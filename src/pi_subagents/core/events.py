@@ -9,6 +9,7 @@ outcome and every face.
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
@@ -150,7 +151,7 @@ def decode_pi_line(line: bytes) -> Event:
     if line.startswith(_PASSED_OVER) and line.endswith(b"}"):
         return Activity("passed over")
     try:
-        record = json.loads(line, parse_constant=_no_constant)
+        record = json.loads(line, parse_constant=_no_constant, parse_float=_finite)
     except (ValueError, RecursionError):
         return OutputText(line.decode("utf-8", "replace"))
     if not isinstance(record, dict) or not isinstance(record.get("type"), str):
@@ -257,3 +258,9 @@ def _count(value: object) -> int:
 
 def _no_constant(_name: str) -> None:
     """Read NaN and Infinity as null: they are not JSON, and could not be written again."""
+
+
+def _finite(digits: str) -> float | None:
+    """Read a number too large for a float as null: it would become Infinity."""
+    number = float(digits)
+    return number if math.isfinite(number) else None

@@ -36,38 +36,37 @@ class LineFramer:
 
     def __init__(self, max_line_bytes: int = MAX_LINE_BYTES) -> None:
         self._max = max_line_bytes
-        self._pieces: list[bytes] = []
-        self._held = 0
-        self._skipping = False
+        # One buffer, not a list of pieces: a line that drips in costs no more than its bytes.
+        self._line = bytearray()
+        self._size = 0
 
     def feed(self, chunk: bytes) -> list[Frame]:
         """Return the lines that this chunk completes."""
         *ended, rest = chunk.split(b"\n")
         frames = [self._finish(part) for part in ended]
-        if rest:
-            self._hold(rest)
+        self._hold(rest)
         return frames
 
     def end(self) -> list[Frame]:
         """Return what the stream left unterminated, if anything."""
-        if not self._held:
+        if not self._size:
             return []
         frame = self._finish(b"")
         return [Line(frame.data, terminated=False)] if isinstance(frame, Line) else [frame]
 
     def _hold(self, part: bytes) -> None:
-        self._held += len(part)
-        if self._skipping or self._held > self._max:
-            self._skipping = True
-            self._pieces.clear()
+        self._size += len(part)
+        if self._size > self._max:
+            self._line.clear()
         else:
-            self._pieces.append(part)
+            self._line += part
 
     def _finish(self, part: bytes) -> Frame:
-        self._hold(part)
-        size, skipping = self._held, self._skipping
-        data = b"" if skipping else b"".join(self._pieces)
-        self._pieces.clear()
-        self._held = 0
-        self._skipping = False
-        return Skipped(size) if skipping else Line(data.removesuffix(b"\r"))
+        if self._size:
+            self._hold(part)
+            part, size = bytes(self._line), self._size
+            self._line.clear()
+            self._size = 0
+        else:
+            size = len(part)
+        return Skipped(size) if size > self._max else Line(part.removesuffix(b"\r"))

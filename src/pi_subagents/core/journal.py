@@ -17,6 +17,7 @@ from pi_subagents.core.usage import parse_usage, usage_to_json
 SCHEMA_VERSION = 1
 MAX_TEXT = 256 * 1024
 MAX_ARGUMENTS = 256 * 1024
+MAX_KEY = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,7 @@ def decode_entry(line: bytes) -> Entry | None:
             return None
         event = _from_record(record)
         return Entry(int(record["seq"]), int(record["t"]), event) if event else None
-    except (ValueError, KeyError, TypeError, RecursionError):
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return None
 
 
@@ -53,10 +54,13 @@ def bounded(event: ev.Event) -> ev.Event:
             return replace(
                 event,
                 text=_cut(event.text),
+                error_message=_cut(event.error_message),
                 tool_calls=tuple(_cut_call(call) for call in event.tool_calls),
             )
         case ev.ToolStarted():
             return ev.ToolStarted(_cut_call(event.call))
+        case ev.Retrying():
+            return replace(event, error_message=_cut(event.error_message))
         case ev.UserMessage() | ev.ToolFinished() | ev.OutputText() | ev.ErrorText() | ev.Note():
             return replace(event, text=_cut(event.text))
         case _:
@@ -76,7 +80,7 @@ def _cut_call(call: ev.ToolCall) -> ev.ToolCall:
     if size <= MAX_ARGUMENTS:
         return call
     kept = {
-        key: value if len(json.dumps(value)) <= MAX_ARGUMENTS // 16 else "[cut]"
+        key[:MAX_KEY]: value if len(json.dumps(value)) <= MAX_ARGUMENTS // 16 else "[cut]"
         for key, value in list(call.arguments.items())[:16]
     }
     return replace(call, arguments={**kept, "[cut]": f"{size} bytes of arguments"})

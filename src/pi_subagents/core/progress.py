@@ -92,6 +92,7 @@ class ProgressFormatter:
                 return ""
 
     def _remember(self, call: ev.ToolCall) -> None:
+        self._calls.pop(call.call_id, None)
         if len(self._calls) >= MAX_OPEN_CALLS:
             self._calls.pop(next(iter(self._calls)))
         self._calls[call.call_id] = call
@@ -119,8 +120,9 @@ def _known(call: ev.ToolCall) -> tuple[_Wording, str] | None:
         return None
     for key in wording.argument:
         value = call.arguments.get(key)
-        if isinstance(value, str) and value.strip():
-            return wording, one_line(value, COMMAND_WIDTH)
+        subject = one_line(value, COMMAND_WIDTH) if isinstance(value, str) else ""
+        if subject:
+            return wording, subject
     return None
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pi_subagents.disk.run_dir import RunDir
 
 MIB = 1024 * 1024
-STDOUT_CAP = 16 * MIB
+STDOUT_CAP = 64 * MIB
 STDERR_CAP = 4 * MIB
 TRANSCRIPT_CAP = 16 * MIB
 JOURNAL_CAP = 64 * MIB

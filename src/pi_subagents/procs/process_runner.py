@@ -50,7 +50,7 @@ class ProcessRunner:
     ) -> RunResult:
         """Execute one run; on cancellation end it first, then pass the cancellation on."""
         try:
-            supervisor = _start_supervisor(spec, self._env)
+            supervisor = start_supervisor(spec, self._env)
         except OSError as error:
             return self.refuse(spec, errors.SPAWN_FAILED, aborted=False, note=str(error))
         attached = _Attachment(supervisor, RunDir(Path(spec.run_dir)), on_event)
@@ -126,7 +126,8 @@ async def _until_done(attached: _Attachment) -> None:
     raise asyncio.CancelledError
 
 
-def _start_supervisor(spec: RunSpec, env: Mapping[str, str]) -> subprocess.Popen[bytes]:
+def start_supervisor(spec: RunSpec, env: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    """Start a supervisor in a session of its own and tell it what to run."""
     process = subprocess.Popen(
         [sys.executable, "-I", "-S", "-c", _BOOT, _PACKAGE_ROOT],
         stdin=subprocess.PIPE,

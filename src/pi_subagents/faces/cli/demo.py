@@ -65,12 +65,14 @@ def _install_pi_if_missing(env: dict[str, str], cwd: Path) -> None:
     from pi_subagents.disk.config_home import data_dir
     from pi_subagents.engines.managed_pi import install_managed_pi
     from pi_subagents.engines.pi_command import resolve_pi_command
-    from pi_subagents.errors import PiNotFound
+    from pi_subagents.errors import PiCommandUnusable, PiNotFound
     from pi_subagents.faces.cli.setup import Painter
 
     try:
         resolve_pi_command(env, cwd, None)
-    except PiNotFound:
+    except (PiNotFound, PiCommandUnusable) as error:
+        if isinstance(error, PiCommandUnusable) and error.source != "path":
+            raise  # someone chose that command; only a pi that lacks a Node is helped by set-up
         painter = Painter(sys.stderr, env)
         try:
             install_managed_pi(env, data_dir=data_dir(env), report=painter, cwd=cwd)

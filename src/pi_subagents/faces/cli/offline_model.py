@@ -31,6 +31,7 @@ def command(console: Console, *, port: int, script: Path | None, as_json: bool) 
     """
     from pi_subagents.engines.offline_model.provider import MODEL
     from pi_subagents.engines.offline_model.serve import serve_forever
+    from pi_subagents.errors import PortUnavailable
 
     chosen = options.offline_choice(offline=True, script=script)
 
@@ -40,4 +41,7 @@ def command(console: Console, *, port: int, script: Path | None, as_json: bool) 
         else:
             console.answer(f"Serving model `{MODEL}` at {url} (Ctrl+C ends it)")
 
-    serve_forever(ready, port=port, script=None if isinstance(chosen, bool) else chosen)
+    try:
+        serve_forever(ready, port=port, script=None if isinstance(chosen, bool) else chosen)
+    except OSError as error:
+        raise PortUnavailable(port, str(error)) from error

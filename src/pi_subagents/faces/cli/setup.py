@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from pi_subagents.engines.installing import SetupProgress
     from pi_subagents.engines.managed_pi import ManagedPi
@@ -99,6 +99,7 @@ class Painter:
 
 def _install(env: Mapping[str, str], painter: Painter, *, force: bool, as_json: bool) -> None:
     from pi_subagents.disk import config_home
+    from pi_subagents.disk.settings_files import load_settings
     from pi_subagents.engines.managed_pi import install_managed_pi, managed_pi
     from pi_subagents.engines.pi_command import resolve_pi_command
     from pi_subagents.errors import PI_CHOSEN_BY
@@ -107,7 +108,8 @@ def _install(env: Mapping[str, str], painter: Painter, *, force: bool, as_json: 
     data_dir = config_home.data_dir(env)
     before = managed_pi(env, data_dir)
     pi = install_managed_pi(env, data_dir=data_dir, report=painter, force=force, cwd=cwd)
-    used = resolve_pi_command(env, cwd, _pi_command_setting(env))
+    settings, _ = load_settings(cwd, env)  # commands that start children tell what is wrong in it
+    used = resolve_pi_command(env, cwd, settings.pi_command)
     if as_json:
         click.echo(json.dumps(_described(pi, used, changed=pi != before)))
         return
@@ -149,15 +151,3 @@ def _described(pi: ManagedPi, used: PiCommand, *, changed: bool) -> dict[str, An
         "node": {"path": str(pi.node), "version": pi.node_version},
         "changed": changed,
     }
-
-
-def _pi_command_setting(env: Mapping[str, str]) -> str | Sequence[str] | None:
-    from pi_subagents.core.settings import parse_settings
-    from pi_subagents.disk import config_home
-
-    try:
-        content = json.loads((config_home.agent_dir(env) / "settings.json").read_bytes())
-    except (OSError, ValueError):
-        return None  # absent or broken: the commands that start children tell about it
-    settings, _ = parse_settings(content, None)
-    return settings.pi_command

@@ -1,0 +1,161 @@
+"""
+Decide which pi is used.
+
+In: an environment, the working directory, the global setting `subagents.pi_command`.
+Out: the command to run.  Order: PI_SUBAGENTS_PI, the setting, `pi` on PATH, the managed one.
+A configured command runs exactly as written; a program is never taken from inside the working
+directory unless it is named by an absolute path.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from pi_subagents import errors
+from pi_subagents.disk import config_home
+from pi_subagents.engines import managed_pi, node
+from pi_subagents.engines.programs import is_runnable, search_program
+from pi_subagents.errors import PiCommandUnusable, PiNotFound
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+PiSource = Literal["environment", "settings", "path", "managed"]
+
+VARIABLE = "PI_SUBAGENTS_PI"
+NODE_SHEBANG = re.compile(rb"#!\s*/\S*/env\s+(?:-S\s+)?node\s")
+SHEBANG_BYTES = 128
+PACKAGE_SUFFIX = "/pi-coding-agent"
+PACKAGE_DEPTH = 4  # <package>/dist/bundle/cli.js, and one to spare
+
+
+@dataclass(frozen=True, slots=True)
+class PiCommand:
+    """How to start pi, where that was decided, and pi's version if it shows without asking."""
+
+    argv: tuple[str, ...]
+    source: PiSource
+    version: str | None
+
+
+def resolve_pi_command(
+    env: Mapping[str, str], cwd: Path, configured: str | Sequence[str] | None
+) -> PiCommand:
+    """
+    Return the pi to use.
+
+    Raises PiCommandUnusable for a chosen one that cannot run, PiNotFound if there is none.
+    """
+    from_env = env.get(VARIABLE, "")
+    if from_env.strip():
+        return _configured(from_env, "environment", env, cwd)
+    if configured is not None and not (isinstance(configured, str) and not configured.strip()):
+        return _configured(configured, "settings", env, cwd)
+    search = search_program("pi", env, cwd)
+    if search.found is not None:
+        return _on_path(search.found, env, cwd)
+    managed = _managed(env, cwd)
+    if managed is None:
+        raise PiNotFound(tuple(map(str, search.left_out)))
+    return managed
+
+
+def parse_command(command: str | Sequence[str], env: Mapping[str, str]) -> tuple[str, ...]:
+    """
+    Return the words of a command, with a leading `~/` of any word expanded.
+
+    Raises ValueError for quotes that do not match.
+    """
+    words = shlex.split(command) if isinstance(command, str) else list(command)
+    home = str(config_home.home_dir(env))
+    return tuple(home + word[1:] if word.startswith("~/") else word for word in words)
+
+
+def _configured(
+    command: str | Sequence[str], source: PiSource, env: Mapping[str, str], cwd: Path
+) -> PiCommand:
+    shown = command if isinstance(command, str) else shlex.join(command)
+    try:
+        words = parse_command(command, env)
+    except ValueError as error:
+        raise PiCommandUnusable(source, shown, errors.command_not_parsed(str(error))) from error
+    if not words or not words[0]:
+        raise PiCommandUnusable(source, shown, errors.COMMAND_EMPTY)
+    if any("\0" in word for word in words):
+        raise PiCommandUnusable(source, shown, errors.MUST_NOT_HAVE_NULL)
+    program = Path(words[0])
+    if os.sep not in words[0]:
+        search = search_program(words[0], env, cwd)
+        if search.found is None:
+            reason = errors.COMMAND_INSIDE_CWD if search.left_out else errors.COMMAND_NOT_ON_PATH
+            raise PiCommandUnusable(source, words[0], reason)
+        program = search.found
+    elif not program.is_absolute():
+        raise PiCommandUnusable(source, words[0], errors.COMMAND_RELATIVE)
+    elif not is_runnable(program):
+        raise PiCommandUnusable(source, words[0], errors.COMMAND_NOT_RUNNABLE)
+    argv = (str(program), *words[1:])
+    return PiCommand(argv, source, _version_of(argv))
+
+
+def _on_path(found: Path, env: Mapping[str, str], cwd: Path) -> PiCommand:
+    argv: tuple[str, ...] = (str(found),)
+    if _is_node_script(found) and not _env_finds_good_node(env, cwd):
+        data_dir = config_home.data_dir(env)
+        good = node.find_node(env, cwd, data_dir, needs_npm=False)
+        if good is None:
+            minimum = node.version_text(node.MINIMUM)
+            raise PiCommandUnusable("path", str(found), errors.command_needs_node(minimum))
+        argv = (str(good.node), os.path.realpath(found))
+    return PiCommand(argv, "path", _version_of(argv))
+
+
+def _managed(env: Mapping[str, str], cwd: Path) -> PiCommand | None:
+    data_dir = config_home.data_dir(env)
+    pi = managed_pi.installed_pi(data_dir)
+    if pi is None:
+        return None
+    if is_runnable(pi.node):
+        return PiCommand(pi.argv, "managed", pi.version)
+    # Its Node was uninstalled; `subagents setup` would note the new one for good.
+    good = node.find_node(env, cwd, data_dir, needs_npm=False)
+    return PiCommand((str(good.node), *pi.argv[1:]), "managed", pi.version) if good else None
+
+
+def _is_node_script(program: Path) -> bool:
+    try:
+        with program.open("rb") as stream:
+            return NODE_SHEBANG.match(stream.read(SHEBANG_BYTES)) is not None
+    except OSError:  # executable but not readable: certainly no script of ours
+        return False
+
+
+def _env_finds_good_node(env: Mapping[str, str], cwd: Path) -> bool:
+    search = search_program("node", env, cwd)
+    if search.found is None or search.left_out:
+        # `env node` would take the one inside the working directory.
+        return False
+    version = node.node_version(search.found, env)
+    return version is not None and version >= node.MINIMUM
+
+
+def _version_of(argv: Sequence[str]) -> str | None:
+    """Return the version in the package.json of a pi package that a word points into."""
+    for word in argv:
+        if not os.path.isabs(word):  # noqa: PTH117 - a plain question about a string
+            continue
+        script = Path(os.path.realpath(word))
+        for directory in script.parents[:PACKAGE_DEPTH]:
+            try:
+                manifest = json.loads((directory / "package.json").read_bytes())
+                if str(manifest["name"]).endswith(PACKAGE_SUFFIX):
+                    return str(manifest["version"])
+            except (OSError, ValueError, KeyError, TypeError):
+                continue
+    return None

@@ -1,0 +1,45 @@
+"""A project and a home of its own for every test with the real pi."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from pi_subagents import Delegation, Task, delegate
+from pi_subagents.engines.offline_model.script import parse_script
+
+
+@dataclass
+class Project:
+    """A directory to delegate in, and the environment to do it with."""
+
+    path: Path
+    env: dict[str, str]
+
+    @property
+    def agent_dir(self) -> Path:
+        return Path(self.env["HOME"]) / ".pi" / "agent"
+
+    async def delegate(
+        self, *tasks: Task, script: object = None, concurrency: int | None = None
+    ) -> Delegation:
+        """Delegate on the offline model: a script, or its rules."""
+        offline = True if script is None else parse_script(script)
+        return await delegate(
+            tasks, cwd=self.path, env=self.env, offline=offline, concurrency=concurrency
+        )
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    agent = tmp_path / "home" / ".pi" / "agent"
+    agent.mkdir(parents=True)
+    # pi waits two seconds before it asks its model again; the tests do not want to.
+    (agent / "settings.json").write_text('{"retry": {"baseDelayMs": 10}}')
+    path = tmp_path / "project"
+    (path / ".pi").mkdir(parents=True)
+    private = {"HOME": str(tmp_path / "home"), "XDG_DATA_HOME": str(tmp_path / "home" / "data")}
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("PI_", "NO_COLOR"))}
+    pi = {"PI_SUBAGENTS_PI": os.environ.get("PI_SUBAGENTS_PI", "")}
+    return Project(path, {**kept, **private, **pi})

@@ -1,0 +1,345 @@
+"""The command as people and scripts use it, with the real pi and the offline model."""
+
+import json
+import re
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.command import interrupt_when, start, subagents
+from tests.e2e.conftest import Project
+
+pytestmark = pytest.mark.pi
+
+WAITING = [{"text": "on it", "toolCalls": [{"name": "bash", "arguments": {"command": "sleep 1000"}}]}]
+ESCAPE = "\x1b"
+
+
+def script(project: Project, turns: object) -> str:
+    path = project.path / "script.json"
+    path.write_text(json.dumps(turns))
+    return str(path)
+
+
+def test_run_prints_progress_answers_and_a_summary_line_per_task(project: Project) -> None:
+    (project.path / "a.py").write_text("x = 1\n")
+    ran = subagents(project, "run", "--offline", "Count the Python files in .", "--name", "count")
+    assert ran.code == 0
+    assert re.search(r"^\[count\] started$", ran.err, re.MULTILINE)
+    assert re.search(r"^\[count\] There is 1 Python file in \.", ran.err, re.MULTILINE)
+    assert re.fullmatch(
+        r"\n── count ──\nThere is 1 Python file in \..*\n\n"
+        r"✓ count: completed \(session: [0-9a-f]{16}\)\n",
+        ran.out,
+    )
+    assert "not a language model" in ran.err
+    assert ESCAPE not in ran.out + ran.err
+
+
+def test_run_json_and_call_print_the_same_object(project: Project) -> None:
+    turns = script(project, [{"text": "fine", "usage": {"input": 10, "output": 2}}])
+    tasks = {"tasks": [{"name": "one", "prompt": "x"}, {"name": "two", "prompt": "y"}]}
+    called = subagents(
+        project, "call", "delegate_to_subagents", "-", "--offline-script", turns,
+        stdin=json.dumps(tasks),
+    )  # fmt: skip
+    ran = subagents(
+        project, "run", "--json", "--offline-script", turns, "x", "y", "--name", "one",
+        "--name", "two",
+    )  # fmt: skip
+    for done in (called, ran):
+        assert done.code == 0
+        value = done.json
+        results = value["details"]["results"]
+        ids = [each["sessionId"] for each in results]
+        assert value["content"] == [
+            {
+                "type": "text",
+                "text": f"✓ one: completed (session: {ids[0]})\n✓ two: completed (session: {ids[1]})",
+            }
+        ]
+        assert (value["schemaVersion"], value["isError"]) == (1, False)
+        assert value["details"]["sessionIds"] == ids
+        assert [{k: each[k] for k in sorted(each)} for each in results] == [
+            {
+                "durationMs": each["durationMs"],
+                "errorMessage": None,
+                "exitCode": 0,
+                "name": name,
+                "notes": [],
+                "output": "fine",
+                "runId": each["runId"],
+                "sessionId": each["sessionId"],
+                "status": "completed",
+                "usage": {
+                    "input": 10,
+                    "output": 2,
+                    "cacheRead": 0,
+                    "cacheWrite": 0,
+                    "totalTokens": 12,
+                    "cost": {"total": 0.0},
+                },
+            }
+            for name, each in zip(("one", "two"), results, strict=True)
+        ]
+        assert all(re.fullmatch("[0-9a-f]{32}", each["runId"]) for each in results)
+
+
+def test_a_failed_task_makes_exit_code_one_and_names_its_error(project: Project) -> None:
+    turns = script(project, [{"error": {"status": 401, "message": "who are you"}}])
+    ran = subagents(project, "run", "--offline-script", turns, "x")
+    assert ran.code == 1
+    assert re.search(r"^✗ task-1: error — .*who are you.* \(session: [0-9a-f]{16}\)$", ran.out, re.M)
+
+
+def test_a_missing_directory_fails_its_task_only(project: Project) -> None:
+    turns = script(project, [{"text": "fine"}])
+    tasks = [
+        {"name": "here", "prompt": "x"},
+        {"name": "nowhere", "prompt": "x", "cwd": str(project.path / "missing")},
+    ]
+    ran = subagents(
+        project, "call", "delegate_to_subagents", json.dumps({"tasks": tasks}),
+        "--offline-script", turns,
+    )  # fmt: skip
+    assert ran.code == 1
+    results = ran.json["details"]["results"]
+    assert [(r["status"], r["errorMessage"]) for r in results] == [
+        ("completed", None),
+        ("error", f"cwd does not exist or is not a directory: {project.path / 'missing'}"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("call", "delegate_to_subagents", "{"), "parameters: must be JSON: "),
+        (("call", "delegate_to_subagents", "[]"), "parameters: must be an object with a list"),
+        (("call", "delegate_to_subagents"), "tasks: is required and must be a list"),
+        (("call", "nonsense"), 'Unknown tool: "nonsense". Available tools: delegate_to_subagents'),
+        (
+            ("call", "delegate_to_subagents", '{"tasks":[{"name":"a","prompt":"b","cwd":"x"}]}'),
+            "cwd must be an absolute path",
+        ),
+        (
+            ("call", "delegate_to_subagents", '{"tasks":[{"name":"a","prompt":"b","cwd":"/x/.."}]}'),
+            "cwd must not contain '..' path segments",
+        ),
+    ],
+)
+def test_a_refused_call_says_why_and_starts_nothing(
+    project: Project, arguments: tuple[str, ...], message: str
+) -> None:
+    ran = subagents(project, *arguments)
+    assert ran.code == 2
+    assert ran.json["isError"] is True
+    assert ran.json["content"][0]["text"].startswith(message)
+    assert not (project.path / ".pi/subagents").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("run",), "Missing argument 'PROMPT...'"),
+        (("run", " "), "tasks[0].prompt: must not be empty"),
+        (("run", "x", "--timeout", "0.5"), "tasks[0].timeout: must be 1 to 86400 seconds"),
+        (("run", *(["x"] * 17)), "tasks: must hold 1 to 16 tasks, not 17"),
+        (("run", "x", "--name", "a", "--name", "b"), "2 names for 1 prompts."),
+        (("show", "ffff"), 'Run "ffff" not found in '),
+        (("stop", "../../etc"), 'Run "../../etc" not found in '),
+        (("nonsense",), "No such command 'nonsense'."),
+        (("--quiet", "--verbose", "runs"), "--quiet and --verbose contradict each other."),
+    ],
+)
+def test_bad_input_is_one_clear_error_and_exit_code_two(
+    project: Project, arguments: tuple[str, ...], message: str
+) -> None:
+    ran = subagents(project, *arguments)
+    assert (ran.code, ran.out) == (2, "")
+    assert f"Error: {message}" in ran.err
+    assert "Traceback" not in ran.err
+    assert not (project.path / ".pi/subagents").exists()
+
+
+def test_a_sub_agent_may_not_delegate(project: Project) -> None:
+    ran = subagents(project, "run", "x", PI_SUBAGENTS_CHILD="1")
+    assert (ran.code, ran.out) == (2, "")
+    assert "This process is itself a sub-agent" in ran.err
+
+
+def test_a_broken_script_refuses_the_call_and_names_the_place(project: Project) -> None:
+    ran = subagents(project, "run", "--offline-script", script(project, [{"txt": "x"}]), "x")
+    assert ran.code == 2
+    assert "txt" in ran.err
+    assert "Traceback" not in ran.err
+
+
+def test_no_pi_anywhere_says_how_to_get_one(project: Project) -> None:
+    ran = subagents(project, "run", "x", PI_SUBAGENTS_PI="", PATH="/usr/bin:/bin")
+    assert (ran.code, ran.out) == (2, "")
+    assert "subagents setup" in ran.err
+
+
+def test_runs_show_and_stop_tell_the_truth_about_a_finished_run(project: Project) -> None:
+    turns = script(project, [{"text": "the answer"}])
+    done = subagents(project, "run", "--json", "--offline-script", turns, "question", "--name", "q")
+    run_id = done.json["details"]["results"][0]["runId"]
+
+    listed = subagents(project, "runs")
+    row = listed.out.splitlines()[1].split()
+    assert (row[0], row[1], row[-1]) == (run_id[:12], "completed", "q")
+    assert subagents(project, "runs", "--json").json["runs"][0]["runId"] == run_id
+    assert subagents(project, "runs", "--active").out.startswith("No runs here yet")
+
+    shown = subagents(project, "show", run_id[:8])
+    assert "\nTask\nquestion\n" in shown.out
+    assert "\nAnswer\nthe answer\n" in shown.out
+    assert subagents(project, "show", run_id, "--output").out == "the answer\n"
+    described = subagents(project, "show", run_id, "--json").json
+    assert described["result"]["output"] == "the answer"
+    assert [Path(p).name for p in described["files"]] == [
+        "events.jsonl",
+        "meta.json",
+        "prompt.md",
+        "result.json",
+        "stderr.log",
+        "stdout.log",
+        "transcript.log",
+    ]
+
+    stopped = subagents(project, "stop", run_id)
+    assert stopped.code == 2
+    assert "is not running (status: completed)" in stopped.err
+
+
+def test_runs_are_kept_out_of_git(project: Project) -> None:
+    subprocess.run(["git", "init", "-q"], cwd=project.path, check=True)
+    subagents(project, "run", "--offline-script", script(project, [{"text": "x"}]), "x")
+    (project.path / "script.json").unlink()
+    status = subprocess.run(
+        ["git", "status", "--porcelain"], cwd=project.path, check=True, capture_output=True
+    )
+    assert status.stdout == b""
+
+
+def test_stop_from_another_process_aborts_the_run_and_its_tree(project: Project) -> None:
+    process = start(project, "run", "--offline-script", script(project, WAITING), "x")
+    assert process.stderr is not None
+    for line in process.stderr:
+        if "sleep 1000" in line:
+            break
+    active = subagents(project, "runs", "--active", "--json").json["runs"]
+    assert [each["status"] for each in active] == ["running"]
+    stopped = subagents(project, "stop", active[0]["runId"][:6])
+    assert (stopped.code, stopped.out) == (0, "task-1: aborted\n")
+    out, _ = process.communicate()
+    assert process.returncode == 1
+    assert "✗ task-1: error — Stopped on request" in out
+
+
+def test_ctrl_c_stops_every_child_says_so_and_exits_with_130(project: Project) -> None:
+    turns = script(project, WAITING)
+    process = start(
+        project, "run", "--offline-script", turns, "a", "b", "c", "--concurrency", "2",
+        "--name", "one", "--name", "two", "--name", "three",
+    )  # fmt: skip
+    ran = interrupt_when(process, "sleep 1000", 2)
+    assert ran.code == 130
+    assert "Stopping every sub-agent. Press Ctrl+C again to force it." in ran.err
+    assert "Interrupted. Stopped: one, two, three." in ran.err
+    assert "[three] started" not in ran.err
+    runs = subagents(project, "runs", "--json").json["runs"]
+    assert sorted((r["name"], r["status"]) for r in runs) == [
+        ("one", "aborted"),
+        ("three", "aborted"),
+        ("two", "aborted"),
+    ]
+
+
+def test_a_second_ctrl_c_forces_what_the_first_could_not_end(project: Project) -> None:
+    stubborn = project.path / "stubborn.py"
+    stubborn.write_text(
+        "import signal, sys, time\n"
+        "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+        "print('deaf', file=sys.stderr, flush=True)\n"
+        "time.sleep(1000)\n"
+    )
+    process = start(project, "run", "x", PI_SUBAGENTS_PI=f"/usr/bin/env python3 {stubborn}")
+    ran = interrupt_when(process, "deaf", 1, signal.SIGINT, signal.SIGINT)
+    result = subagents(project, "runs", "--json").json["runs"][0]
+    assert ran.code == 130
+    assert result["status"] == "aborted"
+
+
+def test_quiet_leaves_progress_out_and_verbose_adds_to_it(project: Project) -> None:
+    (project.path / "a.txt").write_text("x\n")
+    quiet = subagents(project, "--quiet", "run", "--offline", "Count the files in .")
+    assert quiet.err == ""
+    verbose = subagents(project, "--verbose", "run", "--offline", "Count the files in .")
+    assert "Command finished: " in verbose.err
+    assert re.search(r"\[task-1\] run [0-9a-f]{32} in ", verbose.err)
+
+
+def test_the_prompt_can_come_from_standard_input(project: Project) -> None:
+    turns = script(project, [{"echo": True}])
+    ran = subagents(project, "run", "-", "--json", "--offline-script", turns, stdin="from a pipe\n")
+    assert ran.json["details"]["results"][0]["output"] == "from a pipe"
+
+
+def test_output_of_children_cannot_drive_the_terminal(project: Project) -> None:
+    turns = script(project, [{"text": "a\x1b]0;title\x07b\x1b[31mred\x1b[0m\u202e"}])
+    ran = subagents(project, "run", "--offline-script", turns, "x", "--name", "n\x1b[2Jm")
+    assert ran.code == 0
+    assert ESCAPE not in ran.out + ran.err
+    assert "\nabred\n" in ran.out
+    assert "── nm ──" in ran.out
+
+
+def test_wrong_settings_are_reported_and_the_default_is_used(project: Project) -> None:
+    settings = {"subagents": {"max_concurrency": "many", "pi_command": "evil"}}
+    (project.path / ".pi/settings.json").write_text(json.dumps(settings))
+    turns = script(project, [{"text": "x"}])
+    ran = subagents(project, "run", "--offline-script", turns, "x")
+    assert ran.code == 0
+    assert "project settings: subagents.max_concurrency: should be a number, is str" in ran.err
+    assert "subagents.pi_command: ignored: it counts in the global settings file only" in ran.err
+
+
+def test_demo_prints_three_answers_and_what_to_type_next(project: Project) -> None:
+    (project.path / "readme.txt").write_text("x\n")
+    ran = subagents(project, "demo")
+    assert ran.code == 0
+    assert ran.out.count("✓ ") == 3
+    assert "What to type next:" in ran.out
+    assert not (project.agent_dir / "auth.json").exists()
+
+
+def test_the_offline_model_serves_alone_and_ends_with_ctrl_c(project: Project) -> None:
+    process = start(project, "offline-model", "--json")
+    assert process.stdout is not None
+    text = ""
+    for line in process.stdout:
+        text += line
+        if line == "}\n":
+            break
+    assert json.loads(text)["baseUrl"].startswith("http://127.0.0.1:")
+    process.send_signal(signal.SIGINT)
+    process.communicate()
+    assert process.returncode == 0
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_prints_a_script_for_each_shell(project: Project, shell: str) -> None:
+    ran = subagents(project, "completion", shell)
+    assert ran.code == 0
+    assert "_SUBAGENTS_COMPLETE" in ran.out
+
+
+def test_help_teaches_and_version_tells(project: Project) -> None:
+    helped = subagents(project, "--help")
+    assert "First steps:" in helped.out
+    for verb in ("demo", "run", "runs", "show", "stop", "call", "setup", "offline-model"):
+        assert re.search(rf"^  {verb} ", helped.out, re.MULTILINE)
+    assert subagents(project, "--version").out == "subagents, version 0.1.0\n"
