@@ -26,10 +26,11 @@ from pi_subagents.core.stop_switch import StopSwitch
 from pi_subagents.delegation.delegate import delegate_runs
 from pi_subagents.delegation.plan import Surroundings, plan_runs
 from pi_subagents.disk.project_trust import is_trusted
-from pi_subagents.disk.run_store import open_store
 from pi_subagents.disk.settings_files import load_settings
 from pi_subagents.engines.pi_command import resolve_pi_command
+from pi_subagents.procs.identity import identify
 from pi_subagents.procs.process_runner import ProcessRunner
+from pi_subagents.runs import Runs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -110,24 +111,33 @@ async def _delegate(request: DelegateRequest, options: Options) -> Delegation:
     for problem in problems:
         notice(f"{problem.where}: {problem.problem}")
     pi = resolve_pi_command(env, cwd, settings.pi_command)
+    runs = Runs(cwd, env)
+    runs.recover()
+    owner = identify(os.getpid())
     with ExitStack() as resources:
         around = Surroundings(
             cwd=cwd,
             settings=settings,
-            store=open_store(cwd, env),
+            store=runs.store,
             pi_command=pi.argv,
             pi_source=pi.source,
             pi_version=pi.version,
             trusted=lambda place: is_trusted(place, env),
+            owner=owner.to_json() if owner else None,
+            seal=runs.seal,
             override=_offline_model(options.get("offline", False), notice, resources),
         )
+        planned = plan_runs(request, around)
+        if problem := runs.add(run.spec for run in planned):
+            notice(problem)
         results = await delegate_runs(
-            plan_runs(request, around),
+            planned,
             runner=ProcessRunner(env),
             concurrency=options.get("concurrency") or settings.max_concurrency,
             observe=options.get("on_update", _ignore),
             stop=options.get("stop") or StopSwitch(),
         )
+    runs.note_ended(results)
     return Delegation(results, settings)
 
 

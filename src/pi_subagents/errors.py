@@ -275,6 +275,14 @@ def file_unusable(reason: str) -> str:
     return f"cannot be used: {reason}"
 
 
+def index_unusable(reason: str) -> str:
+    """Return the notice that runs are kept but could not be entered in the index."""
+    return (
+        f"The index of runs cannot be written ({reason}): these runs are not found by id from "
+        "elsewhere, and not recovered after a crash."
+    )
+
+
 def not_json(reason: str) -> str:
     """Return why parameters could not be read."""
     return f"parameters: must be JSON: {reason}"
@@ -310,6 +318,7 @@ NO_TEXT_OUTPUT = "(no text output from sub-agent)"
 STOPPED_ON_REQUEST = "Stopped on request"
 CHILD_REPORTED_ERROR = "The model reported an error without a message"
 NOTE_NO_SUPERVISOR = "The supervisor ended without writing a result."
+NOTE_HAD_ANSWERED = "The sub-agent had answered before it was interrupted."
 NOTE_PROCESSES_LEFT = "Some processes of the sub-agent could not be ended."
 NOTE_LENGTH = "The answer was cut by the model's length limit."
 NOTE_EMPTY_ANSWER = "The sub-agent finished without any text."

@@ -17,6 +17,8 @@ from pi_subagents.core import events as ev
 from pi_subagents.core.plain_text import one_line
 from pi_subagents.core.usage import Usage
 
+LAST_WORDS_WIDTH = 500
+
 Status = Literal["completed", "failed", "aborted", "interrupted"]
 
 
@@ -138,6 +140,15 @@ def _unfinished(ending: Ending, *, has_spoken: bool) -> Outcome:
                     exit_code=ending.exit_code,
                     signal_name=ending.signal_name,
                     has_spoken=has_spoken,
-                    error_tail=one_line(ending.error_tail, 500),
+                    error_tail=_last_words(ending.error_tail),
                 ),
             )
+
+
+def _last_words(error_tail: str) -> str:
+    """Return the last lines of standard error that fit: what ended a program comes last."""
+    kept = error_tail[-LAST_WORDS_WIDTH:]
+    if len(kept) < len(error_tail):
+        _, _, whole_lines = kept.partition("\n")
+        kept = whole_lines if whole_lines.strip() else kept
+    return one_line(kept, LAST_WORDS_WIDTH)

@@ -7,7 +7,6 @@ DelegateRequest, or a RequestError that refuses the whole call and names the pla
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -86,7 +85,7 @@ def _check_task(where: str, task: Task) -> None:
         raise InvalidRequest(f"{where}.prompt", errors.MUST_NOT_BE_EMPTY)
     if task.cwd is not None:
         _check_cwd(where, task.cwd)
-    if not math.isfinite(task.timeout_s) or not MIN_TIMEOUT_S <= task.timeout_s <= MAX_TIMEOUT_S:
+    if not MIN_TIMEOUT_S <= task.timeout_s <= MAX_TIMEOUT_S:  # NaN is in no range
         problem = errors.wrong_timeout(MIN_TIMEOUT_S, MAX_TIMEOUT_S)
         raise InvalidRequest(f"{where}.timeout", problem)
 

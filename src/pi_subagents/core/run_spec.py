@@ -45,9 +45,12 @@ def spec_to_json(spec: RunSpec) -> dict[str, object]:
 
 def spec_from_json(value: object) -> RunSpec:
     """Return the specification; ValueError where it is not one of ours."""
+    message = "not a run specification of this version"
     if not isinstance(value, dict) or value.get("schemaVersion") != SCHEMA_VERSION:
-        message = "not a run specification of this version"
         raise ValueError(message)
     known = {f.name: value[f.name] for f in fields(RunSpec) if f.name in value}
-    known["argv"] = tuple(known["argv"])
-    return RunSpec(**known)
+    try:
+        known["argv"] = tuple(known["argv"])
+        return RunSpec(**known)
+    except (KeyError, TypeError) as error:
+        raise ValueError(message) from error

@@ -9,7 +9,6 @@ command count from the global file only.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 
@@ -48,7 +47,7 @@ def _number(low: float, high: float) -> Reader:
     def read(value: object) -> float:
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise TypeError("a number")
-        if math.isnan(value):
+        if value != value:  # noqa: PLR0124 - NaN; math.isnan cannot take every int
             raise TypeError("a number")
         return min(max(value, low), high)
 
@@ -99,7 +98,7 @@ def parse_settings(
                 name, read = _KEYS[key]
                 try:
                     values[name] = read(raw)
-                except (TypeError, OverflowError) as wrong:
+                except TypeError as wrong:
                     problem = errors.setting_of_wrong_type(str(wrong), type(raw).__name__)
                     problems.append(SettingsProblem(place, problem))
     known = {f.name: values[f.name] for f in fields(Settings) if f.name in values}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -25,7 +26,7 @@ class Usage:
             self.cache_read + other.cache_read,
             self.cache_write + other.cache_write,
             self.total_tokens + other.total_tokens,
-            self.cost + other.cost,
+            min(self.cost + other.cost, sys.float_info.max),  # Infinity is not JSON
         )
 
 

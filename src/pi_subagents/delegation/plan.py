@@ -17,11 +17,12 @@ from pi_subagents.core.invocation import ModelOverride, plan_invocation
 from pi_subagents.core.prompt import compose_prompt
 from pi_subagents.core.run_spec import RunSpec
 from pi_subagents.delegation.ports import PlannedRun
+from pi_subagents.disk.run_dir import RunDir
 from pi_subagents.disk.run_store import RunStore, new_run_id, new_session_id
 from pi_subagents.errors import StoreUnwritable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from pi_subagents.core.request import DelegateRequest, Task
     from pi_subagents.core.settings import Settings
@@ -41,6 +42,8 @@ class Surroundings:
     pi_source: str
     pi_version: str | None
     trusted: Callable[[Path], bool]
+    owner: Mapping[str, object] | None = None
+    seal: Callable[[RunDir], str | None] = lambda _: None
     override: Callable[[str], ModelOverride] | None = None
 
 
@@ -98,5 +101,11 @@ def _meta(spec: RunSpec, task: Task, around: Surroundings, *, trusted: bool) -> 
         "argv": list(spec.argv),
         "offline": around.override is not None,
         "trusted": trusted,
-        "createdAt": time.time_ns() // 1_000_000,
+        "createdAt": _now_ms(),
+        "owner": around.owner,
+        "seal": around.seal(RunDir(Path(spec.run_dir))),
     }
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000

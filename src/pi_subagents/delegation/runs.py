@@ -1,7 +1,7 @@
 """
-Look at runs on disk: what each is doing or how it ended, and stop one.
+Put into words how a run on disk stands: what it is doing, or how it ended.
 
-Nothing here writes: a run whose supervisor is gone without a result is shown as interrupted.
+In: a run directory and its liveness, which somebody proved.  Out: a RunView.  Writes nothing.
 """
 
 from __future__ import annotations
@@ -12,19 +12,16 @@ from typing import TYPE_CHECKING
 
 from pi_subagents import errors
 from pi_subagents.core import events as ev
-from pi_subagents.core.run_spec import KILL, STOP
+from pi_subagents.core.liveness import Liveness
 from pi_subagents.core.usage import Usage
 from pi_subagents.disk.journal_tail import JournalTail
-from pi_subagents.errors import RunNotActive, RunUnreadable
+from pi_subagents.errors import RunUnreadable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pi_subagents.core.run_result import RunResult
     from pi_subagents.disk.run_dir import RunDir
-
-# Between its creation and its supervisor's lock a run looks like one that lost it.
-STARTING_UP_MS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +48,7 @@ class RunView:
         return value if isinstance(value, str) else ""
 
 
-def view_run(run_dir: RunDir) -> RunView:
+def view_run(run_dir: RunDir, liveness: Liveness) -> RunView:
     """Return what can be told of a run; RunUnreadable where nothing can."""
     try:
         meta = run_dir.read_meta()
@@ -59,34 +56,20 @@ def view_run(run_dir: RunDir) -> RunView:
         raise RunUnreadable(run_dir.run_id, str(error)) from error
     created = meta.get("createdAt")
     created_ms = created if isinstance(created, int) else 0
-    alive = run_dir.supervised()  # before the result: a run may end between the two looks
     result = run_dir.read_result()
     if result is not None:
         return RunView(
             run_dir, meta, result.status, created_ms, result.duration_ms, result.usage,
             result.error_message, result,
         )  # fmt: skip
-    now_ms = time.time_ns() // 1_000_000
-    started = meta.get("startedAt")
-    duration = now_ms - started if alive and isinstance(started, int) else 0
     state, usage = _journal_state(run_dir)
-    if not alive:
-        young = now_ms - created_ms < STARTING_UP_MS and state == "planned"
-        state = "planned" if young else "interrupted"
-    message = errors.INTERRUPTED if state == "interrupted" else ""
-    return RunView(run_dir, meta, state, created_ms, max(duration, 0), usage, message, None)
-
-
-def stop_run(view: RunView, *, force: bool) -> None:
-    """Ask a run's supervisor to end it; RunNotActive if there is none to ask."""
-    if not view.active or not view.run_dir.send(KILL if force else STOP):
-        raise RunNotActive(view.run_dir.run_id, view.status)
-
-
-def wait_for_end(run_dir: RunDir) -> RunView:
-    """Wait until the run has no supervisor any more, and return how it ended."""
-    run_dir.wait_unsupervised()
-    return view_run(run_dir)
+    if liveness is Liveness.LOST:
+        return RunView(
+            run_dir, meta, "interrupted", created_ms, 0, usage, errors.INTERRUPTED, None
+        )  # fmt: skip
+    started = meta.get("startedAt")
+    duration = time.time_ns() // 1_000_000 - started if isinstance(started, int) else 0
+    return RunView(run_dir, meta, state, created_ms, max(duration, 0), usage, "", None)
 
 
 def _journal_state(run_dir: RunDir) -> tuple[str, Usage]:

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING
 from pi_subagents.disk.config_home import data_dir, project_root
 from pi_subagents.disk.run_dir import RunDir
 from pi_subagents.disk.safe_io import PRIVATE_DIR, write_new
-from pi_subagents.errors import RunAmbiguous, RunNotFound, StoreUnwritable
+from pi_subagents.errors import StoreUnwritable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _RUN_ID = re.compile(r"[0-9a-f]{32}")
-_BEGINNING = re.compile(r"[0-9a-f]{4,32}")
+RUN_ID_BEGINNING = re.compile(r"[0-9a-f]{4,32}")
 
 
 def new_run_id() -> str:
@@ -54,19 +54,6 @@ class RunStore:
         found = [entry for entry in found if entry.is_dir(follow_symlinks=False)]
         found.sort(key=lambda entry: entry.stat(follow_symlinks=False).st_mtime_ns, reverse=True)
         return [RunDir(Path(entry.path)) for entry in found]
-
-    def find(self, run: str) -> RunDir:
-        """Return the run with that id, or the only one whose id begins so."""
-        matches = (
-            [found for found in self.runs() if found.run_id.startswith(run)]
-            if _BEGINNING.fullmatch(run)
-            else []
-        )
-        if not matches:
-            raise RunNotFound(run, str(self.runs_dir))
-        if len(matches) > 1:
-            raise RunAmbiguous(run, tuple(found.run_id for found in matches))
-        return matches[0]
 
     def prepare(self) -> None:
         """Make the store ready for a new run; nothing of it is ever offered to git."""

@@ -10,13 +10,12 @@ import os
 import signal
 import subprocess
 from contextlib import suppress
+from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from pi_subagents.procs.process_tree import die_with_parent
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from pi_subagents.core.run_spec import RunSpec
 
 
@@ -73,7 +72,7 @@ def start_child(spec: RunSpec, prompt: Path) -> Child:
             stderr=subprocess.PIPE,
             bufsize=0,
             cwd=spec.cwd,
-            env={**os.environ, **spec.environment},
+            env={**_given_environment(), **spec.environment},
             process_group=0,
             preexec_fn=die_with_parent(),  # noqa: PLW1509 - the supervisor has one thread
         )
@@ -81,6 +80,16 @@ def start_child(spec: RunSpec, prompt: Path) -> Child:
     os.set_blocking(child.stdout.fileno(), False)
     os.set_blocking(child.stderr.fileno(), False)
     return child
+
+
+def _given_environment() -> dict[str, str]:
+    """Return the environment as we got it: Python adds LC_CTYPE to its own in the C locale."""
+    try:
+        entries = Path("/proc/self/environ").read_bytes().split(b"\0")
+    except OSError:
+        return dict(os.environ)
+    pairs = (os.fsdecode(entry).partition("=") for entry in entries if entry)
+    return {name: value for name, _, value in pairs}
 
 
 def _signal_name(number: int) -> str:

@@ -24,6 +24,7 @@ from pi_subagents.core.stop_switch import FORCING, StopSwitch
 from pi_subagents.disk.journal_tail import JournalTail
 from pi_subagents.disk.run_dir import RunDir
 from pi_subagents.disk.safe_io import write_all
+from pi_subagents.procs.recovery import conclude_lost
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -60,7 +61,7 @@ class ProcessRunner:
         finally:
             leave()
             attached.close()
-        return _result_of(spec)
+        return await asyncio.to_thread(_result_of, spec)
 
     def refuse(self, spec: RunSpec, message: str, *, aborted: bool, note: str = "") -> RunResult:
         """Record a run that never had a supervisor."""
@@ -146,7 +147,8 @@ def start_supervisor(spec: RunSpec, env: Mapping[str, str]) -> subprocess.Popen[
 
 def _result_of(spec: RunSpec) -> RunResult:
     """Return what the supervisor wrote, or say that it could not."""
-    result = RunDir(Path(spec.run_dir)).read_result()
+    run_dir = RunDir(Path(spec.run_dir))
+    result = run_dir.read_result() or conclude_lost(run_dir)
     return result or _conclude(spec, "interrupted", errors.INTERRUPTED, errors.NOTE_NO_SUPERVISOR)
 
 

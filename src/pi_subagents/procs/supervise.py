@@ -18,6 +18,7 @@ import selectors
 import signal
 import sys
 import time
+from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -33,7 +34,7 @@ from pi_subagents.disk.run_dir import RunDir
 from pi_subagents.disk.run_log import RunLog
 from pi_subagents.procs import process_tree
 from pi_subagents.procs.child import Child, start_child
-from pi_subagents.procs.identity import own_identity, process_identity
+from pi_subagents.procs.identity import identify
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -60,7 +61,7 @@ class Supervisor:
         self._selector = selectors.DefaultSelector()
         self._stdout = LineFramer()
         self._stderr = LineFramer(64 * 1024)
-        self._counted_calls: set[str] = set()
+        self._announced: Counter[str] = Counter()
         self._error_tail = ""
         self._notes: list[str] = []
         self._cause: Cause | None = None
@@ -267,22 +268,22 @@ class Supervisor:
             case ev.Activity():
                 return
             case ev.AssistantMessage():
-                self._count_calls(event.tool_calls)
+                # Calls of earlier answers were started by now; ids need not differ between answers.
+                self._announced = Counter(call.call_id for call in event.tool_calls)
+                for call in event.tool_calls:
+                    self._count_call(call)
             case ev.ToolStarted(call):
-                known = call.call_id in self._counted_calls
-                self._count_calls((call,))
-                if known:  # its arguments are in the journal already
+                if self._announced[call.call_id] > 0:
+                    # Counted as it was announced, and its arguments are in the journal already.
+                    self._announced[call.call_id] -= 1
                     event = ev.ToolStarted(ev.ToolCall(call.call_id, call.name, None))
+                else:
+                    self._count_call(call)
         self._record(event)
 
-    def _count_calls(self, calls: tuple[ev.ToolCall, ...]) -> None:
-        for call in calls:
-            if call.call_id in self._counted_calls:
-                continue
-            if call.call_id:
-                self._counted_calls.add(call.call_id)
-            if self._loop_guard.saw_call(call):
-                self._stop(Cause.LOOPING)
+    def _count_call(self, call: ev.ToolCall) -> None:
+        if self._loop_guard.saw_call(call):
+            self._stop(Cause.LOOPING)
 
     # What is left behind
 
@@ -302,8 +303,9 @@ class Supervisor:
         with suppress(OSError, ValueError):
             meta = self._dir.read_meta()
             meta["startedAt"] = self._started_wall
-            meta["supervisor"] = own_identity()
-            meta["child"] = process_identity(child.pid)
+            for role, pid in (("supervisor", os.getpid()), ("child", child.pid)):
+                identity = identify(pid)
+                meta[role] = identity.to_json() if identity else {"pid": pid}
             self._dir.write_meta(meta)
 
     def _finish(self, ending: Ending) -> None:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pi_subagents.faces.cli.console import Console
 
 COLOURS = {"completed": "green", "failed": "red", "aborted": "yellow", "interrupted": "yellow"}
+NEWEST = 20
 HEADINGS = ("RUN", "STATUS", "AGE", "DURATION", "TOKENS", "NAME")
 
 
@@ -28,21 +29,17 @@ def command(console: Console, *, show_all: bool, active: bool, as_json: bool) ->
 
     The beginning of a RUN id is enough for `show` and `stop`.
     """
-    from pi_subagents.delegation.runs import view_run
     from pi_subagents.errors import RunUnreadable
-    from pi_subagents.faces.cli.here import store_here
+    from pi_subagents.runs import Runs
 
     views: list[RunView] = []
-    for run_dir in store_here().runs():
-        if not show_all and len(views) >= 20:  # noqa: PLR2004 - said in --all's help
-            break
-        try:
-            view = view_run(run_dir)
-        except RunUnreadable as error:
-            console.notice(str(error))
-            continue
-        if view.active or not active:
+    for view in Runs().newest():
+        if isinstance(view, RunUnreadable):
+            console.notice(str(view))
+        elif view.active or not active:
             views.append(view)
+        if not show_all and len(views) >= NEWEST:
+            break
     if as_json:
         console.json({"runs": [run_to_json(view) for view in views]})
     elif views:

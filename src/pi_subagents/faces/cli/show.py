@@ -26,9 +26,9 @@ def command(console: Console, *, run: str, only_output: bool, as_json: bool) -> 
 
     RUN is an id from `subagents runs` or its first characters.
     """
-    from pi_subagents.faces.cli.here import run_here
+    from pi_subagents.runs import Runs
 
-    view = run_here(run)
+    view = Runs().find(run)
     if as_json:
         _json(console, view)
     elif only_output:

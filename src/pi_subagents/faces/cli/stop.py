@@ -20,11 +20,11 @@ def command(console: Console, *, run: str, force: bool) -> None:
 
     The run ends as aborted; its result says so, and its siblings go on.
     """
-    from pi_subagents.delegation.runs import stop_run, wait_for_end
-    from pi_subagents.faces.cli.here import run_here
+    from pi_subagents.runs import Runs
 
-    view = run_here(run)
-    stop_run(view, force=force)
-    console.progress(f"Stopping {view.text('name')} ({view.run_dir.run_id[:12]})...")
-    ended = wait_for_end(view.run_dir)
+    runs = Runs()
+    view = runs.find(run)
+    if view.active:
+        console.progress(f"Stopping {view.text('name')} ({view.run_dir.run_id[:12]})...")
+    ended = runs.stop(view, force=force)
     console.answer(f"{ended.text('name')}: {ended.status}")

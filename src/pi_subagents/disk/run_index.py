@@ -1,0 +1,180 @@
+"""
+The index: which runs exist on this machine, by run id and session id, wherever they live.
+
+A small SQLite file in the user's data directory.  It holds no truth of its own, only where to look
+and what is not over yet: lost or damaged, it is put aside and built again from run directories
+that carry our seal.  A directory it does not know (one that came with a cloned repository) is
+never recovered, signalled or changed.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from pi_subagents.disk.run_dir import RunDir
+from pi_subagents.disk.safe_io import PRIVATE_DIR, read_bounded, write_new
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+T = TypeVar("T")
+FILE_NAME = "index.sqlite3"
+KEY_NAME = "seal.key"
+KEY_BYTES = 32
+_WAIT_S = 10.0
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS runs (
+    run_id TEXT PRIMARY KEY,
+    session_id TEXT NOT NULL,
+    directory TEXT NOT NULL,
+    created_ms INTEGER NOT NULL,
+    ended INTEGER NOT NULL DEFAULT 0
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS runs_by_session ON runs (session_id, created_ms);
+CREATE INDEX IF NOT EXISTS runs_not_ended ON runs (ended) WHERE ended = 0;
+PRAGMA user_version = 1;
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedRun:
+    """One row: where a run lives."""
+
+    run_id: str
+    session_id: str
+    directory: str
+    created_ms: int
+
+    @property
+    def run_dir(self) -> RunDir:
+        """The run's directory, which may be gone by now."""
+        return RunDir(Path(self.directory))
+
+
+class RunIndex:
+    """The index of one user; every call opens and closes the file, so processes never wait long."""
+
+    def __init__(self, data_dir: Path) -> None:
+        self._data_dir = data_dir
+        self._path = data_dir / FILE_NAME
+
+    def add(self, runs: Iterable[IndexedRun]) -> None:
+        """Make runs known; one that is known already keeps whether it ended."""
+        rows = [(r.run_id, r.session_id, r.directory, r.created_ms) for r in runs]
+        self._use(
+            lambda db: db.executemany(
+                "INSERT OR IGNORE INTO runs (run_id, session_id, directory, created_ms) "
+                "VALUES (?, ?, ?, ?)",
+                rows,
+            )
+        )
+
+    def mark_ended(self, run_ids: Iterable[str]) -> None:
+        """Note that runs have results, so that nobody looks at them again."""
+        rows = [(run_id,) for run_id in run_ids]
+        self._use(lambda db: db.executemany("UPDATE runs SET ended = 1 WHERE run_id = ?", rows))
+
+    def remove(self, run_ids: Iterable[str]) -> None:
+        """Forget runs whose directories are gone."""
+        rows = [(run_id,) for run_id in run_ids]
+        self._use(lambda db: db.executemany("DELETE FROM runs WHERE run_id = ?", rows))
+
+    def not_ended(self) -> list[IndexedRun]:
+        """Return every run that was not over when last looked at."""
+        return self._select("WHERE ended = 0 ORDER BY created_ms", ())
+
+    def starting_with(self, beginning: str) -> list[IndexedRun]:
+        """Return the runs whose id begins so; only hex digits are looked for."""
+        end = beginning + "g"  # the first character after the hex digits
+        return self._select("WHERE run_id >= ? AND run_id < ?", (beginning, end))
+
+    def of_session(self, session_id: str) -> list[IndexedRun]:
+        """Return the runs of a session, oldest first."""
+        return self._select("WHERE session_id = ? ORDER BY created_ms", (session_id,))
+
+    def unknown(self, run_dirs: Iterable[RunDir]) -> list[RunDir]:
+        """Return those directories that are not in the index."""
+        candidates = list(run_dirs)
+        if not candidates:
+            return []
+        known = set(self._use(lambda db: [r[0] for r in db.execute("SELECT run_id FROM runs")]))
+        return [run_dir for run_dir in candidates if run_dir.run_id not in known]
+
+    # The seal: proof that a run directory was made here, by us.
+
+    def seal(self, run_dir: RunDir) -> str:
+        """Return what only we can write into a run's meta.json."""
+        material = f"{run_dir.run_id}\0{run_dir.path}".encode("utf-8", "surrogateescape")
+        return blake2b(material, key=self._key(), digest_size=16).hexdigest()
+
+    def sealed(self, run_dir: RunDir) -> bool:
+        """Tell whether a run directory is one we made, where we made it."""
+        with suppress(OSError, ValueError):
+            return run_dir.read_meta().get("seal") == self.seal(run_dir)
+        return False
+
+    def adopt(self, run_dirs: Iterable[RunDir]) -> list[RunDir]:
+        """Make run directories known whatever their seal; return those that could be read."""
+        adopted = []
+        for run_dir in run_dirs:
+            with suppress(OSError, ValueError):
+                meta = run_dir.read_meta()
+                session, created = meta.get("sessionId"), meta.get("createdAt")
+                if isinstance(session, str) and isinstance(created, int):
+                    row = IndexedRun(run_dir.run_id, session, str(run_dir.path), created)
+                    self.add([row])
+                    adopted.append(run_dir)
+        return adopted
+
+    def adopt_sealed(self, run_dirs: Iterable[RunDir]) -> list[RunDir]:
+        """Make our own directories known again after the index was lost."""
+        return self.adopt(each for each in self.unknown(run_dirs) if self.sealed(each))
+
+    def _key(self) -> bytes:
+        path = self._data_dir / KEY_NAME
+        with suppress(FileNotFoundError):
+            return read_bounded(path, KEY_BYTES)
+        self._data_dir.mkdir(mode=PRIVATE_DIR, parents=True, exist_ok=True)
+        with suppress(FileExistsError):  # another process was quicker: its key counts
+            write_new(path, os.urandom(KEY_BYTES))
+        return read_bounded(path, KEY_BYTES)
+
+    def _select(self, where: str, values: tuple[str, ...]) -> list[IndexedRun]:
+        query = f"SELECT run_id, session_id, directory, created_ms FROM runs {where}"  # noqa: S608 - constants
+        return self._use(lambda db: [IndexedRun(*row) for row in db.execute(query, values)])
+
+    def _use(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Do the work in one transaction; a damaged index is put aside and begun anew."""
+        try:
+            return self._attempt(work)
+        except sqlite3.OperationalError:  # busy, full, not writable: the file is not to blame
+            raise
+        except sqlite3.DatabaseError:
+            self._put_aside()
+            return self._attempt(work)
+
+    def _attempt(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        self._data_dir.mkdir(mode=PRIVATE_DIR, parents=True, exist_ok=True)
+        fresh = not self._path.exists()
+        if fresh:
+            with suppress(FileExistsError):
+                write_new(self._path, b"")  # SQLite would create it readable for all
+        with closing(sqlite3.connect(self._path, timeout=_WAIT_S)) as db, db:
+            if db.execute("PRAGMA user_version").fetchone() == (0,):
+                db.execute("PRAGMA journal_mode = WAL")
+                db.executescript(_SCHEMA)
+            db.execute("PRAGMA synchronous = NORMAL")
+            return work(db)
+
+    def _put_aside(self) -> None:
+        with suppress(FileNotFoundError):  # another process was quicker
+            self._path.rename(self._path.with_suffix(f".damaged-{time.time_ns()}"))
+        for leftover in ("-wal", "-shm"):
+            Path(f"{self._path}{leftover}").unlink(missing_ok=True)

@@ -1,0 +1,120 @@
+"""
+Recover runs after a crash: finished ones are trusted, live ones left alone, lost ones concluded.
+
+A lost run gets what its supervisor could not do any more: its strays are ended and its result says
+*interrupted*.  The lock keeps a second recoverer away, and a result is only ever written once, so
+that two of them cannot disagree.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from pi_subagents import errors
+from pi_subagents.core.liveness import Liveness
+from pi_subagents.core.outcome import RunFold
+from pi_subagents.core.run_result import RunResult
+from pi_subagents.disk.journal_tail import JournalTail
+from pi_subagents.procs.identity import identity_from_json, is_alive
+from pi_subagents.procs.strays import end_strays
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pi_subagents.disk.run_dir import RunDir
+
+
+def liveness_of(run_dir: RunDir) -> Liveness:
+    """Tell how a run stands; the lock first, since a run may end between two looks."""
+    if run_dir.supervised():
+        return Liveness.SUPERVISED
+    if run_dir.read_result() is not None:
+        return Liveness.FINISHED
+    if run_dir.events.exists():  # it had a supervisor
+        return Liveness.LOST
+    owner = identity_from_json(_meta(run_dir).get("owner"))
+    return Liveness.QUEUED if owner is not None and is_alive(owner) else Liveness.LOST
+
+
+def conclude_lost(run_dir: RunDir) -> RunResult | None:
+    """Give a lost run its result, and return it; None if somebody else is at it."""
+    try:
+        lock = os.open(run_dir.lock, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        result = run_dir.read_result()
+        if result is None:
+            left = end_strays(run_dir.run_id)
+            run_dir.write_result(_interrupted(run_dir, left))
+            result = run_dir.read_result()
+        with suppress(OSError):
+            run_dir.control.unlink()
+    except BlockingIOError:
+        return None
+    finally:
+        os.close(lock)
+    return result
+
+
+def _interrupted(run_dir: RunDir, processes_left: int) -> RunResult:
+    meta = _meta(run_dir)
+    fold, last_ms = _told_by_journal(run_dir)
+    started = meta.get("startedAt")
+    started_ms = started if isinstance(started, int) else 0
+    answered = fold.answered() and fold.last is not None
+    notes = []
+    if answered:
+        notes.append(errors.NOTE_HAD_ANSWERED)
+    if processes_left:
+        notes.append(errors.NOTE_PROCESSES_LEFT)
+    return RunResult(
+        run_id=run_dir.run_id,
+        session_id=_text(meta, "sessionId"),
+        name=_text(meta, "name"),
+        status="interrupted",
+        output=fold.last.text if answered and fold.last else "",
+        error_message=errors.INTERRUPTED,
+        notes=tuple(notes),
+        stop_reason=fold.last.stop_reason if fold.last else "",
+        provider=fold.last.provider if fold.last else "",
+        model=fold.last.model if fold.last else "",
+        usage=fold.usage,
+        message_count=fold.messages,
+        tool_call_count=fold.tool_calls,
+        started_at_ms=started_ms,
+        finished_at_ms=time.time_ns() // 1_000_000,
+        duration_ms=max(last_ms - started_ms, 0) if started_ms else 0,
+    )
+
+
+def _told_by_journal(run_dir: RunDir) -> tuple[RunFold, int]:
+    """Return what the journal still tells, and when it last told something."""
+    fold, last_ms = RunFold(), 0
+    tail = JournalTail(run_dir.events)
+    try:
+        for entry in tail.new_entries():
+            fold.apply(entry.event)
+            last_ms = entry.time_ms
+    except OSError:
+        pass
+    finally:
+        tail.close()
+    return fold, last_ms
+
+
+def _meta(run_dir: RunDir) -> Mapping[str, object]:
+    try:
+        return run_dir.read_meta()
+    except (OSError, ValueError):
+        return {}
+
+
+def _text(meta: Mapping[str, object], key: str) -> str:
+    value = meta.get(key)
+    return value if isinstance(value, str) else ""
