@@ -128,8 +128,8 @@ async def _delegate(request: DelegateRequest, options: Options) -> Delegation:
             override=_offline_model(options.get("offline", False), notice, resources),
         )
         planned = plan_runs(request, around)
-        if problem := runs.add(run.spec for run in planned):
-            notice(problem)
+        if unknown := runs.add(run.spec for run in planned):
+            notice(unknown)
         results = await delegate_runs(
             planned,
             runner=ProcessRunner(env),
