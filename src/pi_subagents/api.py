@@ -113,6 +113,7 @@ async def _delegate(request: DelegateRequest, options: Options) -> Delegation:
     pi = resolve_pi_command(env, cwd, settings.pi_command)
     runs = Runs(cwd, env)
     runs.recover()
+    runs.keep_tidy()
     owner = identify(os.getpid())
     with ExitStack() as resources:
         around = Surroundings(

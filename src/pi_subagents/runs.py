@@ -14,11 +14,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pi_subagents.core.liveness import Liveness
+from pi_subagents.core.retention import choose_removals
 from pi_subagents.core.run_spec import KILL, STOP
 from pi_subagents.delegation.runs import RunView, view_run
 from pi_subagents.disk.config_home import data_dir
 from pi_subagents.disk.run_index import IndexedRun, RunIndex
+from pi_subagents.disk.run_removal import kept_run, remove_finished
 from pi_subagents.disk.run_store import RUN_ID_BEGINNING, open_store
+from pi_subagents.disk.settings_files import load_settings
 from pi_subagents.errors import (
     RunAmbiguous,
     RunNotActive,
@@ -31,6 +34,7 @@ from pi_subagents.procs.recovery import conclude_lost, liveness_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from pi_subagents.core.retention import Removal
     from pi_subagents.core.run_result import RunResult
     from pi_subagents.core.run_spec import RunSpec
     from pi_subagents.disk.run_dir import RunDir
@@ -41,9 +45,10 @@ class Runs:
     """The runs a caller in some directory can see."""
 
     def __init__(self, cwd: Path | None = None, env: Mapping[str, str] | None = None) -> None:
-        env = os.environ if env is None else env
-        self.store: RunStore = open_store(cwd or Path.cwd(), env)
-        self.index = RunIndex(data_dir(env))
+        self._env = os.environ if env is None else env
+        self._cwd = cwd or Path.cwd()
+        self.store: RunStore = open_store(self._cwd, self._env)
+        self.index = RunIndex(data_dir(self._env))
 
     def seal(self, run_dir: RunDir) -> str | None:
         """Return the mark by which the run is known as ours even if the index is lost."""
@@ -104,6 +109,35 @@ class Runs:
             raise RunNotActive(view.run_dir.run_id, view.status)
         view.run_dir.wait_unsupervised()
         return self._view(view.run_dir)
+
+    def choose_removals(
+        self, *, days: float | None = None, megabytes: float | None = None
+    ) -> list[Removal]:
+        """Return which runs of this project have been kept long enough."""
+        settings, _ = load_settings(self._cwd, self._env)
+        limit = settings.retention_megabytes if megabytes is None else megabytes
+        return choose_removals(
+            (kept_run(run_dir) for run_dir in self.store.runs()),
+            now_ms=time.time_ns() // 1_000_000,
+            max_age_days=settings.retention_days if days is None else days,
+            max_bytes=int(limit * 1024 * 1024),
+        )
+
+    def remove(self, removals: Iterable[Removal]) -> list[str]:
+        """Remove run directories that are still finished; return the ids of those removed."""
+        removed = [
+            removal.run.run_id
+            for removal in removals
+            if remove_finished(self.store.run_dir(removal.run.run_id))
+        ]
+        with suppress(sqlite3.Error, OSError):
+            self.index.remove(removed)
+        return removed
+
+    def keep_tidy(self) -> None:
+        """Apply the limits by themselves, at most once a day."""
+        if self.store.due_for_tidying():
+            self.remove(self.choose_removals())
 
     def _view(self, run_dir: RunDir) -> RunView:
         return view_run(run_dir, liveness_of(run_dir))

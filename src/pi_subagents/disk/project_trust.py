@@ -23,7 +23,10 @@ def is_trusted(cwd: Path, env: Mapping[str, str]) -> bool:
     """Tell whether pi may load what the project itself configures."""
     home = agent_dir(env)
     decisions = _object(home / "trust.json")
-    place = cwd.resolve()
+    try:
+        place = cwd.resolve()
+    except (OSError, ValueError, RuntimeError):  # too long, not encodable, a circle of links
+        return False
     for directory in (place, *place.parents):
         decision = decisions.get(str(directory))
         if isinstance(decision, bool):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import stat
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -142,6 +143,8 @@ class RunDir:
                 return False
             raise
         try:
+            if not stat.S_ISFIFO(os.fstat(descriptor).st_mode):
+                return False  # nobody listens on anything else
             os.write(descriptor, command.encode("ascii") + b"\n")
         finally:
             os.close(descriptor)

@@ -9,18 +9,20 @@ from __future__ import annotations
 
 import os
 import re
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pi_subagents.disk.config_home import data_dir, project_root
 from pi_subagents.disk.run_dir import RunDir
-from pi_subagents.disk.safe_io import PRIVATE_DIR, write_new
+from pi_subagents.disk.safe_io import PRIVATE_DIR, replace_file, write_new
 from pi_subagents.errors import StoreUnwritable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+TIDY_EVERY_S = 86_400
 _RUN_ID = re.compile(r"[0-9a-f]{32}")
 RUN_ID_BEGINNING = re.compile(r"[0-9a-f]{4,32}")
 
@@ -54,6 +56,23 @@ class RunStore:
         found = [entry for entry in found if entry.is_dir(follow_symlinks=False)]
         found.sort(key=lambda entry: entry.stat(follow_symlinks=False).st_mtime_ns, reverse=True)
         return [RunDir(Path(entry.path)) for entry in found]
+
+    def due_for_tidying(self) -> bool:
+        """Tell whether a day has passed since this last said so."""
+        mark = self.runs_dir / ".tidied"
+        try:
+            age_s = time.time() - mark.lstat().st_mtime
+        except FileNotFoundError:
+            age_s = TIDY_EVERY_S
+        except OSError:
+            return False
+        if 0 <= age_s < TIDY_EVERY_S:
+            return False
+        try:
+            replace_file(mark, b"")
+        except OSError:
+            return False
+        return True
 
     def prepare(self) -> None:
         """Make the store ready for a new run; nothing of it is ever offered to git."""

@@ -27,6 +27,8 @@ VERBS = {
     "show": "show",
     "stop": "stop",
     "call": "call",
+    "prune": "prune",
+    "doctor": "doctor",
     "setup": "setup",
     "offline-model": "offline_model",
     "completion": "completion",
