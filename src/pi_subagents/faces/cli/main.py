@@ -28,7 +28,6 @@ VERBS = {
     "stop": "stop",
     "call": "call",
     "prune": "prune",
-    "doctor": "doctor",
     "setup": "setup",
     "offline-model": "offline_model",
     "completion": "completion",
