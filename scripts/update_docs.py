@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+"""
+Write the generated parts of the documents: docs/cli.md and the table of modules.
+
+    python scripts/update_docs.py            rewrite what is out of date
+    python scripts/update_docs.py --check    change nothing, exit 1 if anything is
+
+In: the live `--help` of every verb and the first sentence of every module's docstring.
+Needs the package's own dependencies and nothing else.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import io
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+SOURCE = ROOT / "src"
+PACKAGE = SOURCE / "pi_subagents"
+ARCHITECTURE = ROOT / "docs" / "architecture.md"
+CLI = ROOT / "docs" / "cli.md"
+BEGIN, END = "<!-- modules -->", "<!-- /modules -->"
+HELP_WIDTH = 80
+# As a request meets them, the public face first.
+ROOMS = ("", "errors", "api", "runs", "faces", "delegation", "procs", "engines", "disk", "core")
+
+CLI_HEAD = """\
+# The command line
+
+Written by `scripts/update_docs.py` from the live `--help`; do not edit it by hand.
+"""
+
+
+def first_sentence(docstring: str) -> str:
+    """Return the first sentence of a docstring on one line."""
+    paragraph = " ".join(docstring.strip().split("\n\n")[0].split())
+    found = re.match(r".+?[.!?](?=\s|$)", paragraph)
+    return found[0] if found else paragraph
+
+
+def modules_table() -> str:
+    """Return a Markdown table: every module and its first sentence."""
+    lines = ["| module | what it is for |", "|---|---|"]
+    for path in sorted(PACKAGE.rglob("*.py"), key=_place):
+        docstring = ast.get_docstring(ast.parse(path.read_text("utf-8"))) or ""
+        sentence = first_sentence(docstring).replace("|", "\\|")
+        name = path.relative_to(PACKAGE).as_posix()
+        if name.endswith("/__init__.py"):
+            lines.append(f"| **`{name.removesuffix('__init__.py')}`** | **{sentence}** |")
+        else:
+            lines.append(f"| `{name}` | {sentence} |")
+    return "\n".join(lines)
+
+
+def architecture_page() -> str:
+    """Return docs/architecture.md with the table of modules as it should be."""
+    before, begin, rest = ARCHITECTURE.read_text("utf-8").partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise SystemExit(f"{ARCHITECTURE} lacks {BEGIN} or {END}")
+    return f"{before}{BEGIN}\n{modules_table()}\n{END}{after}"
+
+
+def cli_page() -> str:
+    """Return docs/cli.md as it should be."""
+    from pi_subagents.faces.cli.main import VERBS
+
+    parts = [CLI_HEAD]
+    for verb in ("", *VERBS):
+        title = f"subagents {verb}".strip()
+        parts.append(f"## {title}\n\n```text\n{help_of(verb)}\n```\n")
+    return "\n".join(parts)
+
+
+def help_of(verb: str) -> str:
+    """Return what `subagents VERB --help` prints on a terminal of a fixed width."""
+    from pi_subagents.faces.cli.main import group
+
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        group.main(
+            args=[*([verb] if verb else []), "--help"],
+            prog_name="subagents",
+            standalone_mode=False,
+            terminal_width=HELP_WIDTH,
+        )
+    return "\n".join(line.rstrip() for line in printed.getvalue().strip().splitlines())
+
+
+def pages() -> dict[Path, str]:
+    """Return every generated page as it should be."""
+    return {CLI: cli_page(), ARCHITECTURE: architecture_page()}
+
+
+def main(arguments: list[str]) -> int:
+    """Bring the documents up to date, or only tell whether they are."""
+    sys.path.insert(0, str(SOURCE))
+    stale = False
+    for path, wanted in pages().items():
+        if path.is_file() and path.read_text("utf-8") == wanted:
+            continue
+        stale = True
+        sys.stdout.write(f"out of date: {path.relative_to(ROOT)}\n")
+        if "--check" not in arguments:
+            path.write_text(wanted, "utf-8")
+    return 1 if stale and "--check" in arguments else 0
+
+
+def _place(path: Path) -> tuple[int, tuple[str, ...], bool, str]:
+    """Sort by room, then by folder, the folder's own `__init__` first."""
+    relative = path.relative_to(PACKAGE)
+    room = relative.parts[0].removesuffix(".py")
+    index = ROOMS.index(room) if room in ROOMS else 0
+    return index, relative.parts[:-1], path.name != "__init__.py", path.name
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
