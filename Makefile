@@ -7,6 +7,8 @@ BIN := $(VENV)/bin
 WORKERS ?= 2
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_CACHE_DIR ?= $(CURDIR)/.cache/pip
+# pip asks rustc for its version, and rustup would then write to the home directory.
+export RUSTUP_HOME ?= $(CURDIR)/.cache/rustup
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 
 .DEFAULT_GOAL := help

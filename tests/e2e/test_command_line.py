@@ -191,7 +191,7 @@ def test_runs_show_and_stop_tell_the_truth_about_a_finished_run(project: Project
     row = listed.out.splitlines()[1].split()
     assert (row[0], row[1], row[-1]) == (run_id[:12], "completed", "q")
     assert subagents(project, "runs", "--json").json["runs"][0]["runId"] == run_id
-    assert subagents(project, "runs", "--active").out.startswith("No runs here yet")
+    assert subagents(project, "runs", "--active").out.startswith("Nothing is running.")
 
     shown = subagents(project, "show", run_id[:8])
     assert "\nTask\nquestion\n" in shown.out

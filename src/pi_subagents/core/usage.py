@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+
+_LARGEST = math.nextafter(math.inf, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +27,7 @@ class Usage:
             self.cache_read + other.cache_read,
             self.cache_write + other.cache_write,
             self.total_tokens + other.total_tokens,
-            min(self.cost + other.cost, sys.float_info.max),  # Infinity is not JSON
+            min(self.cost + other.cost, _LARGEST),  # Infinity is not JSON
         )
 
 

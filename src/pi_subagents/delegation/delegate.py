@@ -39,7 +39,7 @@ async def delegate_runs(
 
     try:
         async with asyncio.TaskGroup() as workers:
-            for _ in range(min(concurrency, len(runs))):
+            for _ in range(min(max(concurrency, 1), len(runs))):
                 workers.create_task(work())
     finally:
         for run in queue:  # only a cancellation leaves any
@@ -54,4 +54,7 @@ async def _execute(
         return runner.refuse(run.spec, run.refusal, aborted=False)
     if stop.level > RUNNING:
         return runner.refuse(run.spec, errors.STOPPED_ON_REQUEST, aborted=True)
-    return await runner.run(run.spec, lambda event: observe(Update(run, event)), stop)
+    try:
+        return await runner.run(run.spec, lambda event: observe(Update(run, event)), stop)
+    except Exception as error:  # noqa: BLE001 - a fault in one run must not end its siblings
+        return runner.refuse(run.spec, errors.internal_error(error), aborted=False)

@@ -7,6 +7,7 @@ directory is missing) is planned with its refusal, so that it too has an id and 
 
 from __future__ import annotations
 
+import os
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -82,7 +83,8 @@ def _plan(index: int, task: Task, around: Surroundings) -> PlannedRun:
         run_dir.begin(_meta(spec, task, around, trusted=trusted), prompt)
     except OSError as error:
         raise StoreUnwritable(str(run_dir.path), str(error)) from error
-    return PlannedRun(index, task, spec, "" if cwd.is_dir() else errors.cwd_missing(str(cwd)))
+    usable = os.path.isdir(cwd)  # noqa: PTH112 - Path.is_dir() raises where it may not look
+    return PlannedRun(index, task, spec, "" if usable else errors.cwd_missing(str(cwd)))
 
 
 def _meta(spec: RunSpec, task: Task, around: Surroundings, *, trusted: bool) -> dict[str, object]:

@@ -15,12 +15,13 @@ if TYPE_CHECKING:
     from pi_subagents.faces.cli.console import Console
 
 
-@click.command("call")
+@click.command("call", short_help="Run a tool by name with JSON parameters.")
 @click.argument("tool")
 @click.argument("parameters", metavar="[JSON|-]", default="{}")
 @options.concurrency_option
 @options.offline_option
 @options.script_option
+@options.verbosity_options
 @click.pass_obj
 def command(
     console: Console,

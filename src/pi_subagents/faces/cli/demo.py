@@ -27,8 +27,9 @@ ANYWHERE = (
 )
 
 
-@click.command("demo")
+@click.command("demo", short_help="See it work: three tasks in parallel, no account needed.")
 @options.json_option
+@options.verbosity_options
 @click.pass_obj
 def command(console: Console, *, as_json: bool) -> int:
     """

@@ -19,9 +19,10 @@ from pi_subagents.core.plain_text import one_line
 from pi_subagents.core.progress import ProgressFormatter
 from pi_subagents.core.run_result import RunResult
 from pi_subagents.core.stop_switch import RUNNING, StopSwitch
-from pi_subagents.core.summary import summary_line
+from pi_subagents.core.summary import refusal_to_json, summary_line
+from pi_subagents.errors import SubagentsError
 from pi_subagents.faces.cli.console import Console, Verbosity, width
-from pi_subagents.faces.cli.main import EXIT_FAILED, EXIT_INTERRUPTED
+from pi_subagents.faces.cli.main import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_REFUSED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -105,9 +106,15 @@ def delegate_live(
     console: Console, tasks: list[Task], options: api.Options, *, as_json: bool
 ) -> int:
     """Delegate, print what happens and what came of it, and return the exit code."""
-    delegation, stopped = run_stoppable(
-        console, options, lambda watched: api.delegate(tasks, **watched)
-    )
+    try:
+        delegation, stopped = run_stoppable(
+            console, options, lambda watched: api.delegate(tasks, **watched)
+        )
+    except SubagentsError as refusal:
+        if not as_json:
+            raise
+        console.json(refusal_to_json(str(refusal)))
+        return EXIT_REFUSED
     if as_json:
         console.json(delegation.to_json())
     else:

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from pi_subagents.faces.cli.console import Console, Verbosity
+
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pi_subagents.engines.offline_model.script import Script
+
+Callback = TypeVar("Callback", bound="Callable[..., Any]")
 
 json_option = click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON object for scripts."
@@ -37,8 +43,32 @@ def offline_choice(*, offline: bool, script: Path | None) -> bool | Script:
     if script is None:
         return offline
     from pi_subagents.engines.offline_model.script import parse_script_text
+    from pi_subagents.errors import OfflineScriptError, file_unusable
 
-    return parse_script_text(script.read_text("utf-8"))
+    try:
+        return parse_script_text(script.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise OfflineScriptError(str(script), file_unusable(str(error))) from error
+
+
+def verbosity_options(command: Callback) -> Callback:
+    """Let -q and -v stand after the verb as well as before it."""
+    for short, name, level, text in (
+        ("-q", "--quiet", Verbosity.QUIET, "No progress: answers, summaries and errors."),
+        ("-v", "--verbose", Verbosity.VERBOSE, "More progress: tool results, ids, paths."),
+    ):
+        command = click.option(
+            short, name, is_flag=True, expose_value=False, callback=_sets(level), help=text
+        )(command)
+    return command
+
+
+def _sets(level: Verbosity) -> Callable[[click.Context, click.Parameter, bool], None]:
+    def callback(ctx: click.Context, _parameter: click.Parameter, given: bool) -> None:  # noqa: FBT001
+        if given:
+            ctx.ensure_object(Console).verbosity = level
+
+    return callback
 
 
 def text_or_stdin(argument: str) -> str:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 MIB = 1024 * 1024
 
 
-@click.command("prune")
+@click.command("prune", short_help="Show, and with --yes remove, old runs.")
 @click.option(
     "--days",
     type=click.FloatRange(min=0),

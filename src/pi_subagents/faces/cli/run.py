@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from pi_subagents.faces.cli.console import Console
 
 
-@click.command("run")
+@click.command("run", short_help="Run prompts in parallel, each in a sub-agent of its own.")
 @click.argument("prompts", metavar="PROMPT...", nargs=-1, required=True)
 @click.option("--name", "names", multiple=True, help="Name of a task; repeat it, in task order.")
 @click.option(
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 @options.offline_option
 @options.script_option
 @options.json_option
+@options.verbosity_options
 @click.pass_obj
 def command(
     console: Console,
@@ -58,7 +60,8 @@ def command(
 
     if len(names) > len(prompts):
         raise click.UsageError(f"{len(names)} names for {len(prompts)} prompts.")
-    directory = str(cwd.absolute()) if cwd else None
+    # A person may type `..`; a task may not, so the path is worked out here.
+    directory = os.path.abspath(cwd) if cwd else None  # noqa: PTH100 - links stay as typed
     tasks = [
         Task(
             name=names[index] if index < len(names) else f"task-{index + 1}",

@@ -15,10 +15,11 @@ if TYPE_CHECKING:
 
 COLOURS = {"completed": "green", "failed": "red", "aborted": "yellow", "interrupted": "yellow"}
 NEWEST = 20
+NOTHING_YET = 'No runs here yet. Try: subagents run --offline "List the files"'
 HEADINGS = ("RUN", "STATUS", "AGE", "DURATION", "TOKENS", "NAME")
 
 
-@click.command("runs")
+@click.command("runs", short_help="List the runs of this project.")
 @click.option("--all", "show_all", is_flag=True, help="All of them, not only the newest 20.")
 @click.option("--active", is_flag=True, help="Only those still running.")
 @options.json_option
@@ -45,7 +46,7 @@ def command(console: Console, *, show_all: bool, active: bool, as_json: bool) ->
     elif views:
         _table(console, views)
     else:
-        console.answer('No runs here yet. Try: subagents run --offline "List the files"')
+        console.answer("Nothing is running." if active else NOTHING_YET)
 
 
 def run_to_json(view: RunView) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""`subagents stop`: end a run from anywhere in its project."""
+"""`subagents stop`: end a run from anywhere."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from pi_subagents.faces.cli.console import Console
 
 
-@click.command("stop")
+@click.command("stop", short_help="Stop one run and its whole process tree.")
 @click.argument("run")
 @click.option("--force", is_flag=True, help="Do not wait five seconds for a clean end.")
 @click.pass_obj
