@@ -71,7 +71,7 @@ def supervisor(project: Path) -> dict[str, float]:
     for index in range(ROUNDS):
         run_id = f"{index:032x}"
         run_dir = RunDir(project / run_id)
-        run_dir.begin({"runId": run_id}, b"")
+        lock = run_dir.begin({"runId": run_id}, b"")
         # The child reports the peak memory of its parent, the supervisor.
         report = "grep VmHWM /proc/$PPID/status >&2"
         spec = RunSpec(
@@ -81,9 +81,11 @@ def supervisor(project: Path) -> dict[str, float]:
             run_dir=str(run_dir.path),
             argv=("/bin/sh", "-c", report),
             cwd=str(project),
+            lock_fd=lock,
         )
         begun = time.perf_counter()
         process = process_runner.start_supervisor(spec, os.environ)
+        os.close(lock)
         process.communicate()
         times.append((time.perf_counter() - begun) * 1000)
         peaks.append(float(run_dir.stderr.read_text("ascii").split()[1]) / 1024)

@@ -25,10 +25,10 @@ from pi_subagents.core.request import DelegateRequest, Task, checked_request, pa
 from pi_subagents.core.stop_switch import StopSwitch
 from pi_subagents.delegation.delegate import delegate_runs
 from pi_subagents.delegation.plan import Surroundings, plan_runs
+from pi_subagents.disk import crash_points
 from pi_subagents.disk.project_trust import is_trusted
 from pi_subagents.disk.settings_files import load_settings
 from pi_subagents.engines.pi_command import resolve_pi_command
-from pi_subagents.procs.identity import identify
 from pi_subagents.procs.process_runner import ProcessRunner
 from pi_subagents.runs import Runs
 
@@ -114,7 +114,6 @@ async def _delegate(request: DelegateRequest, options: Options) -> Delegation:
     runs = Runs(cwd, env)
     runs.recover()
     runs.keep_tidy()
-    owner = identify(os.getpid())
     with ExitStack() as resources:
         around = Surroundings(
             cwd=cwd,
@@ -124,13 +123,14 @@ async def _delegate(request: DelegateRequest, options: Options) -> Delegation:
             pi_source=pi.source,
             pi_version=pi.version,
             trusted=lambda place: is_trusted(place, env),
-            owner=owner.to_json() if owner else None,
             seal=runs.seal,
             override=_offline_model(options.get("offline", False), notice, resources),
         )
         planned = plan_runs(request, around)
+        crash_points.reach(crash_points.PLANNED)
         if unknown := runs.add(run.spec for run in planned):
             notice(unknown)
+        crash_points.reach(crash_points.INDEXED)
         results = await delegate_runs(
             planned,
             runner=ProcessRunner(env),
@@ -138,6 +138,7 @@ async def _delegate(request: DelegateRequest, options: Options) -> Delegation:
             observe=options.get("on_update", _ignore),
             stop=options.get("stop") or StopSwitch(),
         )
+    crash_points.reach(crash_points.BEFORE_INDEX_UPDATE)
     runs.note_ended(results)
     return Delegation(results, settings)
 

@@ -319,7 +319,9 @@ STOPPED_ON_REQUEST = "Stopped on request"
 CHILD_REPORTED_ERROR = "The model reported an error without a message"
 NOTE_NO_SUPERVISOR = "The supervisor ended without writing a result."
 NOTE_HAD_ANSWERED = "The sub-agent had answered before it was interrupted."
+NOTE_OUTPUT_CUT = "There was no room on disk for the whole output; its end is missing."
 NOTE_PROCESSES_LEFT = "Some processes of the sub-agent could not be ended."
+NOTE_FORCED = "The process did not exit after its answer and was ended."
 NOTE_LENGTH = "The answer was cut by the model's length limit."
 NOTE_EMPTY_ANSWER = "The sub-agent finished without any text."
 
@@ -362,11 +364,6 @@ def note_line_skipped(size: int, limit: int) -> str:
 def note_log_cut(name: str, limit: int) -> str:
     """Return the note on an artifact that reached its cap."""
     return f"{name} reached its limit of {limit} bytes; what followed was not kept."
-
-
-def note_forced() -> str:
-    """Return the note on a child that answered but would not exit."""
-    return "The process did not exit after its answer and was ended."
 
 
 class OfflineScriptError(SubagentsError):

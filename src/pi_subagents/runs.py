@@ -10,16 +10,22 @@ import os
 import sqlite3
 import time
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pi_subagents.core.liveness import Liveness
 from pi_subagents.core.retention import choose_removals
 from pi_subagents.core.run_spec import KILL, STOP
-from pi_subagents.delegation.runs import RunView, view_run
+from pi_subagents.delegation.run_view import RunView, never_started, view_run
 from pi_subagents.disk.config_home import data_dir
 from pi_subagents.disk.run_index import IndexedRun, RunIndex
-from pi_subagents.disk.run_removal import kept_run, remove_finished
+from pi_subagents.disk.run_removal import (
+    finish_removals,
+    interrupted_removals,
+    kept_run,
+    remove_finished,
+)
 from pi_subagents.disk.run_store import RUN_ID_BEGINNING, open_store
 from pi_subagents.disk.settings_files import load_settings
 from pi_subagents.errors import (
@@ -39,6 +45,15 @@ if TYPE_CHECKING:
     from pi_subagents.core.run_spec import RunSpec
     from pi_subagents.disk.run_dir import RunDir
     from pi_subagents.disk.run_store import RunStore
+
+
+@dataclass(frozen=True, slots=True)
+class Reindexed:
+    """What a rebuilding of the index came to, in run directories."""
+
+    adopted: int
+    left_out: int  # unreadable, or copies of runs that are kept elsewhere
+    forgotten: int  # gone
 
 
 class Runs:
@@ -105,22 +120,24 @@ class Runs:
 
     def stop(self, view: RunView, *, force: bool) -> RunView:
         """End a run and return how it stands then; RunNotActive if it is over."""
-        if not view.active or not view.run_dir.send(KILL if force else STOP):
-            raise RunNotActive(view.run_dir.run_id, view.status)
-        view.run_dir.wait_unsupervised()
-        return self._view(view.run_dir)
+        run_dir = view.run_dir
+        if view.active and run_dir.send(KILL if force else STOP):
+            run_dir.wait_for_end()
+        elif not view.active or not run_dir.write_result(never_started(view)):
+            raise RunNotActive(run_dir.run_id, view.status)
+        return self._view(run_dir)
 
     def choose_removals(
         self, *, days: float | None = None, megabytes: float | None = None
     ) -> list[Removal]:
-        """Return which runs of this project have been kept long enough."""
+        """Return which runs of this project have been kept long enough; a limit of 0 is none."""
         settings, _ = load_settings(self._cwd, self._env)
         limit = settings.retention_megabytes if megabytes is None else megabytes
         return choose_removals(
-            (kept_run(run_dir) for run_dir in self.store.runs()),
+            (kept_run(run_dir) for run_dir in self._own()),
             now_ms=time.time_ns() // 1_000_000,
             max_age_days=settings.retention_days if days is None else days,
-            max_bytes=int(limit * 1024 * 1024),
+            max_bytes=limit * 1024 * 1024,
         )
 
     def remove(self, removals: Iterable[Removal]) -> list[str]:
@@ -136,8 +153,40 @@ class Runs:
 
     def keep_tidy(self) -> None:
         """Apply the limits by themselves, at most once a day."""
-        if self.store.due_for_tidying():
-            self.remove(self.choose_removals())
+        with suppress(OSError):  # tidying is never what keeps work from being done
+            if self.store.due_for_tidying():
+                self.finish_removals()
+                self.remove(self.choose_removals())
+
+    def interrupted_removals(self) -> int:
+        """Return how many removals were begun here and not finished."""
+        return len(interrupted_removals(self.store.runs_dir))
+
+    def finish_removals(self) -> int:
+        """Finish those; return how many directories are gone now."""
+        return finish_removals(self.store.runs_dir)
+
+    def unknown(self) -> list[RunDir]:
+        """Return this project's run directories that came from elsewhere: they are left alone."""
+        return self.index.unknown(self.store.runs())
+
+    def reindex(self) -> Reindexed:
+        """Adopt what is unknown here, whoever made it, and forget what is gone everywhere."""
+        unknown = self.unknown()
+        adopted = self.index.adopt(unknown)
+        gone = [row.run_id for row in self.index.all() if not row.run_dir.path.is_dir()]
+        self.index.remove(gone)
+        return Reindexed(len(adopted), len(unknown) - len(adopted), len(gone))
+
+    def _own(self) -> list[RunDir]:
+        """Return the run directories that are ours to remove: known by the index, or sealed."""
+        found = self.store.runs()
+        try:
+            self.index.adopt_sealed(found)
+            unknown = set(self.index.unknown(found))
+        except (sqlite3.Error, OSError):
+            return [run_dir for run_dir in found if self.index.sealed(run_dir)]
+        return [run_dir for run_dir in found if run_dir not in unknown]
 
     def _view(self, run_dir: RunDir) -> RunView:
         return view_run(run_dir, liveness_of(run_dir))

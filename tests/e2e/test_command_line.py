@@ -7,13 +7,14 @@ import subprocess
 from pathlib import Path
 
 import pytest
-
 from tests.e2e.command import interrupt_when, start, subagents
 from tests.e2e.conftest import Project
 
 pytestmark = pytest.mark.pi
 
-WAITING = [{"text": "on it", "toolCalls": [{"name": "bash", "arguments": {"command": "sleep 1000"}}]}]
+WAITING = [
+    {"text": "on it", "toolCalls": [{"name": "bash", "arguments": {"command": "sleep 1000"}}]}
+]
 ESCAPE = "\x1b"
 
 
@@ -91,7 +92,9 @@ def test_a_failed_task_makes_exit_code_one_and_names_its_error(project: Project)
     turns = script(project, [{"error": {"status": 401, "message": "who are you"}}])
     ran = subagents(project, "run", "--offline-script", turns, "x")
     assert ran.code == 1
-    assert re.search(r"^✗ task-1: error — .*who are you.* \(session: [0-9a-f]{16}\)$", ran.out, re.M)
+    assert re.search(
+        r"^✗ task-1: error — .*who are you.* \(session: [0-9a-f]{16}\)$", ran.out, re.MULTILINE
+    )
 
 
 def test_a_missing_directory_fails_its_task_only(project: Project) -> None:
@@ -124,7 +127,11 @@ def test_a_missing_directory_fails_its_task_only(project: Project) -> None:
             "cwd must be an absolute path",
         ),
         (
-            ("call", "delegate_to_subagents", '{"tasks":[{"name":"a","prompt":"b","cwd":"/x/.."}]}'),
+            (
+                "call",
+                "delegate_to_subagents",
+                '{"tasks":[{"name":"a","prompt":"b","cwd":"/x/.."}]}',
+            ),
             "cwd must not contain '..' path segments",
         ),
     ],

@@ -1,14 +1,14 @@
 """The real pi under supervision: every way a child can end, told truthfully."""
 
-import dataclasses
 import json
 from pathlib import Path
 
 import pytest
+from tests.e2e.conftest import Project
 
 from pi_subagents import RunResult, Task, errors
 from pi_subagents.core.prompt import GUARD
-from tests.e2e.conftest import Project
+from pi_subagents.core.value import as_dict
 
 pytestmark = pytest.mark.pi
 
@@ -49,7 +49,15 @@ async def test_prompts_are_data_whatever_they_look_like(project: Project) -> Non
         '{description: "x", handler: async () => process.exit(9)});'
     )
     plain = ["--approve", "@notes.txt", "-h", "--", "!ls", "a\r\nb", "a\x00b", "\u2028 x\u0085y"]
-    slashed = ["/reload", "/skill:x", "/boom", "\n/boom", " /reload", "\ufeff/boom", "\u00a0/reload"]
+    slashed = [
+        "/reload",
+        "/skill:x",
+        "/boom",
+        "\n/boom",
+        " /reload",
+        "\ufeff/boom",
+        "\u00a0/reload",
+    ]
     tasks = [Task("task", prompt) for prompt in (*plain, *slashed)]
     delegation = await project.delegate(*tasks, script=[{"echo": True}])
     expected = [prompt.strip() for prompt in plain] + [GUARD + prompt for prompt in slashed]
@@ -153,7 +161,7 @@ async def test_a_time_out_ends_the_run_and_what_its_tool_left_running(project: P
 async def test_tokens_and_model_are_told_as_the_child_reported_them(project: Project) -> None:
     result = await outcome(project, {"text": "x", "usage": {"input": 1000, "output": 7}})
     assert (result.provider, result.model) == ("subagents-offline", "offline")
-    assert dataclasses.asdict(result.usage) == {
+    assert as_dict(result.usage) == {
         "input": 1000,
         "output": 7,
         "cache_read": 0,

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from pi_subagents.core.usage import Usage, parse_usage
+from pi_subagents.core.value import value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,21 +35,21 @@ _PASSED_OVER = tuple(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class StateChanged:
     """The run moved to another of its states."""
 
     state: str
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class UserMessage:
     """What the child was asked."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ToolCall:
     """One call the model asked for; `arguments` is None where the child sent none."""
 
@@ -58,7 +58,7 @@ class ToolCall:
     arguments: Mapping[str, object] | None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class AssistantMessage:
     """One complete answer of the model, with the calls it asks for."""
 
@@ -71,14 +71,14 @@ class AssistantMessage:
     usage: Usage = Usage()
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ToolStarted:
     """The child began to execute a call."""
 
     call: ToolCall
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ToolFinished:
     """The child finished a call."""
 
@@ -88,7 +88,7 @@ class ToolFinished:
     failed: bool
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Retrying:
     """The child waits and asks its model again."""
 
@@ -98,33 +98,33 @@ class Retrying:
     error_message: str
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Settled:
     """The child has nothing left to do."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class OutputText:
     """A line on standard output that is no record of the protocol."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ErrorText:
     """A line on standard error."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Note:
     """Something the supervisor has to say: a line skipped, a log cut."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Activity:
     """A record that only shows the child is at work; it is not journaled."""
 

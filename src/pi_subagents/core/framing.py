@@ -8,12 +8,12 @@ keeps characters whole that straddle two chunks; U+2028 and its kin are ordinary
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from pi_subagents.core.value import value
 
 MAX_LINE_BYTES = 32 * 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Line:
     """One whole line; `terminated` is false for a last line the stream never ended."""
 
@@ -21,7 +21,7 @@ class Line:
     terminated: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Skipped:
     """A line over the limit, passed over unread."""
 

@@ -9,10 +9,10 @@ Records are versioned, carry a sequence number and wall-clock milliseconds, and 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
 
 from pi_subagents.core import events as ev
 from pi_subagents.core.usage import parse_usage, usage_to_json
+from pi_subagents.core.value import replace, value
 
 SCHEMA_VERSION = 1
 MAX_TEXT = 256 * 1024
@@ -20,7 +20,7 @@ MAX_ARGUMENTS = 256 * 1024
 MAX_KEY = 200
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Entry:
     """One event with its place and time."""
 

@@ -6,9 +6,8 @@ from enum import Enum
 
 
 class Liveness(Enum):
-    """Proved, never assumed: by a lock the kernel holds, or by an identity."""
+    """Proved, never assumed: by a lock that the kernel lets go of when its holder dies."""
 
     FINISHED = "finished"  # it has a result
-    SUPERVISED = "supervised"  # a living supervisor holds its lock
-    QUEUED = "queued"  # not started yet, and whoever planned it is alive
+    ALIVE = "alive"  # somebody answers for it: whoever planned it, or its supervisor
     LOST = "lost"  # whoever should have written a result is gone

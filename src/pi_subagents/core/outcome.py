@@ -8,7 +8,6 @@ on a model error, and an answer counts even if the process would not end.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import Literal
 
@@ -16,6 +15,7 @@ from pi_subagents import errors
 from pi_subagents.core import events as ev
 from pi_subagents.core.plain_text import one_line
 from pi_subagents.core.usage import Usage
+from pi_subagents.core.value import value
 
 LAST_WORDS_WIDTH = 500
 
@@ -31,7 +31,7 @@ class Cause(Enum):
     LIFELINE_LOST = "lifeline_lost"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Ending:
     """How the child's process ended, and what we did to it."""
 
@@ -43,7 +43,7 @@ class Ending:
     error_tail: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Outcome:
     """What a run came to."""
 

@@ -9,11 +9,11 @@ use this one formatter; cutting to a width is the face's business.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pi_subagents.core import events as ev
 from pi_subagents.core.plain_text import one_line
+from pi_subagents.core.value import value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -22,7 +22,7 @@ COMMAND_WIDTH = 120
 MAX_OPEN_CALLS = 256
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class _Wording:
     """How one known tool is put into words; `argument` names what it acts on."""
 

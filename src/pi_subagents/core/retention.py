@@ -34,7 +34,7 @@ class Removal:
 
 
 def choose_removals(
-    runs: Iterable[KeptRun], *, now_ms: int, max_age_days: float, max_bytes: int
+    runs: Iterable[KeptRun], *, now_ms: int, max_age_days: float, max_bytes: float
 ) -> list[Removal]:
     """Return what exceeds the limits; a limit of 0 does not limit."""
     runs = list(runs)

@@ -8,16 +8,16 @@ In: a RunResult, or decoded JSON.  Out: the other.  System A's words for a statu
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import cast, get_args
 
 from pi_subagents.core.outcome import Status
 from pi_subagents.core.usage import Usage, parse_usage, usage_to_json
+from pi_subagents.core.value import value
 
 SCHEMA_VERSION = 1
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class RunResult:
     """How a run ended, with everything a caller may want to know."""
 

@@ -7,8 +7,11 @@ exactly one specification, then commands (`stop`, `kill`); its end is the end of
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, fields
+from types import MappingProxyType
 from typing import TYPE_CHECKING
+
+from pi_subagents.core.guards import SETTLED_GRACE_S, STOP_GRACE_S
+from pi_subagents.core.value import as_dict, value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,7 +21,7 @@ STOP = "stop"
 KILL = "kill"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class RunSpec:
     """Everything one supervisor needs; secrets may be in `environment`, so it is never stored."""
 
@@ -28,27 +31,30 @@ class RunSpec:
     run_dir: str
     argv: tuple[str, ...]
     cwd: str
-    environment: Mapping[str, str] = field(default_factory=dict)
+    environment: Mapping[str, str] = MappingProxyType({})
     attached: bool = True
     timeout_s: float | None = None
     extend_debounce_s: float = 30
     extend_max_s: float = 3600
     looping_tool_count: int = 5
-    stop_grace_s: float = 5
-    settled_grace_s: float = 5
+    stop_grace_s: float = STOP_GRACE_S
+    settled_grace_s: float = SETTLED_GRACE_S
+    lock_fd: int | None = None  # the run's lock, already held, in the supervisor's hands
 
 
 def spec_to_json(spec: RunSpec) -> dict[str, object]:
     """Return the specification as it travels."""
-    return {"schemaVersion": SCHEMA_VERSION, **asdict(spec)}
+    environment = dict(spec.environment)
+    return {"schemaVersion": SCHEMA_VERSION, **as_dict(spec), "environment": environment}
 
 
-def spec_from_json(value: object) -> RunSpec:
+def spec_from_json(content: object) -> RunSpec:
     """Return the specification; ValueError where it is not one of ours."""
     message = "not a run specification of this version"
-    if not isinstance(value, dict) or value.get("schemaVersion") != SCHEMA_VERSION:
+    if not isinstance(content, dict) or content.get("schemaVersion") != SCHEMA_VERSION:
         raise ValueError(message)
-    known = {f.name: value[f.name] for f in fields(RunSpec) if f.name in value}
+    names = RunSpec.__match_args__
+    known = {name: content[name] for name in names if name in content}
     try:
         known["argv"] = tuple(known["argv"])
         return RunSpec(**known)

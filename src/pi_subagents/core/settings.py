@@ -82,6 +82,9 @@ _KEYS: Mapping[str, tuple[str, Reader]] = {
     "pi_command": ("pi_command", _command),
 }
 _GLOBAL_ONLY = ("pi_command", "on_complete")
+KEYS = (*_KEYS, "on_complete")
+# The keys whose values are plain numbers: safe to show to anyone.
+NUMBERS: Mapping[str, str] = {key: name for key, (name, read) in _KEYS.items() if read != _command}
 
 
 def parse_settings(

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from pi_subagents.core.value import value
 
 _LARGEST = math.nextafter(math.inf, 0.0)
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Usage:
     """Tokens and cost of one message or, added up, of a whole run."""
 

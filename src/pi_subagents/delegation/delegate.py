@@ -30,12 +30,13 @@ async def delegate_runs(
 ) -> tuple[RunResult, ...]:
     """Return the result of every run, in the order of the runs."""
     queue = iter(runs)
+    tell = _guarded(observe)
     results: dict[int, RunResult] = {}
 
     async def work() -> None:
         for run in queue:  # shared: each worker takes the next one
-            results[run.index] = result = await _execute(run, runner, observe, stop)
-            observe(Update(run, result))
+            results[run.index] = result = await _execute(run, runner, tell, stop)
+            tell(Update(run, result))
 
     try:
         async with asyncio.TaskGroup() as workers:
@@ -58,3 +59,17 @@ async def _execute(
         return await runner.run(run.spec, lambda event: observe(Update(run, event)), stop)
     except Exception as error:  # noqa: BLE001 - a fault in one run must not end its siblings
         return runner.refuse(run.spec, errors.internal_error(error), aborted=False)
+
+
+def _guarded(observe: Observer) -> Observer:
+    """Keep an observer's own faults from harming runs; the loop's handler reports them."""
+
+    def tell(update: Update) -> None:
+        try:
+            observe(update)
+        except Exception as error:  # noqa: BLE001 - whatever a caller's function may raise
+            asyncio.get_running_loop().call_exception_handler(
+                {"message": "an observer of a delegation failed", "exception": error}
+            )
+
+    return tell

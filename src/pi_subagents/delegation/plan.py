@@ -17,13 +17,14 @@ from pi_subagents import errors
 from pi_subagents.core.invocation import ModelOverride, plan_invocation
 from pi_subagents.core.prompt import compose_prompt
 from pi_subagents.core.run_spec import RunSpec
+from pi_subagents.core.value import replace
 from pi_subagents.delegation.ports import PlannedRun
 from pi_subagents.disk.run_dir import RunDir
 from pi_subagents.disk.run_store import RunStore, new_run_id, new_session_id
 from pi_subagents.errors import StoreUnwritable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from pi_subagents.core.request import DelegateRequest, Task
     from pi_subagents.core.settings import Settings
@@ -43,7 +44,6 @@ class Surroundings:
     pi_source: str
     pi_version: str | None
     trusted: Callable[[Path], bool]
-    owner: Mapping[str, object] | None = None
     seal: Callable[[RunDir], str | None] = lambda _: None
     override: Callable[[str], ModelOverride] | None = None
 
@@ -51,7 +51,16 @@ class Surroundings:
 def plan_runs(request: DelegateRequest, around: Surroundings) -> tuple[PlannedRun, ...]:
     """Plan every task; StoreUnwritable if there is no room to keep a run."""
     around.store.prepare()
-    return tuple(_plan(index, task, around) for index, task in enumerate(request.tasks))
+    planned: list[PlannedRun] = []
+    try:
+        for index, task in enumerate(request.tasks):
+            planned.append(_plan(index, task, around))
+    except StoreUnwritable:  # the whole call is refused: nothing may be left of it
+        for run in planned:
+            assert run.spec.lock_fd is not None
+            RunDir(Path(run.spec.run_dir)).discard(run.spec.lock_fd)
+        raise
+    return tuple(planned)
 
 
 def _plan(index: int, task: Task, around: Surroundings) -> PlannedRun:
@@ -80,10 +89,11 @@ def _plan(index: int, task: Task, around: Surroundings) -> PlannedRun:
     )
     try:
         prompt = compose_prompt(task.prompt).encode("utf-8", "replace")
-        run_dir.begin(_meta(spec, task, around, trusted=trusted), prompt)
+        lock = run_dir.begin(_meta(spec, task, around, trusted=trusted), prompt)
     except OSError as error:
         raise StoreUnwritable(str(run_dir.path), str(error)) from error
     usable = os.path.isdir(cwd)  # noqa: PTH112 - Path.is_dir() raises where it may not look
+    spec = replace(spec, lock_fd=lock)
     return PlannedRun(index, task, spec, "" if usable else errors.cwd_missing(str(cwd)))
 
 
@@ -104,7 +114,6 @@ def _meta(spec: RunSpec, task: Task, around: Surroundings, *, trusted: bool) -> 
         "offline": around.override is not None,
         "trusted": trusted,
         "createdAt": _now_ms(),
-        "owner": around.owner,
         "seal": around.seal(RunDir(Path(spec.run_dir))),
     }
 

@@ -10,23 +10,29 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import shutil
 import stat
-from dataclasses import dataclass
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from pi_subagents import errors
 from pi_subagents.core.run_result import RunResult, result_from_json, result_to_json
-from pi_subagents.disk import safe_io
+from pi_subagents.core.value import replace, value
+from pi_subagents.disk import crash_points, safe_io
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+MAKING = ".making-"
+RESERVED_BYTES = 64 * 1024
+MAX_KEPT_IN_RESERVE = 48 * 1024
 MAX_META_BYTES = 1024 * 1024
 # The longest line we parse, escaped as ASCII, and room for the rest.
 MAX_RESULT_BYTES = 256 * 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class RunDir:
     """The files of one run (seed 002), by name."""
 
@@ -74,20 +80,48 @@ class RunDir:
 
     @property
     def lock(self) -> Path:
-        """Held by the supervisor for as long as it lives."""
+        """Held by whoever answers for the run."""
         return self.path / "run.lock"
+
+    @property
+    def reserved(self) -> Path:
+        """Space set aside at the start, so that even a full disk has room for the result."""
+        return self.path / ".result.reserved"
 
     @property
     def control(self) -> Path:
         """A FIFO on which a living supervisor takes `stop` and `kill`."""
         return self.path / "control"
 
-    def begin(self, meta: Mapping[str, object], prompt: bytes) -> None:
-        """Create the directory with what was asked."""
-        safe_io.make_private_dir(self.path)
-        safe_io.write_new(self.prompt, prompt)
-        safe_io.write_new(self.lock, b"")
-        self.write_meta(meta)
+    def begin(self, meta: Mapping[str, object], prompt: bytes) -> int:
+        """
+        Create the directory with what was asked; return its lock, held.
+
+        Whoever holds the lock, or was handed it, answers for the run: while it is held the run is
+        alive, and once the kernel lets go of it the run has a result or is lost.
+        """
+        # Made under another name: half made, it must not look like a run.
+        making = RunDir(self.path.with_name(f"{MAKING}{self.run_id}"))
+        safe_io.make_private_dir(making.path)
+        crash_points.reach(crash_points.DIR_MADE)
+        lock = safe_io.open_new(making.lock)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            safe_io.reserve(making.reserved, RESERVED_BYTES)
+            safe_io.write_new(making.prompt, prompt)
+            making.write_meta(meta)
+            crash_points.reach(crash_points.META_WRITTEN)
+            making.path.rename(self.path)
+        except OSError:
+            os.close(lock)
+            shutil.rmtree(making.path, ignore_errors=True)
+            raise
+        return lock
+
+    def discard(self, lock: int) -> None:
+        """Take back a run that was planned and never started."""
+        shutil.rmtree(self.path, ignore_errors=True)
+        os.close(lock)
 
     def write_meta(self, meta: Mapping[str, object]) -> None:
         """Replace meta.json as a whole."""
@@ -101,8 +135,19 @@ class RunDir:
         return value
 
     def write_result(self, result: RunResult) -> bool:
-        """Write the result unless there is one; return whether it was ours."""
-        return safe_io.write_once(self.result, safe_io.to_json_bytes(result_to_json(result)))
+        """
+        Write the result unless there is one; return whether it was ours.
+
+        Where there is no room for it any more, the space that was reserved at the start takes it,
+        with as much of the output as fits.
+        """
+        try:
+            return safe_io.write_once(self.result, safe_io.to_json_bytes(result_to_json(result)))
+        except OSError:
+            return safe_io.use_reserved(self.reserved, self.result, _fitting(result))
+        finally:
+            with suppress(OSError):
+                self.reserved.unlink()
 
     def read_result(self) -> RunResult | None:
         """Return the result, or None while there is none that can be read."""
@@ -111,12 +156,12 @@ class RunDir:
         except (OSError, ValueError):
             return None
 
-    def supervised(self) -> bool:
-        """Tell whether a living supervisor holds the lock."""
+    def alive(self) -> bool:
+        """Tell whether somebody answers for the run: its planner, then its supervisor."""
         return not self._shared_lock(fcntl.LOCK_NB)
 
-    def wait_unsupervised(self) -> None:
-        """Wait, without polling, until no supervisor holds the lock."""
+    def wait_for_end(self) -> None:
+        """Wait, without polling, until nobody holds the lock."""
         self._shared_lock(0)
 
     def _shared_lock(self, flags: int) -> bool:
@@ -149,3 +194,24 @@ class RunDir:
         finally:
             os.close(descriptor)
         return True
+
+
+def _fitting(result: RunResult) -> bytes:
+    """Return the result as JSON that fits the reserved space, saying what was cut."""
+    kept = MAX_KEPT_IN_RESERVE
+    while True:
+        cut = len(result.output) > kept
+        data = safe_io.to_json_bytes(
+            result_to_json(
+                replace(
+                    result,
+                    output=result.output[:kept],
+                    error_message=result.error_message[:kept],
+                    notes=((errors.NOTE_OUTPUT_CUT,) if cut else ()) + result.notes[:16],
+                    artifacts_truncated=True,
+                )
+            )
+        )
+        if len(data) <= RESERVED_BYTES:
+            return data
+        kept //= 2

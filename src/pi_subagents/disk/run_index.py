@@ -90,6 +90,10 @@ class RunIndex:
         """Return every run that was not over when last looked at."""
         return self._select("WHERE ended = 0 ORDER BY created_ms", ())
 
+    def all(self) -> list[IndexedRun]:
+        """Return every known run of this user, oldest first."""
+        return self._select("ORDER BY created_ms, run_id", ())
+
     def starting_with(self, beginning: str) -> list[IndexedRun]:
         """Return the runs whose id begins so; only hex digits are looked for."""
         end = beginning + "g"  # the first character after the hex digits
@@ -100,12 +104,13 @@ class RunIndex:
         return self._select("WHERE session_id = ? ORDER BY created_ms", (session_id,))
 
     def unknown(self, run_dirs: Iterable[RunDir]) -> list[RunDir]:
-        """Return those directories that are not in the index."""
+        """Return those directories that are not in the index, copies of known ones included."""
         candidates = list(run_dirs)
         if not candidates:
             return []
-        known = set(self._use(lambda db: [r[0] for r in db.execute("SELECT run_id FROM runs")]))
-        return [run_dir for run_dir in candidates if run_dir.run_id not in known]
+        query = "SELECT run_id, directory FROM runs"
+        places = self._use(lambda db: dict(db.execute(query).fetchall()))
+        return [run for run in candidates if not _same_place(places.get(run.run_id), run.path)]
 
     # The seal: proof that a run directory was made here, by us.
 
@@ -121,16 +126,24 @@ class RunIndex:
         return False
 
     def adopt(self, run_dirs: Iterable[RunDir]) -> list[RunDir]:
-        """Make run directories known whatever their seal; return those that could be read."""
+        """
+        Make run directories known whatever their seal; return those for which that worked.
+
+        One that cannot be read, or is a copy of a run kept elsewhere, is left as it is.
+        """
         adopted = []
         for run_dir in run_dirs:
             with suppress(OSError, ValueError):
                 meta = run_dir.read_meta()
                 session, created = meta.get("sessionId"), meta.get("createdAt")
-                if isinstance(session, str) and isinstance(created, int):
-                    row = IndexedRun(run_dir.run_id, session, str(run_dir.path), created)
-                    self.add([row])
-                    adopted.append(run_dir)
+                if not isinstance(session, str) or not isinstance(created, int):
+                    continue
+                others = self.starting_with(run_dir.run_id)
+                if any(row.run_dir.path.is_dir() for row in others):
+                    continue
+                self.remove(row.run_id for row in others)  # it was moved here
+                self.add([IndexedRun(run_dir.run_id, session, str(run_dir.path), created)])
+                adopted.append(run_dir)
         return adopted
 
     def adopt_sealed(self, run_dirs: Iterable[RunDir]) -> list[RunDir]:
@@ -178,3 +191,10 @@ class RunIndex:
             self._path.rename(self._path.with_suffix(f".damaged-{time.time_ns()}"))
         for leftover in ("-wal", "-shm"):
             Path(f"{self._path}{leftover}").unlink(missing_ok=True)
+
+
+def _same_place(directory: str | None, path: Path) -> bool:
+    if directory is None:
+        return False
+    # Looked at through a link, a project has another name but the same runs.
+    return directory == str(path) or os.path.realpath(directory) == os.path.realpath(path)

@@ -1,15 +1,28 @@
-"""Measure and remove run directories; only finished ones, and never through a link."""
+"""
+Measure and remove run directories; only finished ones, and never through a link.
+
+A directory is renamed before it is removed, so that half removed it cannot look like a run that
+lost its result; what an interrupted removal left under that name is removed by the next one.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
+import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pi_subagents.core.retention import KeptRun
+from pi_subagents.disk.run_dir import MAKING
 
 if TYPE_CHECKING:
     from pi_subagents.disk.run_dir import RunDir
+
+_LEFTOVER = re.compile(r"\.(?:removing|making)-[0-9a-f]{32}")
+_MAKING_TAKES_S = 60  # a directory that is still being made is younger than this
+_BLOCK_BYTES = 512  # what st_blocks counts, whatever the file system's own block size
 
 
 def kept_run(run_dir: RunDir) -> KeptRun:
@@ -17,19 +30,23 @@ def kept_run(run_dir: RunDir) -> KeptRun:
     size = 0
     try:
         with os.scandir(run_dir.path) as entries:
-            size = sum(entry.stat(follow_symlinks=False).st_blocks * 512 for entry in entries)
+            for entry in entries:
+                size += entry.stat(follow_symlinks=False).st_blocks * _BLOCK_BYTES
         # The result is written once, at the end: its time is the run's end, without reading it.
         ended = run_dir.result.lstat().st_mtime_ns // 1_000_000
     except OSError:
         return KeptRun(run_dir.run_id, None, size)
-    return KeptRun(run_dir.run_id, None if run_dir.supervised() else ended, size)
+    return KeptRun(run_dir.run_id, None if run_dir.alive() else ended, size)
 
 
 def remove_finished(run_dir: RunDir) -> bool:
     """Remove a run that is over; return whether it is gone from the store."""
-    if kept_run(run_dir).ended_ms is None or run_dir.path.is_symlink():
+    if run_dir.path.is_symlink():
         return False
-    # Renamed first: half removed, it must not look like a run that lost its result.
+    if not run_dir.path.exists():  # another process was quicker
+        return True
+    if kept_run(run_dir).ended_ms is None:
+        return False
     doomed = run_dir.path.with_name(f".removing-{run_dir.run_id}")
     try:
         run_dir.path.rename(doomed)
@@ -37,3 +54,32 @@ def remove_finished(run_dir: RunDir) -> bool:
         return False
     shutil.rmtree(doomed, ignore_errors=True)
     return True
+
+
+def interrupted_removals(runs_dir: Path) -> list[Path]:
+    """Return the directories that a removal renamed and did not finish, by name."""
+    try:
+        with os.scandir(runs_dir) as entries:
+            found = [
+                Path(entry.path)
+                for entry in entries
+                if _LEFTOVER.fullmatch(entry.name)
+                and entry.is_dir(follow_symlinks=False)
+                and not _being_made(entry)
+            ]
+    except OSError:
+        return []
+    return sorted(found)
+
+
+def _being_made(entry: os.DirEntry[str]) -> bool:
+    young = time.time() - entry.stat(follow_symlinks=False).st_mtime < _MAKING_TAKES_S
+    return young and entry.name.startswith(MAKING)
+
+
+def finish_removals(runs_dir: Path) -> int:
+    """Finish what interrupted removals began; return how many directories are gone."""
+    leftovers = interrupted_removals(runs_dir)
+    for leftover in leftovers:
+        shutil.rmtree(leftover, ignore_errors=True)  # it refuses to follow links by itself
+    return sum(not leftover.exists() for leftover in leftovers)

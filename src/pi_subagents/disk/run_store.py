@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -49,13 +50,19 @@ class RunStore:
 
     def runs(self) -> list[RunDir]:
         """Return every run directory, newest first."""
+        found: list[tuple[int, str]] = []
         try:
-            found = [entry for entry in os.scandir(self.runs_dir) if _RUN_ID.fullmatch(entry.name)]
+            entries = [
+                entry for entry in os.scandir(self.runs_dir) if _RUN_ID.fullmatch(entry.name)
+            ]
         except FileNotFoundError:
             return []
-        found = [entry for entry in found if entry.is_dir(follow_symlinks=False)]
-        found.sort(key=lambda entry: entry.stat(follow_symlinks=False).st_mtime_ns, reverse=True)
-        return [RunDir(Path(entry.path)) for entry in found]
+        for entry in entries:
+            with suppress(FileNotFoundError):  # another process removes runs meanwhile
+                if entry.is_dir(follow_symlinks=False):
+                    found.append((entry.stat(follow_symlinks=False).st_mtime_ns, entry.path))
+        found.sort(key=lambda each: each[0], reverse=True)
+        return [RunDir(Path(path)) for _, path in found]
 
     def due_for_tidying(self) -> bool:
         """Tell whether a day has passed since this last said so."""

@@ -71,6 +71,34 @@ def write_once(path: Path, data: bytes) -> bool:
     return True
 
 
+def reserve(path: Path, size: int) -> None:
+    """Create a private file that really has its space on disk."""
+    descriptor = open_new(path)
+    try:
+        if hasattr(os, "posix_fallocate"):
+            os.posix_fallocate(descriptor, 0, size)
+        else:
+            write_all(descriptor, bytes(size))
+    finally:
+        os.close(descriptor)
+
+
+def use_reserved(reserved: Path, path: Path, data: bytes) -> bool:
+    """Put a reserved file in place with this content, unless there is one; tell whether ours."""
+    descriptor = os.open(reserved, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        write_all(descriptor, data)
+        os.ftruncate(descriptor, len(data))
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    try:
+        os.link(reserved, path)
+    except FileExistsError:
+        return False
+    return True
+
+
 def read_bounded(path: Path, limit: int) -> bytes:
     """Return the content of a regular file of at most `limit` bytes; OSError otherwise."""
     descriptor = os.open(path, _READ)

@@ -11,14 +11,15 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from pi_subagents.core.value import value
 
 _PROC = Path("/proc")
 _HANDLES_ARE_NUMBERED = (6, 9)
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Identity:
     """One process, for as long as this machine is up."""
 

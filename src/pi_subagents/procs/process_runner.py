@@ -21,6 +21,7 @@ from pi_subagents import errors
 from pi_subagents.core.run_result import RunResult
 from pi_subagents.core.run_spec import KILL, STOP, RunSpec, spec_to_json
 from pi_subagents.core.stop_switch import FORCING, StopSwitch
+from pi_subagents.disk import crash_points
 from pi_subagents.disk.journal_tail import JournalTail
 from pi_subagents.disk.run_dir import RunDir
 from pi_subagents.disk.safe_io import write_all
@@ -45,27 +46,45 @@ class ProcessRunner:
 
     def __init__(self, env: Mapping[str, str]) -> None:
         self._env = dict(env)
+        self._released: set[str] = set()
 
     async def run(
         self, spec: RunSpec, on_event: Callable[[Event], None], stop: StopSwitch
     ) -> RunResult:
         """Execute one run; on cancellation end it first, then pass the cancellation on."""
+        run_dir = RunDir(Path(spec.run_dir))
+        if (ended := run_dir.read_result()) is not None:  # stopped while it waited its turn
+            self._release(spec)
+            return ended
         try:
             supervisor = start_supervisor(spec, self._env)
         except OSError as error:
             return self.refuse(spec, errors.SPAWN_FAILED, aborted=False, note=str(error))
-        attached = _Attachment(supervisor, RunDir(Path(spec.run_dir)), on_event)
+        self._release(spec)  # the supervisor holds it now
+        crash_points.reach(crash_points.SUPERVISOR_STARTED)
+        attached = _Attachment(supervisor, run_dir, on_event)
         leave = stop.listen(lambda level: attached.send(KILL if level >= FORCING else STOP))
         try:
             await _until_done(attached)
         finally:
             leave()
             attached.close()
-        return await asyncio.to_thread(_result_of, spec)
+        result = run_dir.read_result() or await _result_of_lost(spec, run_dir)
+        crash_points.reach(crash_points.RESULT_READ)
+        return result
 
     def refuse(self, spec: RunSpec, message: str, *, aborted: bool, note: str = "") -> RunResult:
         """Record a run that never had a supervisor."""
-        return _conclude(spec, "aborted" if aborted else "failed", message, note)
+        try:
+            return _conclude(spec, "aborted" if aborted else "failed", message, note)
+        finally:
+            self._release(spec)
+
+    def _release(self, spec: RunSpec) -> None:
+        """Let go of the run's lock, once: its number may soon be another's."""
+        if spec.lock_fd is not None and spec.run_id not in self._released:
+            self._released.add(spec.run_id)
+            os.close(spec.lock_fd)
 
 
 class _Attachment:
@@ -105,8 +124,9 @@ class _Attachment:
             data = os.read(self._wake, 64 * 1024)
         except BlockingIOError:
             return
-        for entry in self._tail.new_entries():
-            self._on_event(entry.event)
+        with suppress(OSError):  # without the journal the result still tells the end
+            for entry in self._tail.new_entries():
+                self._on_event(entry.event)
         if not data and not self.ended.done():
             self._loop.remove_reader(self._wake)
             self.ended.set_result(None)
@@ -137,6 +157,7 @@ def start_supervisor(spec: RunSpec, env: Mapping[str, str]) -> subprocess.Popen[
         bufsize=0,
         env=env,
         start_new_session=True,
+        pass_fds=() if spec.lock_fd is None else (spec.lock_fd,),
     )
     assert process.stdin is not None
     with suppress(OSError):  # a supervisor that died at once shows as one without a result
@@ -145,10 +166,11 @@ def start_supervisor(spec: RunSpec, env: Mapping[str, str]) -> subprocess.Popen[
     return process
 
 
-def _result_of(spec: RunSpec) -> RunResult:
-    """Return what the supervisor wrote, or say that it could not."""
-    run_dir = RunDir(Path(spec.run_dir))
-    result = run_dir.read_result() or conclude_lost(run_dir)
+async def _result_of_lost(spec: RunSpec, run_dir: RunDir) -> RunResult:
+    """Conclude a run whose supervisor went without a word."""
+    result = None
+    with suppress(RuntimeError, OSError):  # no thread, no space: then say it all the same
+        result = await asyncio.to_thread(conclude_lost, run_dir)
     return result or _conclude(spec, "interrupted", errors.INTERRUPTED, errors.NOTE_NO_SUPERVISOR)
 
 

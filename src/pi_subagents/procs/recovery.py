@@ -19,7 +19,6 @@ from pi_subagents.core.liveness import Liveness
 from pi_subagents.core.outcome import RunFold
 from pi_subagents.core.run_result import RunResult
 from pi_subagents.disk.journal_tail import JournalTail
-from pi_subagents.procs.identity import identity_from_json, is_alive
 from pi_subagents.procs.strays import end_strays
 
 if TYPE_CHECKING:
@@ -30,14 +29,9 @@ if TYPE_CHECKING:
 
 def liveness_of(run_dir: RunDir) -> Liveness:
     """Tell how a run stands; the lock first, since a run may end between two looks."""
-    if run_dir.supervised():
-        return Liveness.SUPERVISED
-    if run_dir.read_result() is not None:
-        return Liveness.FINISHED
-    if run_dir.events.exists():  # it had a supervisor
-        return Liveness.LOST
-    owner = identity_from_json(_meta(run_dir).get("owner"))
-    return Liveness.QUEUED if owner is not None and is_alive(owner) else Liveness.LOST
+    if run_dir.alive():
+        return Liveness.ALIVE
+    return Liveness.LOST if run_dir.read_result() is None else Liveness.FINISHED
 
 
 def conclude_lost(run_dir: RunDir) -> RunResult | None:

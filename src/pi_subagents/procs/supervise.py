@@ -1,9 +1,9 @@
 """
 The supervisor: one small process around one child (standard library only, one thread).
 
-Reads one specification from standard input, which then is its lifeline; starts the child, frames
-and journals what it prints, applies the guards, ends the whole tree and writes result.json
-once.  Standard output carries one byte per batch of new records, so that a watcher wakes up.
+Reads one specification from standard input, which then is its lifeline; starts the child, takes in
+what it prints, applies the guards, ends the whole tree and writes result.json once.  Standard
+output carries one byte per batch of new records, so that a watcher wakes up.
 
 Ends when: the child exits; it settled and did not exit in time; a guard, a `stop` or `kill`, a
 signal, or the end of the lifeline says so.  Whatever happens, a result is written.
@@ -18,23 +18,24 @@ import selectors
 import signal
 import sys
 import time
-from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pi_subagents import errors
 from pi_subagents.core import events as ev
-from pi_subagents.core.framing import MAX_LINE_BYTES, Frame, Line, LineFramer
-from pi_subagents.core.guards import LoopGuard, Rung, StopLadder, TimeoutGuard
-from pi_subagents.core.outcome import Cause, Ending, Outcome, RunFold
+from pi_subagents.core.framing import Frame, Line, LineFramer
+from pi_subagents.core.guards import Rung, StopLadder, TimeoutGuard
+from pi_subagents.core.outcome import Cause, Ending, Outcome
 from pi_subagents.core.run_result import RunResult
 from pi_subagents.core.run_spec import KILL, STOP, RunSpec, spec_from_json
+from pi_subagents.disk import crash_points
 from pi_subagents.disk.run_dir import RunDir
 from pi_subagents.disk.run_log import RunLog
 from pi_subagents.procs import process_tree
 from pi_subagents.procs.child import Child, start_child
 from pi_subagents.procs.identity import identify
+from pi_subagents.procs.intake import Intake, now_ms
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
 LIFELINE = 0
 WAKE = 1
 READ_SIZE = 128 * 1024
-ERROR_TAIL = 2000
+MAX_COMMAND_BYTES = 4096
 MAX_SPEC_BYTES = 16 * 1024 * 1024
 _STOP_SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 
@@ -51,25 +52,22 @@ class Supervisor:
     """Owns one run from its lock to its result."""
 
     def __init__(self, spec: RunSpec, run_dir: RunDir, lifeline: LineFramer) -> None:
-        self._lifeline = lifeline
         self._spec = spec
         self._dir = run_dir
+        self._lifeline = lifeline
         self._log = RunLog(run_dir, f"{spec.name} (run {spec.run_id})")
-        self._fold = RunFold()
-        self._loop_guard = LoopGuard(spec.looping_tool_count)
-        self._ladder = StopLadder(spec.stop_grace_s)
+        self._intake = Intake(
+            self._log,
+            looping_tool_count=spec.looping_tool_count,
+            on_activity=self._on_activity,
+            on_loop=lambda: self._stop(Cause.LOOPING),
+        )
         self._selector = selectors.DefaultSelector()
-        self._stdout = LineFramer()
-        self._stderr = LineFramer(64 * 1024)
-        self._announced: Counter[str] = Counter()
-        self._error_tail = ""
-        self._notes: list[str] = []
+        self._ladder = StopLadder(spec.stop_grace_s)
         self._cause: Cause | None = None
         self._settled_at: float | None = None
-        self._started_wall = _now_ms()
-        self._started = time.monotonic()
-        self._timeout = self._timeout_guard()
         self._child: Child | None = None
+        self._start_clock()
 
     def run(self, early_commands: list[Frame]) -> None:
         """Do the whole run; the result is written when this returns."""
@@ -78,28 +76,31 @@ class Supervisor:
         self._obey(early_commands)
         self._change_state("starting")
         try:
-            self._child = start_child(self._spec, self._dir.prompt)
+            child = self._child = start_child(self._spec, self._dir.prompt)
         except (OSError, ValueError) as error:
             self._finish(Ending(spawn_error=str(error)))
             return
-        self._started_wall, self._started = _now_ms(), time.monotonic()
-        self._timeout = self._timeout_guard()
-        self._write_meta(self._child)
+        self._start_clock()
+        crash_points.reach(crash_points.CHILD_SPAWNED)
+        self._write_meta(child)
         self._change_state("running")
-        self._watch(self._child)
-        self._end_tree(self._child)
+        self._watch(child)
+        crash_points.reach(crash_points.CHILD_ENDED)
+        self._end_tree(child)
         self._finish(
             Ending(
-                exit_code=self._child.exit_code,
-                signal_name=self._child.signal_name,
+                exit_code=child.exit_code,
+                signal_name=child.signal_name,
                 cause=self._cause,
                 timeout_s=self._spec.timeout_s,
-                error_tail=self._error_tail,
+                error_tail=self._intake.error_tail,
             )
         )
 
-    def _timeout_guard(self) -> TimeoutGuard:
-        return TimeoutGuard(
+    def _start_clock(self) -> None:
+        """Begin to count: time-outs run from the child's start, not from ours."""
+        self._started_wall, self._started = now_ms(), time.monotonic()
+        self._timeout = TimeoutGuard(
             started=self._started,
             timeout_s=self._spec.timeout_s,
             debounce_s=self._spec.extend_debounce_s,
@@ -128,7 +129,7 @@ class Supervisor:
             os.mkfifo(self._dir.control, 0o600)
             # Opened for both directions: with a writer of our own it never reports its end.
             control = os.open(self._dir.control, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
-            framer = LineFramer(4096)
+            framer = LineFramer(MAX_COMMAND_BYTES)
             self._listen(control, lambda: self._on_commands(control, framer))
 
     def _on_signals(self, numbers: bytes) -> None:
@@ -154,26 +155,42 @@ class Supervisor:
 
     # The child at work
 
+    def _streams(self, child: Child) -> tuple[tuple[int, Callable[[bytes], None]], ...]:
+        return (
+            (child.stdout.fileno(), self._intake.output),
+            (child.stderr.fileno(), self._intake.error_output),
+        )
+
     def _watch(self, child: Child) -> None:
         """Serve the child until it has been reaped."""
-        for pipe, handle in (
-            (child.stdout.fileno(), self._on_output),
-            (child.stderr.fileno(), self._on_error_output),
-        ):
-            self._listen(pipe, _reader(self._selector, pipe, handle))
+        for pipe, take in self._streams(child):
+            self._listen(pipe, self._reader(pipe, take))
         while not child.ended:
             for key, _ in self._selector.select(self._pause()):
                 key.data()
             self._note_reaped(process_tree.reap()[0])
             self._check_time(child)
 
+    def _reader(self, pipe: int, take: Callable[[bytes], None]) -> Callable[[], None]:
+        def on_readable() -> None:
+            data = _read(pipe)
+            if data:
+                take(data)
+                self._wake()
+            elif data is not None:
+                self._selector.unregister(pipe)
+
+        return on_readable
+
+    def _on_activity(self) -> None:
+        now = time.monotonic()
+        self._timeout.saw_event(now)
+        self._settled_at = (self._settled_at or now) if self._intake.fold.settled else None
+
     def _pause(self) -> float | None:
         deadlines = [self._ladder.deadline()]
         if not self._ladder.begun:
-            deadlines += [
-                self._grace_ends(),
-                None if self._settled_at else self._timeout.deadline(),
-            ]
+            deadlines.append(self._grace_ends() or self._timeout.deadline())
         due = [deadline for deadline in deadlines if deadline is not None]
         return max(0.0, min(due) - time.monotonic()) if due else None
 
@@ -181,15 +198,15 @@ class Supervisor:
         return None if self._settled_at is None else self._settled_at + self._spec.settled_grace_s
 
     def _check_time(self, child: Child) -> None:
-        now = time.monotonic()
-        grace_ends = self._grace_ends()
         if child.ended:
             return
+        now = time.monotonic()
+        grace_ends = self._grace_ends()
         if grace_ends is None:
             if self._timeout.expired(now):
                 self._stop(Cause.TIMED_OUT)
         elif now >= grace_ends and not self._ladder.begun:
-            self._notes.append(errors.note_forced())
+            self._intake.notes.append(errors.NOTE_FORCED)
             self._begin_ladder(now)
         match self._ladder.due(now):
             case Rung.TERM:
@@ -216,82 +233,16 @@ class Supervisor:
     def _end_tree(self, child: Child) -> None:
         """Leave no process behind, then read what is left in the pipes."""
         if not process_tree.kill_tree(child.pid, self._note_reaped):
-            self._notes.append(errors.NOTE_PROCESSES_LEFT)
-        for pipe, handle in (
-            (child.stdout.fileno(), self._on_output),
-            (child.stderr.fileno(), self._on_error_output),
-        ):
+            self._intake.notes.append(errors.NOTE_PROCESSES_LEFT)
+        for pipe, take in self._streams(child):
             while data := _read(pipe):
-                handle(data)
-        for frame in self._stdout.end():
-            self._on_frame(frame)
-        for frame in self._stderr.end():
-            self._on_error_frame(frame)
-
-    # What the child prints
-
-    def _on_output(self, data: bytes) -> None:
-        self._log.output(data)
-        for frame in self._stdout.feed(data):
-            self._on_frame(frame)
-        self._wake()
-
-    def _on_error_output(self, data: bytes) -> None:
-        self._log.error_output(data)
-        for frame in self._stderr.feed(data):
-            self._on_error_frame(frame)
-        self._wake()
-
-    def _on_error_frame(self, frame: Frame) -> None:
-        if isinstance(frame, Line) and frame.data:
-            text = frame.data.decode("utf-8", "replace")
-            self._error_tail = f"{self._error_tail}\n{text}"[-ERROR_TAIL:]
-            self._record(ev.ErrorText(text))
-
-    def _on_frame(self, frame: Frame) -> None:
-        if not isinstance(frame, Line):
-            note = errors.note_line_skipped(frame.size, MAX_LINE_BYTES)
-            self._notes.append(note)
-            self._record(ev.Note(note))
-        elif frame.data:
-            self._on_event(ev.decode_pi_line(frame.data))
-
-    def _on_event(self, event: ev.Event) -> None:
-        if isinstance(event, ev.OutputText):
-            self._record(event)
-            return
-        now = time.monotonic()
-        self._timeout.saw_event(now)
-        self._fold.apply(event)
-        self._settled_at = (self._settled_at or now) if self._fold.settled else None
-        match event:
-            case ev.Activity():
-                return
-            case ev.AssistantMessage():
-                # Calls of earlier answers were started by now; ids need not differ between answers.
-                self._announced = Counter(call.call_id for call in event.tool_calls)
-                for call in event.tool_calls:
-                    self._count_call(call)
-            case ev.ToolStarted(call):
-                if self._announced[call.call_id] > 0:
-                    # Counted as it was announced, and its arguments are in the journal already.
-                    self._announced[call.call_id] -= 1
-                    event = ev.ToolStarted(ev.ToolCall(call.call_id, call.name, None))
-                else:
-                    self._count_call(call)
-        self._record(event)
-
-    def _count_call(self, call: ev.ToolCall) -> None:
-        if self._loop_guard.saw_call(call):
-            self._stop(Cause.LOOPING)
+                take(data)
+        self._intake.end()
 
     # What is left behind
 
-    def _record(self, event: ev.Event) -> None:
-        self._log.record(event, _now_ms())
-
     def _change_state(self, state: str) -> None:
-        self._record(ev.StateChanged(state))
+        self._intake.record(ev.StateChanged(state))
         self._log.sync()
         self._wake()
 
@@ -309,17 +260,19 @@ class Supervisor:
             self._dir.write_meta(meta)
 
     def _finish(self, ending: Ending) -> None:
-        outcome = self._fold.decide(ending)
+        outcome = self._intake.fold.decide(ending)
         self._change_state(outcome.status)
         result = self._result(outcome, ending)
         self._log.close()
+        crash_points.reach(crash_points.BEFORE_RESULT)
         self._dir.write_result(result)
+        crash_points.reach(crash_points.AFTER_RESULT)
         with suppress(OSError):
             self._dir.control.unlink()
 
     def _result(self, outcome: Outcome, ending: Ending) -> RunResult:
-        last = self._fold.last
-        duration = time.monotonic() - self._started
+        fold = self._intake.fold
+        duration_ms = round((time.monotonic() - self._started) * 1000)
         return RunResult(
             run_id=self._spec.run_id,
             session_id=self._spec.session_id,
@@ -327,41 +280,52 @@ class Supervisor:
             status=outcome.status,
             output=outcome.output,
             error_message=outcome.error_message,
-            notes=(*outcome.notes, *self._notes, *self._log.notes()),
+            notes=(*outcome.notes, *self._intake.notes, *self._log.notes()),
             exit_code=ending.exit_code,
             signal_name=ending.signal_name,
-            stop_reason=last.stop_reason if last else "",
-            provider=last.provider if last else "",
-            model=last.model if last else "",
-            usage=self._fold.usage,
-            message_count=self._fold.messages,
-            tool_call_count=self._fold.tool_calls,
+            stop_reason=fold.last.stop_reason if fold.last else "",
+            provider=fold.last.provider if fold.last else "",
+            model=fold.last.model if fold.last else "",
+            usage=fold.usage,
+            message_count=fold.messages,
+            tool_call_count=fold.tool_calls,
             started_at_ms=self._started_wall,
-            finished_at_ms=self._started_wall + round(duration * 1000),
-            duration_ms=round(duration * 1000),
+            finished_at_ms=self._started_wall + duration_ms,
+            duration_ms=duration_ms,
             artifacts_truncated=self._log.truncated,
         )
 
 
 def main() -> int:
     """Serve one specification from standard input."""
-    framer = LineFramer(MAX_SPEC_BYTES)
-    spec, early_commands = read_spec(LIFELINE, framer)
+    lifeline = LineFramer(MAX_SPEC_BYTES)
+    spec, early_commands = read_spec(LIFELINE, lifeline)
     run_dir = RunDir(Path(spec.run_dir))
-    lock = os.open(run_dir.lock, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
-    fcntl.flock(lock, fcntl.LOCK_EX)  # status looks hold it shared, for an instant
+    lock = take_lock(spec, run_dir)
     if run_dir.result.exists() or run_dir.events.exists():
-        return 1  # another supervisor had this run
+        return 1  # it is over, or another supervisor had it
+    crash_points.reach(crash_points.LOCKED)
     os.set_blocking(WAKE, False)
     process_tree.become_subreaper()
-    supervisor = Supervisor(spec, run_dir, framer)
     try:
-        supervisor.run(early_commands)
+        Supervisor(spec, run_dir, lifeline).run(early_commands)
     except Exception as error:  # noqa: BLE001 - the last line before a run would end untold
         process_tree.kill_tree(None, lambda _: None)
         run_dir.write_result(internal_failure(spec, repr(error)))
         return 3
+    finally:
+        os.close(lock)
     return 0
+
+
+def take_lock(spec: RunSpec, run_dir: RunDir) -> int:
+    """Return the run's lock, held: handed down by who planned the run, else taken here."""
+    if spec.lock_fd is not None:
+        os.set_inheritable(spec.lock_fd, False)
+        return spec.lock_fd
+    lock = os.open(run_dir.lock, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    return lock
 
 
 def read_spec(descriptor: int, framer: LineFramer) -> tuple[RunSpec, list[Frame]]:
@@ -372,10 +336,10 @@ def read_spec(descriptor: int, framer: LineFramer) -> tuple[RunSpec, list[Frame]
             raise ValueError("the control channel ended before the specification")
         frames = framer.feed(data)
         if frames:
-            first = frames[0]
-            return spec_from_json(json.loads(first.data if isinstance(first, Line) else b"")), (
-                frames[1:]
-            )
+            first, *commands = frames
+            return spec_from_json(
+                json.loads(first.data if isinstance(first, Line) else b"")
+            ), commands
 
 
 def internal_failure(spec: RunSpec, reason: str) -> RunResult:
@@ -386,21 +350,8 @@ def internal_failure(spec: RunSpec, reason: str) -> RunResult:
         name=spec.name,
         status="failed",
         error_message=errors.supervisor_failed(reason),
-        finished_at_ms=_now_ms(),
+        finished_at_ms=now_ms(),
     )
-
-
-def _reader(
-    selector: selectors.BaseSelector, pipe: int, handle: Callable[[bytes], None]
-) -> Callable[[], None]:
-    def on_readable() -> None:
-        data = _read(pipe)
-        if data:
-            handle(data)
-        elif data is not None:
-            selector.unregister(pipe)
-
-    return on_readable
 
 
 def _read(descriptor: int) -> bytes | None:
@@ -409,10 +360,6 @@ def _read(descriptor: int) -> bytes | None:
         return os.read(descriptor, READ_SIZE)
     except BlockingIOError:
         return None
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000
 
 
 if __name__ == "__main__":

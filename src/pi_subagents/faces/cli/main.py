@@ -28,6 +28,7 @@ VERBS = {
     "stop": "stop",
     "call": "call",
     "prune": "prune",
+    "doctor": "doctor",
     "setup": "setup",
     "offline-model": "offline_model",
     "completion": "completion",
@@ -43,6 +44,7 @@ First steps:
   subagents demo                            three tasks in parallel, no account needed
   subagents run "Explain src/" "List bugs"  two tasks with your own model
   subagents run --offline "Count the lines in README.md"
+
 \b
 Afterwards:
   subagents runs                            what ran, how it ended, tokens

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from typing import TYPE_CHECKING
 
 import click
@@ -9,20 +11,30 @@ import click
 from pi_subagents.faces.cli import options
 
 if TYPE_CHECKING:
+    from pi_subagents.core.retention import Removal
     from pi_subagents.faces.cli.console import Console
 
-MIB = 1024 * 1024
+KIB = 1024
+REASONS = {"age": "too old", "space": "too much in all"}
+
+
+def _finite(_ctx: click.Context, _parameter: click.Parameter, value: float | None) -> float | None:
+    if value is not None and not math.isfinite(value):
+        raise click.BadParameter("must be a number; 0 does not limit.")
+    return value
 
 
 @click.command("prune", short_help="Show, and with --yes remove, old runs.")
 @click.option(
     "--days",
     type=click.FloatRange(min=0),
+    callback=_finite,
     help="Remove runs that ended longer ago (default: subagents.retention_days, 30).",
 )
 @click.option(
     "--megabytes",
     type=click.FloatRange(min=0),
+    callback=_finite,
     help="Remove the oldest until the rest takes less (default: subagents.retention_megabytes, "
     "2048).",
 )
@@ -31,39 +43,100 @@ MIB = 1024 * 1024
 @click.pass_obj
 def command(
     console: Console, *, days: float | None, megabytes: float | None, yes: bool, as_json: bool
-) -> None:
+) -> int:
     """
     Show which finished runs of this project have been kept long enough; --yes removes them.
 
-    Runs that are not over are never removed. A limit of 0 does not limit. The same limits are
-    applied by themselves, once a day, when something is delegated.
+    Runs that are not over are never removed, nor are run directories that came from elsewhere
+    (see `subagents doctor`). A limit of 0 does not limit. The same limits are applied by
+    themselves, once a day, when something is delegated.
     """
     from pi_subagents.runs import Runs
 
     runs = Runs()
     removals = runs.choose_removals(days=days, megabytes=megabytes)
+    leftovers = runs.interrupted_removals()
     removed = runs.remove(removals) if yes else []
+    if yes:
+        runs.finish_removals()
     if as_json:
         console.json(
             {
                 "dryRun": not yes,
-                "runs": [
-                    {"runId": r.run.run_id, "bytes": r.run.size, "reason": r.reason}
-                    for r in removals
-                ],
+                "runs": [_removal_to_json(removal) for removal in removals],
                 "removed": removed,
+                "interruptedRemovals": leftovers,
             }
         )
-        return
-    for removal in removals:
-        console.answer(
-            f"{removal.run.run_id[:12]}  {removal.run.size / MIB:8.1f} MiB  too "
-            f"{'old' if removal.reason == 'age' else 'much'}"
-        )
-    total = sum(removal.run.size for removal in removals) / MIB
-    if not removals:
-        console.answer("Nothing to remove.")
     elif yes:
-        console.answer(f"Removed {len(removed)} runs, {total:.1f} MiB.")
+        _tell_removed(console, removals, set(removed), leftovers)
     else:
-        console.answer(f"{len(removals)} runs, {total:.1f} MiB. To remove them: add --yes")
+        _tell_chosen(console, removals, leftovers)
+    return 1 if yes and len(removed) < len(removals) else 0
+
+
+def _removal_to_json(removal: Removal) -> dict[str, object]:
+    run = removal.run
+    return {
+        "runId": run.run_id,
+        "endedAt": run.ended_ms,
+        "bytes": run.size,
+        "reason": removal.reason,
+    }
+
+
+def _tell_chosen(console: Console, removals: list[Removal], leftovers: int) -> None:
+    if not removals and not leftovers:
+        console.answer("Nothing to remove.")
+        return
+    _table(console, removals)
+    if removals:
+        console.answer(f"{_counted(removals)} can be removed.")
+    if leftovers:
+        console.answer(f"{_removals_left(leftovers)} not finished.")
+    console.answer("Nothing was changed. To do it, say it again with --yes.")
+
+
+def _tell_removed(
+    console: Console, removals: list[Removal], removed: set[str], leftovers: int
+) -> None:
+    gone = [removal for removal in removals if removal.run.run_id in removed]
+    kept = [removal for removal in removals if removal.run.run_id not in removed]
+    _table(console, gone)
+    if gone:
+        console.answer(f"Removed {_counted(gone)}.")
+    if leftovers:
+        console.answer(f"{_removals_left(leftovers)} finished.")
+    for removal in kept:
+        console.answer(f"{removal.run.run_id} could not be removed.", fg="yellow")
+    if not removals and not leftovers:
+        console.answer("Nothing to remove.")
+
+
+def _table(console: Console, removals: list[Removal]) -> None:
+    from pi_subagents.faces.cli.runs import duration
+
+    now_ms = time.time() * 1000
+    if removals:
+        console.answer(f"{'RUN':<12}  {'ENDED':>9}  {'SIZE':>9}  WHY", bold=True)
+    for removal in removals:
+        run = removal.run
+        ended = f"{duration(now_ms - (run.ended_ms or 0))} ago"
+        size = _size(run.size)
+        console.answer(f"{run.run_id[:12]}  {ended:>9}  {size:>9}  {REASONS[removal.reason]}")
+
+
+def _counted(removals: list[Removal]) -> str:
+    size = _size(sum(removal.run.size for removal in removals))
+    return f"{len(removals)} run{'' if len(removals) == 1 else 's'} ({size})"
+
+
+def _size(count: int) -> str:
+    for unit, bytes_each in (("GiB", KIB**3), ("MiB", KIB**2)):
+        if count >= bytes_each:
+            return f"{count / bytes_each:.1f} {unit}"
+    return f"{count / KIB:.0f} KiB"
+
+
+def _removals_left(count: int) -> str:
+    return "1 interrupted removal was" if count == 1 else f"{count} interrupted removals were"

@@ -10,7 +10,7 @@ import click
 from pi_subagents.faces.cli import options
 
 if TYPE_CHECKING:
-    from pi_subagents.delegation.runs import RunView
+    from pi_subagents.delegation.run_view import RunView
     from pi_subagents.faces.cli.console import Console
 
 COLOURS = {"completed": "green", "failed": "red", "aborted": "yellow", "interrupted": "yellow"}

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from pi_subagents import errors
 from pi_subagents.core import events as ev
 from pi_subagents.core.liveness import Liveness
+from pi_subagents.core.run_result import RunResult
 from pi_subagents.core.usage import Usage
 from pi_subagents.disk.journal_tail import JournalTail
 from pi_subagents.errors import RunUnreadable
@@ -20,7 +21,6 @@ from pi_subagents.errors import RunUnreadable
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pi_subagents.core.run_result import RunResult
     from pi_subagents.disk.run_dir import RunDir
 
 
@@ -70,6 +70,18 @@ def view_run(run_dir: RunDir, liveness: Liveness) -> RunView:
     started = meta.get("startedAt")
     duration = time.time_ns() // 1_000_000 - started if isinstance(started, int) else 0
     return RunView(run_dir, meta, state, created_ms, max(duration, 0), usage, "", None)
+
+
+def never_started(view: RunView) -> RunResult:
+    """Return the result of a run that was stopped while it waited its turn."""
+    return RunResult(
+        run_id=view.run_dir.run_id,
+        session_id=view.text("sessionId"),
+        name=view.text("name"),
+        status="aborted",
+        error_message=errors.STOPPED_ON_REQUEST,
+        finished_at_ms=time.time_ns() // 1_000_000,
+    )
 
 
 def _journal_state(run_dir: RunDir) -> tuple[str, Usage]:

@@ -1,0 +1,63 @@
+"""
+Named instants at which the fault suite can kill us; in use they do nothing.
+
+`PI_SUBAGENTS_CRASH_AT=<point>` kills the process that reaches the point with SIGKILL, and
+`PI_SUBAGENTS_CRASH_WHO=parent` its parent instead (from a supervisor: the orchestrator).
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+
+POINT_VARIABLE = "PI_SUBAGENTS_CRASH_AT"
+WHO_VARIABLE = "PI_SUBAGENTS_CRASH_WHO"
+
+# Reached by the orchestrator, in this order.
+DIR_MADE = "dir_made"
+META_WRITTEN = "meta_written"
+PLANNED = "planned"
+INDEXED = "indexed"
+SUPERVISOR_STARTED = "supervisor_started"
+RESULT_READ = "result_read"
+BEFORE_INDEX_UPDATE = "before_index_update"
+# Reached by the supervisor, in this order.
+LOCKED = "locked"
+CHILD_SPAWNED = "child_spawned"
+FIRST_EVENT = "first_event"
+MID_LINE = "mid_line"
+TOOL_CALL = "tool_call"
+SETTLED = "settled"
+CHILD_ENDED = "child_ended"
+BEFORE_RESULT = "before_result"
+AFTER_RESULT = "after_result"
+
+ORCHESTRATOR_POINTS = (
+    DIR_MADE,
+    META_WRITTEN,
+    PLANNED,
+    INDEXED,
+    SUPERVISOR_STARTED,
+    RESULT_READ,
+    BEFORE_INDEX_UPDATE,
+)
+SUPERVISOR_POINTS = (
+    LOCKED,
+    CHILD_SPAWNED,
+    FIRST_EVENT,
+    MID_LINE,
+    TOOL_CALL,
+    SETTLED,
+    CHILD_ENDED,
+    BEFORE_RESULT,
+    AFTER_RESULT,
+)
+
+_wanted = os.environ.get(POINT_VARIABLE)
+
+
+def reach(point: str) -> None:
+    """Say that an instant was reached."""
+    if point == _wanted:
+        parent = os.environ.get(WHO_VARIABLE) == "parent"
+        os.kill(os.getppid() if parent else os.getpid(), signal.SIGKILL)

@@ -1,0 +1,1 @@
+"""Examine this machine: can it delegate, and what is in the way?"""

@@ -1,0 +1,82 @@
+"""
+The whole examination, in the order a person reads it.
+
+Each check comes as soon as it is known.  pi is asked at the beginning and listened to when its
+turn comes, so that the slow questions cost little.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from pi_subagents.doctor import machine
+from pi_subagents.doctor.check import Check, Place, Subject
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from pi_subagents.runs import Runs
+
+CWD = Subject("cwd", "Working directory")
+
+
+def examine(place: Place, *, reindex: bool = False) -> Iterator[Check]:
+    """Yield every check; nothing is raised, a check that fails is a problem."""
+    yield machine.PYTHON.guarded(machine.check_python)
+    yield machine.PLATFORM.guarded(machine.check_platform)
+    if sys.platform == "win32":
+        return  # the rest needs what Windows does not have
+    if not place.cwd.is_dir():
+        yield CWD.fatal(f"{place.cwd} does not exist any more", "Change to another directory.")
+        return
+    yield machine.NESTING.guarded(lambda: machine.check_nesting(place))
+    yield from _configuration(place)
+    yield from _children(place)
+    yield from _store(place, reindex=reindex)
+    yield machine.TMUX.guarded(lambda: machine.check_tmux(place))
+
+
+def can_delegate(checks: Iterable[Check]) -> bool:
+    """Tell whether nothing was found that keeps delegation from working."""
+    return all(check.state != "fatal" for check in checks)
+
+
+def _configuration(place: Place) -> Iterator[Check]:
+    from pi_subagents.doctor import configuration as conf
+
+    # Before pi is asked anything: it makes its agent directory when it runs.
+    yield conf.AGENT_DIR.guarded(lambda: conf.check_agent_dir(place))
+    yield conf.GLOBAL_SETTINGS.guarded(lambda: conf.check_global_settings(place))
+    yield conf.PROJECT_SETTINGS.guarded(lambda: conf.check_project_settings(place))
+    yield conf.TRUST.guarded(lambda: conf.check_trust(place))
+
+
+def _children(place: Place) -> Iterator[Check]:
+    from pi_subagents.doctor import pi
+
+    with pi.Consultation(place) as consulted:
+        yield pi.NODE.guarded(lambda: pi.check_node(consulted, place))
+        yield pi.PI.guarded(lambda: pi.check_pi(consulted, place))
+        yield pi.MODELS.guarded(lambda: pi.check_models(consulted))
+
+
+def _store(place: Place, *, reindex: bool) -> Iterator[Check]:
+    from pi_subagents.disk.config_home import data_dir
+    from pi_subagents.doctor import store
+
+    def runs() -> Runs:
+        from pi_subagents.runs import Runs
+
+        return Runs(place.cwd, place.env)
+
+    yield store.RUN_DIR.guarded(lambda: store.check_run_dir(runs(), place))
+    yield machine.DISK.guarded(
+        lambda: machine.check_disk([runs().store.runs_dir, data_dir(place.env)])
+    )
+    if reindex:
+        yield store.REINDEX.guarded(lambda: store.reindex(runs()))
+    yield store.RECOVERY.guarded(lambda: store.check_recovery(runs()))
+    yield store.INDEX.guarded(lambda: store.check_index(runs(), place))
+    yield store.UNKNOWN.guarded(lambda: store.check_unknown(runs()))
+    yield store.LEFTOVERS.guarded(lambda: store.check_leftovers(runs()))

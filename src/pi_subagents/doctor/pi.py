@@ -1,0 +1,285 @@
+"""
+Check what children run: Node, pi and its models.
+
+pi is asked, not assumed.  Of a configured command only the program and files it names are shown:
+its other words may hold a key.  What pi answers is never shown either, only what it means.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from pi_subagents import errors
+from pi_subagents.core.invocation import CHILD_VARIABLE, MARKER_VARIABLE
+from pi_subagents.disk.config_home import data_dir
+from pi_subagents.disk.project_trust import is_trusted
+from pi_subagents.disk.settings_files import global_settings_file, load_settings
+from pi_subagents.doctor.check import Check, Place, Subject
+from pi_subagents.doctor.question import Question
+from pi_subagents.engines import node
+from pi_subagents.engines.pi_command import (
+    NODE_SHEBANG,
+    SHEBANG_BYTES,
+    VARIABLE,
+    resolve_pi_command,
+)
+from pi_subagents.engines.programs import search_program
+
+if TYPE_CHECKING:
+    from pi_subagents.engines.pi_command import PiCommand
+
+PI = Subject("pi", "pi")
+NODE = Subject("node", "Node")
+MODELS = Subject("models", "Models")
+
+VERSION_LIMIT_S = 15.0
+MODELS_LIMIT_S = 20.0
+NO_MODELS = "No models available"
+SHOWN_PROVIDERS = 6
+_VERSION = re.compile(r"v?(\d{1,6}(?:\.\d{1,6}){1,3}(?:[-+][0-9A-Za-z.-]{1,30})?)")
+_PROVIDER = re.compile(r"[\w.-]{1,60}")
+SETUP = (
+    f"Run `subagents setup`: it installs pi {errors.PINNED_PI_VERSION}, and Node if needed, into "
+    "your data directory."
+)
+
+
+class Consultation:
+    """The pi that children would run, being asked for its version and models; never raises."""
+
+    def __init__(self, place: Place) -> None:
+        self.command: PiCommand | None = None
+        self.refusal: Exception | None = None
+        self.version: Question | None = None
+        self.models: Question | None = None
+        try:
+            settings, _ = load_settings(place.cwd, place.env)
+            self.command = resolve_pi_command(place.env, place.cwd, settings.pi_command)
+        except Exception as error:  # noqa: BLE001 - told by check_pi
+            self.refusal = error
+            return
+        # The same trust its children would have.
+        approve = "--approve" if is_trusted(place.cwd, place.env) else "--no-approve"
+        self.version = _asked(self.command, place, ("--version",), VERSION_LIMIT_S)
+        self.models = _asked(self.command, place, (approve, "--list-models"), MODELS_LIMIT_S)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for question in (self.version, self.models):
+            if question is not None:
+                question.close()
+
+
+def _asked(pi: PiCommand, place: Place, words: tuple[str, ...], limit_s: float) -> Question | None:
+    env = {name: value for name, value in place.env.items() if name != MARKER_VARIABLE}
+    quiet = {"PI_OFFLINE": "1", "PI_SKIP_VERSION_CHECK": "1", "PI_TELEMETRY": "0"}
+    try:
+        return Question(
+            (*pi.argv, *words),
+            env={**env, **quiet, CHILD_VARIABLE: "1"},
+            cwd=place.cwd,
+            limit_s=limit_s,
+        )
+    except (OSError, ValueError):
+        return None
+
+
+# pi
+
+
+def check_pi(consulted: Consultation, place: Place) -> Check:
+    """Tell which pi is used, who chose it, and whether it answers."""
+    pi = consulted.command
+    if pi is None:
+        return _unusable(consulted.refusal, place)
+    if consulted.version is None:
+        return PI.fatal(
+            f"{_shown(pi)} cannot be started",
+            _correction(pi.source, place),
+            public=f"{_public(pi)} cannot be started",
+        )
+    answer = consulted.version.answer()
+    if answer.exit_code is None:
+        return PI.fatal(
+            f"{_shown(pi)} did not answer `--version` within {VERSION_LIMIT_S:.0f} s",
+            _correction(pi.source, place),
+            public=f"{_public(pi)} did not answer in time",
+        )
+    told = _VERSION.fullmatch(answer.text.strip())
+    if answer.exit_code != 0:
+        return PI.fatal(
+            f"{_shown(pi)} failed when asked for its version (exit code {answer.exit_code})",
+            f"Run it by hand with --version to see why. {_correction(pi.source, place)}",
+            public=f"{_public(pi)} failed when asked (exit code {answer.exit_code})",
+        )
+    if told is None:
+        return PI.problem(
+            f"{_shown(pi)} does not tell a version; is it pi?",
+            _correction(pi.source, place),
+            public=f"{_public(pi)} does not tell a version",
+        )
+    if told[1] != errors.PINNED_PI_VERSION:
+        return PI.problem(
+            f"{told[1]}, {_shown(pi)}; tested is {errors.PINNED_PI_VERSION}",
+            _pinned_instead(pi.source, place),
+            public=f"{told[1]}, {_public(pi)}",
+        )
+    return PI.ok(f"{told[1]}, {_shown(pi)}", public=f"{told[1]}, {_public(pi)}")
+
+
+def _unusable(refusal: Exception | None, place: Place) -> Check:
+    if refusal is not None and not isinstance(refusal, errors.SetupError):
+        raise refusal
+    if isinstance(refusal, errors.PiCommandUnusable):
+        # The whole command line may be in the error; its first word is shown where it is one.
+        named = refusal.reason in _REASONS_WITH_PROGRAM or refusal.source == "path"
+        program = f"{_masked(refusal.command)} " if named else ""
+        found = f"from {_chosen_by(refusal.source)}: {program}{refusal.reason}"
+        return PI.fatal(
+            found,
+            _correction(refusal.source, place),
+            public=f"from {_chosen_by(refusal.source)}: cannot be run",
+        )
+    inside = getattr(refusal, "left_out", ())
+    left_out = f"; {', '.join(inside)} is inside the working directory and not used"
+    return PI.fatal(f"none found{left_out if inside else ''}", SETUP, public="none found")
+
+
+_REASONS_WITH_PROGRAM = (
+    errors.COMMAND_NOT_ON_PATH,
+    errors.COMMAND_INSIDE_CWD,
+    errors.COMMAND_RELATIVE,
+    errors.COMMAND_NOT_RUNNABLE,
+)
+
+
+def _chosen_by(source: str) -> str:
+    return errors.PI_CHOSEN_BY.get(source, "`subagents setup`")
+
+
+def _correction(source: str, place: Place) -> str:
+    """Return where the choice can be corrected."""
+    if source == "environment":
+        return (
+            f"Correct {VARIABLE} (a program on PATH or an absolute path, then its arguments), or "
+            "unset it and run `subagents setup`."
+        )
+    if source == "settings":
+        return f"Correct or remove subagents.pi_command in {global_settings_file(place.env)}."
+    if source == "path":
+        return "Run `subagents setup`, which brings a Node of its own, or repair the pi on PATH."
+    return "Install it again: subagents setup --force"
+
+
+def _pinned_instead(source: str, place: Place) -> str:
+    if source == "environment":
+        return f"To use the tested one: unset {VARIABLE}, then run `subagents setup`."
+    if source == "settings":
+        return (
+            f"To use the tested one: remove subagents.pi_command from "
+            f"{global_settings_file(place.env)}, then run `subagents setup`."
+        )
+    return (
+        "To use the tested one: npm install --global "
+        f"@earendil-works/pi-coding-agent@{errors.PINNED_PI_VERSION}"
+    )
+
+
+def _shown(pi: PiCommand) -> str:
+    """Return the command as its owner may see it: the program, and files it was given."""
+    program, *words = pi.argv
+    safe = [word if word.startswith("/") and Path(word).is_file() else "…" for word in words]
+    merged = [word for i, word in enumerate(safe) if word != "…" or safe[i - 1 : i] != ["…"]]
+    return f"from {_chosen_by(pi.source)}: {' '.join([_masked(program), *merged])}"
+
+
+def _public(pi: PiCommand) -> str:
+    """Return the command as a stranger may see it."""
+    masked = " …" if len(pi.argv) > 1 else ""
+    return f"from {_chosen_by(pi.source)}: {Path(_masked(pi.argv[0])).name}{masked}"
+
+
+def _masked(word: str) -> str:
+    """Return a word without what follows `=`: `KEY=secret pi` is an easy mistake to make."""
+    name, equals, _ = word.partition("=")
+    return f"{name}{equals}…" if equals else word
+
+
+# Node
+
+
+def check_node(consulted: Consultation, place: Place) -> Check:
+    """Tell which Node runs pi."""
+    minimum = node.version_text(node.MINIMUM)
+    if consulted.command is None:
+        found = node.find_node(place.env, place.cwd, data_dir(place.env), needs_npm=False)
+        if found is None:
+            return NODE.problem(f"none that pi accepts ({minimum} or newer)", SETUP)
+        version = node.version_text(found.version)
+        return NODE.ok(f"{version} ({found.node})", public=version)
+    used = _node_of(consulted.command, place)
+    if used is None:
+        return NODE.note("the pi command brings its own, if it needs one")
+    told = node.node_version(used, place.env)
+    if told is None:
+        return NODE.problem(f"{used} does not tell its version", SETUP, public="tells no version")
+    version = node.version_text(told)
+    if told < node.MINIMUM:
+        return NODE.problem(
+            f"{version} ({used}) is too old: pi needs {minimum} or newer",
+            f"Install a newer Node, or let us: {SETUP[0].lower()}{SETUP[1:]}",
+            public=f"{version} is too old",
+        )
+    return NODE.ok(f"{version} ({used})", public=version)
+
+
+def _node_of(pi: PiCommand, place: Place) -> Path | None:
+    program = Path(pi.argv[0])
+    if re.fullmatch(r"node(js)?", program.name):
+        return program
+    with program.open("rb") as stream:
+        head = stream.read(SHEBANG_BYTES)
+    return search_program("node", place.env, place.cwd).found if NODE_SHEBANG.match(head) else None
+
+
+# Models
+
+
+def check_models(consulted: Consultation) -> Check:
+    """Tell whether pi has any model to use."""
+    if consulted.models is None:
+        return MODELS.note("not known: pi does not run", "See the line about pi.")
+    answer = consulted.models.answer()
+    lines = answer.text.splitlines()
+    if answer.exit_code == 0 and any(line.startswith(NO_MODELS) for line in lines):
+        return MODELS.problem(
+            "none configured; only --offline works",
+            "Set the API key variable of your provider (export ANTHROPIC_API_KEY=...), or start "
+            'pi and type /login. README: "Use your own model".',
+        )
+    if answer.exit_code != 0:
+        how = "in time" if answer.exit_code is None else f"(exit code {answer.exit_code})"
+        return MODELS.problem(
+            f"pi did not list its models {how}",
+            "Run pi by hand with --list-models to see why.",
+        )
+    rows = _rows(lines)
+    if not rows:
+        return MODELS.note("not known: pi's list has an unknown form")
+    providers = sorted({row[0] for row in rows if _PROVIDER.fullmatch(row[0])})
+    more = ", ..." if len(providers) > SHOWN_PROVIDERS else ""
+    count = f"{len(rows)} of {len(providers)} provider{'' if len(providers) == 1 else 's'}"
+    return MODELS.ok(
+        f"{count} ({', '.join(providers[:SHOWN_PROVIDERS])}{more}); not tried", public=count
+    )
+
+
+def _rows(lines: list[str]) -> list[list[str]]:
+    """Return the table's rows as words; empty where there is no table."""
+    words = [line.split() for line in lines]
+    start = next((i for i, row in enumerate(words) if row[:2] == ["provider", "model"]), None)
+    return [] if start is None else [row for row in words[start + 1 :] if len(row) > 1]

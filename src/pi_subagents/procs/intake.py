@@ -1,0 +1,126 @@
+"""
+Take in what a child prints: raw logs, events, journal entries, and what the outcome needs.
+
+In: bytes from the child's pipes.  Out: the journal, the fold, and word to the supervisor about
+activity and loops.  Every byte sequence is taken; memory is bounded by one line.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from pi_subagents import errors
+from pi_subagents.core import events as ev
+from pi_subagents.core.framing import MAX_LINE_BYTES, Frame, Line, LineFramer
+from pi_subagents.core.guards import LoopGuard
+from pi_subagents.core.outcome import RunFold
+from pi_subagents.disk import crash_points
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pi_subagents.disk.run_log import RunLog
+
+ERROR_TAIL = 2000
+MAX_ERROR_LINE = 64 * 1024
+
+
+class Intake:
+    """The two streams of one child."""
+
+    def __init__(
+        self,
+        log: RunLog,
+        *,
+        looping_tool_count: int,
+        on_activity: Callable[[], None],
+        on_loop: Callable[[], None],
+    ) -> None:
+        self.fold = RunFold()
+        self.error_tail = ""
+        self.notes: list[str] = []
+        self._log = log
+        self._on_activity = on_activity
+        self._on_loop = on_loop
+        self._loop_guard = LoopGuard(looping_tool_count)
+        self._announced: Counter[str] = Counter()
+        self._stdout = LineFramer()
+        self._stderr = LineFramer(MAX_ERROR_LINE)
+
+    def output(self, data: bytes) -> None:
+        """Take bytes of standard output."""
+        self._log.output(data)
+        for frame in self._stdout.feed(data):
+            self._on_frame(frame)
+        if not data.endswith(b"\n"):
+            crash_points.reach(crash_points.MID_LINE)
+
+    def error_output(self, data: bytes) -> None:
+        """Take bytes of standard error."""
+        self._log.error_output(data)
+        for frame in self._stderr.feed(data):
+            self._on_error_frame(frame)
+
+    def end(self) -> None:
+        """Take what the streams left unterminated."""
+        for frame in self._stdout.end():
+            self._on_frame(frame)
+        for frame in self._stderr.end():
+            self._on_error_frame(frame)
+
+    def record(self, event: ev.Event) -> None:
+        """Journal an event, with the time of day."""
+        self._log.record(event, now_ms())
+
+    def _on_error_frame(self, frame: Frame) -> None:
+        if isinstance(frame, Line) and frame.data:
+            text = frame.data.decode("utf-8", "replace")
+            self.error_tail = f"{self.error_tail}\n{text}"[-ERROR_TAIL:]
+            self.record(ev.ErrorText(text))
+
+    def _on_frame(self, frame: Frame) -> None:
+        if not isinstance(frame, Line):
+            note = errors.note_line_skipped(frame.size, MAX_LINE_BYTES)
+            self.notes.append(note)
+            self.record(ev.Note(note))
+        elif frame.data:
+            self._on_event(ev.decode_pi_line(frame.data))
+
+    def _on_event(self, event: ev.Event) -> None:
+        if isinstance(event, ev.OutputText):
+            self.record(event)
+            return
+        self.fold.apply(event)
+        self._on_activity()
+        crash_points.reach(crash_points.FIRST_EVENT)
+        match event:
+            case ev.Activity():
+                return
+            case ev.AssistantMessage():
+                # Calls of earlier answers were started by now; ids need not differ between answers.
+                self._announced = Counter(call.call_id for call in event.tool_calls)
+                for call in event.tool_calls:
+                    self._count_call(call)
+            case ev.ToolStarted(call):
+                if self._announced[call.call_id] > 0:
+                    # Counted as it was announced, and its arguments are in the journal already.
+                    self._announced[call.call_id] -= 1
+                    event = ev.ToolStarted(ev.ToolCall(call.call_id, call.name, None))
+                else:
+                    self._count_call(call)
+        self.record(event)
+        if isinstance(event, ev.ToolStarted):
+            crash_points.reach(crash_points.TOOL_CALL)
+        elif isinstance(event, ev.Settled):
+            crash_points.reach(crash_points.SETTLED)
+
+    def _count_call(self, call: ev.ToolCall) -> None:
+        if self._loop_guard.saw_call(call):
+            self._on_loop()
+
+
+def now_ms() -> int:
+    """Return the time of day in milliseconds: for people and records, never for deadlines."""
+    return time.time_ns() // 1_000_000

@@ -1,0 +1,129 @@
+"""
+Record streams of the real pi for the golden tests, with everything of this machine taken out.
+
+    PI_SUBAGENTS_PI="node <pi>/dist/bundle/cli.js" python tests/golden/record.py
+
+Writes pi-<version>-<name>.jsonl (what pi printed) and .json (what we made of it) beside itself.
+Look at the difference before it is kept: the second file is the promise.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+sys.path[:0] = [str(ROOT / "src"), str(ROOT)]
+
+from tests.golden.reading import Golden, read_stream  # noqa: E402
+
+from pi_subagents.engines.offline_model.provider import URL_VARIABLE, pi_arguments  # noqa: E402
+from pi_subagents.engines.offline_model.script import parse_script  # noqa: E402
+from pi_subagents.engines.offline_model.server import OfflineModel  # noqa: E402
+from pi_subagents.errors import PINNED_PI_VERSION  # noqa: E402
+
+RATE_LIMIT = {"error": {"status": 429, "message": "Too many requests"}}
+CONVERSATIONS: dict[str, list[object]] = {
+    "tools": [
+        {
+            "thinking": "Two looks at once.",
+            "text": "I\u2019m looking at the notes now.",
+            "toolCalls": [
+                {"name": "bash", "arguments": {"command": "sleep 0.5; echo slow"}},
+                {"name": "read", "arguments": {"path": "notes.txt"}},
+            ],
+            "usage": {"input": 100, "output": 20, "cacheRead": 7},
+        },
+        {
+            "toolCalls": [
+                {"name": "bash", "arguments": {"command": "echo no; exit 3"}},
+                {"name": "read", "arguments": {"path": "missing.txt"}},
+                {"name": "edit", "arguments": {"path": "notes.txt"}},
+                {"name": "teleport", "arguments": {"to": "moon"}},
+            ],
+        },
+        {
+            "thinking": "Done.",
+            "text": "First\u2028line, second\u0085line, ünï 🎈.",
+            "usage": {"input": 300, "output": 40},
+        },
+    ],
+    "retry": [
+        RATE_LIMIT,
+        {
+            "text": "Now it works.",
+            "toolCalls": [{"name": "bash", "arguments": {"command": "echo ok"}}],
+        },
+        RATE_LIMIT,
+        {"text": "All done."},
+    ],
+    "model-error": [{"error": {"status": 400, "message": "Bad request: no such thing"}}],
+    "length": [{"text": "The answer is cut he", "stop": "length"}],
+    "empty": [{"text": ""}],
+}
+
+
+def main() -> None:
+    pi = shlex.split(os.environ["PI_SUBAGENTS_PI"])
+    for name, turns in CONVERSATIONS.items():
+        raw, exit_code = record(pi, turns)
+        stream = HERE / f"pi-{PINNED_PI_VERSION}-{name}.jsonl"
+        stream.write_bytes(raw)
+        golden = Golden(exit_code, *read_stream(raw, exit_code))
+        stream.with_suffix(".json").write_text(golden.to_json(), encoding="utf-8")
+        print(stream.name, len(raw))
+
+
+def record(pi: list[str], turns: list[object]) -> tuple[bytes, int]:
+    with tempfile.TemporaryDirectory() as place, OfflineModel(parse_script(turns)) as model:
+        home, project = Path(place, "home"), Path(place, "project")
+        for directory in (home, project):
+            directory.mkdir()
+        (project / "notes.txt").write_text("one\ntwo\n", encoding="utf-8")
+        settings = {"retry": {"baseDelayMs": 10}}
+        (home / "settings.json").write_text(json.dumps(settings), encoding="utf-8")
+        env = {
+            **os.environ,
+            "HOME": str(home),
+            "PI_CODING_AGENT_DIR": str(home),
+            "PI_OFFLINE": "1",
+            "PI_SKIP_VERSION_CHECK": "1",
+            "PI_TELEMETRY": "0",
+            URL_VARIABLE: model.url_for("golden"),
+        }
+        argv = [*pi, "--mode", "json", "-p", "--no-session", "--no-approve", *pi_arguments()]
+        done = subprocess.run(
+            argv, input=b"Look around.", env=env, cwd=project, capture_output=True, check=False
+        )
+        assert not done.stderr, done.stderr.decode()
+        secrets = {str(project): "PROJECT", str(home): "HOME", f":{model.port}": ":PORT"}
+        secrets |= {str(Path(part).parents[2]): "PI" for part in pi if part.endswith("cli.js")}
+        return scrubbed(done.stdout, secrets), done.returncode
+
+
+def scrubbed(raw: bytes, secrets: dict[str, str]) -> bytes:
+    """Take out paths, ids, times; every record stays on its line, with the bytes pi writes."""
+    text = raw.decode()
+    for value, word in secrets.items():
+        text = text.replace(value, f"/{word}" if value.startswith("/") else word)
+    text = re.sub(r'"timestamp":\d+', '"timestamp":1700000000000', text)
+    text = re.sub(r"\d{4}-\d\d-\d\dT[0-9:.]+Z", "2023-11-14T22:13:20.000Z", text)
+    text = re.sub(r"\d{4}-\d\d-\d\d(?!T)", "2023-11-14", text)
+    text = re.sub(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", "00000000-0000", text)
+    calls: dict[str, str] = {}
+    for found in re.findall(r'"toolCallId":"([^"]+)"', text):
+        calls.setdefault(found, f"call-{len(calls) + 1}")
+    for found, word in calls.items():
+        text = text.replace(found, word)
+    return re.sub(r'"responseId":"[^"]+"', '"responseId":"response"', text).encode()
+
+
+if __name__ == "__main__":
+    main()

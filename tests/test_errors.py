@@ -1,0 +1,202 @@
+"""Messages are a contract: each is said here once more, to the character."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pi_subagents import errors
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+CLASSES = {
+    name: value
+    for name, value in vars(errors).items()
+    if inspect.isclass(value) and issubclass(value, Exception)
+}
+FUNCTIONS = {
+    name
+    for name, value in vars(errors).items()
+    if inspect.isfunction(value) and value.__module__ == errors.__name__
+}
+
+
+def drawn_tree() -> dict[str, str]:
+    """Return child -> parent, as the docstring of errors.py draws it."""
+    tree: dict[str, str] = {}
+    path: list[str] = []
+    lines = (errors.__doc__ or "").split("\n")
+    drawing = lines[lines.index("SubagentsError") :]
+    for line in drawing[: drawing.index("")]:
+        name = line.split()[0]
+        depth = (len(line) - len(line.lstrip())) // 2
+        path[depth:] = [name]
+        tree[name] = path[-2] if depth else "Exception"
+    return tree
+
+
+def test_the_tree_in_the_docstring_is_the_tree_in_the_code() -> None:
+    assert drawn_tree() == {name: cls.__bases__[0].__name__ for name, cls in CLASSES.items()}
+
+
+def test_every_exception_says_in_one_line_what_it_is() -> None:
+    for name, cls in CLASSES.items():
+        assert re.fullmatch(r"[^\n]+\.", (cls.__doc__ or "").strip()), name
+
+
+EXAMPLES: dict[str, tuple[Exception, str]] = {
+    "InvalidRequest": (
+        errors.InvalidRequest("tasks[0].name", "must not be empty"),
+        "tasks[0].name: must not be empty",
+    ),
+    "CwdNotAbsolute": (errors.CwdNotAbsolute("src"), "cwd must be an absolute path"),
+    "CwdHasParentSegments": (
+        errors.CwdHasParentSegments("/a/../b"), "cwd must not contain '..' path segments",
+    ),
+    "UnknownTool": (
+        errors.UnknownTool("x", ("a", "b")), 'Unknown tool: "x". Available tools: a, b',
+    ),
+    "NestedDelegation": (
+        errors.NestedDelegation(),
+        ("This process is itself a sub-agent (PI_SUBAGENTS_CHILD=1), and sub-agents may not delegate "
+        "further. Do the work here, or hand it back to the main agent."),
+    ),
+    "PlatformNotSupported": (
+        errors.PlatformNotSupported("Windows"),
+        ("pi-subagents supervises processes with POSIX means and does not run on Windows. Use it "
+        "inside WSL (Windows Subsystem for Linux)."),
+    ),
+    "PiNotFound": (
+        errors.PiNotFound(),
+        ("No pi found. Run `subagents setup`: it installs pi 0.87.1, and Node if needed, into your "
+        "data directory."),
+    ),
+    "PiCommandUnusable": (
+        errors.PiCommandUnusable("environment", "pi -x", "is not on PATH"),
+        "The pi command from PI_SUBAGENTS_PI cannot be run: 'pi -x' is not on PATH",
+    ),
+    "NodeNotFound": (
+        errors.NodeNotFound("22.19", "v20.1.0", "no network"),
+        ("pi needs Node 22.19 or newer (on PATH: v20.1.0), and fetching one did not work. Install "
+        "Node 22.19 or newer, or `pip install 'pi-subagents[node]'`, then run `subagents setup` "
+        "again. What went wrong: no network"),
+    ),
+    "InstallFailed": (
+        errors.InstallFailed("fetching pi", 7, ("line 1", "line 2")),
+        ("Set-up failed while fetching pi (exit code 7). Nothing half-installed was left. Check the "
+        "network, the registry or proxy settings and the free disk space, then run `subagents "
+        "setup` again.\n  line 1\n  line 2"),
+    ),
+    "PortUnavailable": (
+        errors.PortUnavailable(80, "taken"), "Cannot listen on port 80 of loopback: taken",
+    ),
+    "RunNotFound": (
+        errors.RunNotFound("abcd", "/runs"),
+        'Run "abcd" not found in /runs. `subagents runs` lists what is there.',
+    ),
+    "RunAmbiguous": (
+        errors.RunAmbiguous("ab", ("abc", "abd")),
+        '"ab" is the beginning of several runs: abc, abd',
+    ),
+    "RunUnreadable": (
+        errors.RunUnreadable("abcd", "no meta"), 'Run "abcd" cannot be read: no meta',
+    ),
+    "RunNotActive": (
+        errors.RunNotActive("abcd", "completed"),
+        'Run "abcd" is not running (status: completed); nothing to stop.',
+    ),
+    "StoreUnwritable": (
+        errors.StoreUnwritable("/runs", "read-only"), "Cannot keep runs in /runs: read-only",
+    ),
+    "OfflineScriptError": (
+        errors.OfflineScriptError("turns[0]", "must be an object"),
+        "Offline model script: turns[0]: must be an object",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_the_message_of_every_exception(name: str) -> None:
+    error, message = EXAMPLES[name]
+    assert (type(error), str(error)) == (CLASSES[name], message)
+
+
+def test_every_exception_that_is_raised_has_an_example() -> None:
+    bases = {"SubagentsError", "RequestError", "SetupError", "StoreError"}
+    assert set(EXAMPLES) == set(CLASSES) - bases
+
+
+def ended(**facts: object) -> str:
+    whole = {"exit_code": 7, "signal_name": "", "has_spoken": False, "error_tail": "", **facts}
+    return errors.child_ended_early(**whole)  # type: ignore[arg-type]
+
+
+TEXTS: list[tuple[Callable[..., str], str, str]] = [
+    (errors.timed_out, errors.timed_out(300),
+     "Timed out after 300s. Consider resuming with a longer timeout."),
+    (errors.timed_out, errors.timed_out(1.5),
+     "Timed out after 1.5s. Consider resuming with a longer timeout."),
+    (errors.cwd_missing, errors.cwd_missing("/x"),
+     "cwd does not exist or is not a directory: /x"),
+    (errors.child_stopped_with, errors.child_stopped_with("aborted"),
+     "Sub-agent stopped without an answer (stop reason: aborted)"),
+    (errors.child_stopped_with, errors.child_stopped_with(""),
+     "Sub-agent stopped without an answer (stop reason: none)"),
+    (errors.child_ended_early, ended(), "Sub-agent exited with code 7 without an answer"),
+    (errors.child_ended_early, ended(signal_name="SIGKILL", has_spoken=True, error_tail="why"),
+     "Sub-agent was killed by SIGKILL before it finished: why"),
+    (errors.note_exit_after_answer, errors.note_exit_after_answer(7, ""),
+     "The process ended with exit code 7 after it had answered."),
+    (errors.note_exit_after_answer, errors.note_exit_after_answer(137, "SIGKILL"),
+     "The process ended with SIGKILL after it had answered."),
+    (errors.note_line_skipped, errors.note_line_skipped(9, 8),
+     "A line of 9 bytes was skipped: the limit is 8 bytes."),
+    (errors.note_log_cut, errors.note_log_cut("stdout.log", 8),
+     "stdout.log reached its limit of 8 bytes; what followed was not kept."),
+    (errors.note_forced, errors.note_forced(),
+     "The process did not exit after its answer and was ended."),
+    (errors.wrong_task_count, errors.wrong_task_count(16, 17), "must hold 1 to 16 tasks, not 17"),
+    (errors.wrong_length, errors.wrong_length(200), "must have 1 to 200 characters"),
+    (errors.wrong_timeout, errors.wrong_timeout(1.0, 86_400.0), "must be 1 to 86400 seconds"),
+    (errors.unknown_field, errors.unknown_field("x", ("a", "b")),
+     'unknown field "x"; known: a, b'),
+    (errors.setting_of_wrong_type, errors.setting_of_wrong_type("a number", "str"),
+     "should be a number, is str; ignored"),
+    (errors.file_unusable, errors.file_unusable("why"), "cannot be used: why"),
+    (errors.supervisor_failed, errors.supervisor_failed("why"),
+     "Internal error in the supervisor: why"),
+    (errors.internal_error, errors.internal_error(ValueError("why")),
+     "internal error, please report it: ValueError: why"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "message"), [row[1:] for row in TEXTS])
+def test_messages_made_of_data(text: str, message: str) -> None:
+    assert text == message
+
+
+def test_the_messages_of_the_seeds_are_contract() -> None:
+    assert (
+        errors.SPAWN_FAILED, errors.LOOP_DETECTED, errors.INTERRUPTED, errors.NO_TEXT_OUTPUT,
+    ) == (
+        "Failed to spawn sub-agent process",
+        "Loop detected: sub-agent is repeating the same tool calls",
+        "Session was interrupted (main agent session ended unexpectedly)",
+        "(no text output from sub-agent)",
+    )  # fmt: skip
+
+
+def test_every_message_function_states_its_purpose() -> None:
+    for name in sorted(FUNCTIONS):
+        assert (getattr(errors, name).__doc__ or "").startswith("Return "), name
+
+
+def test_no_two_constants_say_the_same() -> None:
+    texts = [
+        value for name, value in vars(errors).items() if name.isupper() and isinstance(value, str)
+    ]
+    assert len(texts) == len(set(texts))

@@ -1,0 +1,156 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.unit.core.given_values import briefly, events
+
+from pi_subagents.core import events as ev
+from pi_subagents.core.progress import COMMAND_WIDTH, MAX_OPEN_CALLS, ProgressFormatter
+
+
+def started(name: str, call_id: str = "c", **arguments: object) -> ev.ToolStarted:
+    return ev.ToolStarted(ev.ToolCall(call_id, name, arguments))
+
+
+def finished(name: str, call_id: str = "c", *, failed: bool = False) -> ev.ToolFinished:
+    return ev.ToolFinished(call_id, name, "whatever it printed", failed)
+
+
+def told(*happened: ev.Event) -> list[str]:
+    formatter = ProgressFormatter()
+    return [formatter.text(event) for event in happened]
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "texts"),
+    [
+        ("read", {"path": "src/auth.ts"},
+         ["Reading src/auth.ts", "Finished reading src/auth.ts", "Read failed: src/auth.ts"]),
+        ("grep", {"pattern": "auth"},
+         ["Searching code for auth", "Search finished", "Search failed"]),
+        ("find", {"pattern": "*.test.ts"},
+         ["Scanning for *.test.ts", "Scan finished", "Scan failed"]),
+        ("ls", {"path": "src/"}, ["Listing src/", "Finished listing src/", "List failed: src/"]),
+        ("edit", {"path": "src/tool.ts", "edits": []},
+         ["Editing src/tool.ts", "Finished editing src/tool.ts", "Edit failed: src/tool.ts"]),
+        ("write", {"path": "README.md", "content": "x"},
+         ["Writing README.md", "Finished writing README.md", "Write failed: README.md"]),
+        ("bash", {"command": "npm test"},
+         ["npm test", "Command finished: npm test", "Command failed: npm test"]),
+        ("read", {"file_path": "a"}, ["Reading a", "Finished reading a", "Read failed: a"]),
+        ("grep", {"query": "a"}, ["Searching code for a", "Search finished", "Search failed"]),
+        ("teleport", {"to": "moon"}, ["Running teleport", "teleport finished", "teleport failed"]),
+        # No argument to speak of: the tool's name has to do.
+        ("read", {}, ["Running read", "read finished", "read failed"]),
+        ("read", {"path": ""}, ["Running read", "read finished", "read failed"]),
+        ("read", {"path": " \n"}, ["Running read", "read finished", "read failed"]),
+        ("read", {"path": ["a"]}, ["Running read", "read finished", "read failed"]),
+        ("read", {"path": "\x1b[31m"}, ["Running read", "read finished", "read failed"]),
+        ("bash", {"command": "\n" * 5000 + "make"}, ["Running bash", "bash finished", "bash failed"]),
+        ("grep", {"path": "src"}, ["Running grep", "grep finished", "grep failed"]),
+    ],
+)  # fmt: skip
+def test_the_words_of_seed_003(name: str, arguments: dict[str, object], texts: list[str]) -> None:
+    begin = ev.ToolStarted(ev.ToolCall("c", name, arguments))
+    assert [*told(begin, finished(name)), told(begin, finished(name, failed=True))[1]] == texts
+
+
+def test_a_result_without_a_known_call_is_told_by_its_name() -> None:
+    assert told(finished("read"), finished("grep", failed=True)) == ["read finished", "grep failed"]
+    assert told(finished(""), finished("", failed=True)) == ["tool finished", "tool failed"]
+
+
+def test_a_call_without_arguments_is_told_by_its_name() -> None:
+    call = ev.ToolCall("c", "read", None)
+    assert told(ev.ToolStarted(call), finished("read")) == ["Running read", "read finished"]
+
+
+def test_results_are_tied_to_their_calls_by_id_in_any_order() -> None:
+    assert told(
+        started("bash", "c1", command="sleep 9"),
+        started("read", "c2", path="a"),
+        started("read", "c3", path="b"),
+        finished("read", "c3"),
+        finished("bash", "c1", failed=True),
+        finished("read", "c2"),
+        finished("read", "c2"),
+    ) == [
+        "sleep 9", "Reading a", "Reading b", "Finished reading b", "Command failed: sleep 9",
+        "Finished reading a", "read finished",
+    ]  # fmt: skip
+
+
+def test_a_call_journaled_without_arguments_has_those_of_its_message() -> None:
+    """The supervisor journals the arguments of a call once, with the message that asked for it."""
+    message = ev.AssistantMessage("", (ev.ToolCall("c", "read", {"path": "a"}),), "toolUse")
+    again = ev.ToolStarted(ev.ToolCall("c", "read", None))
+    assert told(message, again, finished("read")) == ["", "Reading a", "Finished reading a"]
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n\t \n"])
+def test_blank_text_says_nothing(text: str) -> None:
+    assert told(
+        ev.AssistantMessage(text), ev.OutputText(text), ev.ErrorText(text), ev.AssistantMessage("")
+    ) == ["", "", "", ""]
+
+
+def test_the_childs_own_words_come_as_they_are() -> None:
+    message = ev.AssistantMessage("\nI\u2019m inspecting the auth flow now.\nThen tests.\n")
+    assert told(message) == ["I\u2019m inspecting the auth flow now.\nThen tests."]
+
+
+def test_everything_else_that_can_happen() -> None:
+    assert told(
+        ev.Retrying(1, 3, 2000, "429\nToo many"),
+        ev.OutputText("no record  \n"),
+        ev.ErrorText("Warning: x\n"),
+        ev.Note("A line was skipped."),
+        ev.UserMessage("the task"),
+        ev.StateChanged("running"),
+        ev.Settled(),
+        ev.Activity("message_update"),
+    ) == [
+        "Retrying (1/3): 429 Too many", "no record", "[stderr]: Warning: x", "A line was skipped.",
+        "", "", "", "",
+    ]  # fmt: skip
+
+
+def test_commands_are_shortened_to_one_line_without_escapes() -> None:
+    long = "echo a\n\tb\x1b]52;c;aGk=\x07 " + "x" * 500
+    shown = "echo a b " + "x" * (COMMAND_WIDTH - 10) + "…"
+    assert told(started("bash", command=long), finished("bash")) == [
+        shown, f"Command finished: {shown}",
+    ]  # fmt: skip
+    assert len(shown) == COMMAND_WIDTH
+
+
+def test_a_hostile_tool_name_is_made_printable() -> None:
+    assert told(started("\x1b[2Jevil\n" + "n" * 500))[0] == "Running evil " + "n" * 114 + "…"
+
+
+@briefly
+@given(st.lists(events, max_size=10))
+def test_raw_event_names_never_appear_and_nothing_raises(happened: list[ev.Event]) -> None:
+    for text in told(*happened):
+        assert "tool_call" not in text
+        assert "tool_result" not in text
+
+
+def test_every_one_of_as_many_parallel_calls_as_are_remembered_is_tied() -> None:
+    formatter = ProgressFormatter()
+    calls = [ev.ToolCall(f"c{n}", "read", {"path": f"{n}"}) for n in range(MAX_OPEN_CALLS)]
+    formatter.text(ev.AssistantMessage("", tuple(calls), "toolUse"))
+    for call in reversed(calls):
+        formatter.text(ev.ToolStarted(ev.ToolCall(call.call_id, "read", None)))
+    ends = [formatter.text(finished("read", call.call_id)) for call in calls]
+    assert ends == [f"Finished reading {n}" for n in range(MAX_OPEN_CALLS)]
+
+
+def test_calls_that_never_finish_are_forgotten_oldest_first() -> None:
+    formatter = ProgressFormatter()
+    for n in range(MAX_OPEN_CALLS + 10):
+        formatter.text(started("read", f"c{n}", path=f"{n}"))
+    assert len(formatter._calls) == MAX_OPEN_CALLS
+    assert formatter.text(finished("read", "c9")) == "read finished"
+    assert formatter.text(finished("read", "c10")) == "Finished reading 10"

@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.unit.core.given_values import thoroughly
+
+from pi_subagents.core.retention import DAY_MS, KeptRun, Removal, choose_removals
+
+NOW = 1_700_000_000_000
+
+kept_runs = st.lists(
+    st.builds(
+        KeptRun,
+        run_id=st.text("0123456789abcdef", min_size=4, max_size=4),
+        ended_ms=st.none() | st.integers(NOW - 100 * DAY_MS, NOW + DAY_MS),
+        size=st.integers(0, 1000),
+    ),
+    max_size=12,
+    unique_by=lambda run: run.run_id,
+)
+ages = st.sampled_from([0, 0.5, 7, 30]) | st.floats(0, 200)
+sizes = st.sampled_from([0, 0.5, 1, 500]) | st.integers(0, 5000)
+
+
+def run(run_id: str, *, days_ago: float | None, size: int = 10) -> KeptRun:
+    ended = None if days_ago is None else int(NOW - days_ago * DAY_MS)
+    return KeptRun(run_id, ended, size)
+
+
+def chosen(*runs: KeptRun, days: float = 0, size: float = 0) -> list[Removal]:
+    return choose_removals(runs, now_ms=NOW, max_age_days=days, max_bytes=size)
+
+
+def test_what_ended_too_long_ago_goes_oldest_first() -> None:
+    old, older, young = run("a", days_ago=31), run("b", days_ago=40), run("c", days_ago=29)
+    assert chosen(old, young, older, days=30) == [Removal(older, "age"), Removal(old, "age")]
+
+
+def test_of_too_much_the_oldest_go_until_the_rest_fits() -> None:
+    runs = [run(name, days_ago=days) for name, days in (("a", 1), ("b", 4), ("c", 3), ("d", 2))]
+    assert chosen(*runs, size=20) == [Removal(runs[1], "space"), Removal(runs[2], "space")]
+    assert chosen(*runs, size=40) == []
+
+
+def test_what_goes_for_its_age_makes_room() -> None:
+    old, middle, young = run("a", days_ago=50), run("b", days_ago=2), run("c", days_ago=1)
+    assert chosen(old, middle, young, days=30, size=20) == [Removal(old, "age")]
+
+
+def test_a_run_that_is_not_over_takes_room_but_never_goes() -> None:
+    going, done = run("a", days_ago=None, size=1000), run("b", days_ago=0)
+    assert chosen(going, done, days=1, size=500) == [Removal(done, "space")]
+    assert chosen(going, days=1, size=500) == []
+
+
+def test_limits_of_zero_do_not_limit() -> None:
+    assert chosen(run("a", days_ago=10_000, size=10**15)) == []
+
+
+def test_a_tiny_limit_is_a_limit() -> None:
+    ended = run("a", days_ago=1)
+    assert chosen(ended, size=0.001) == [Removal(ended, "space")]
+
+
+@thoroughly
+@given(kept_runs, ages, sizes)
+def test_nothing_unfinished_or_unknown_is_chosen_and_nothing_twice(
+    runs: list[KeptRun], days: float, size: float
+) -> None:
+    removed = [removal.run for removal in chosen(*runs, days=days, size=size)]
+    assert [each for each in removed if each.ended_ms is None or each not in runs] == []
+    assert len({each.run_id for each in removed}) == len(removed)
+
+
+@thoroughly
+@given(kept_runs, ages, sizes)
+def test_afterwards_the_limits_hold_or_only_unfinished_runs_are_left(
+    runs: list[KeptRun], days: float, size: float
+) -> None:
+    removed = {removal.run for removal in chosen(*runs, days=days, size=size)}
+    left = [each for each in runs if each not in removed]
+    finished = [each for each in left if each.ended_ms is not None]
+    if days:
+        assert [each for each in finished if each.ended_ms < NOW - days * DAY_MS] == []  # type: ignore[operator]
+    if size and finished:
+        assert sum(each.size for each in left) <= size
+
+
+@thoroughly
+@given(kept_runs, ages, sizes)
+def test_the_oldest_go_and_no_more_than_must(runs: list[KeptRun], days: float, size: float) -> None:
+    removals = chosen(*runs, days=days, size=size)
+    ends = [removal.run.ended_ms or 0 for removal in removals]
+    kept_ends = [
+        each.ended_ms
+        for each in runs
+        if each.ended_ms is not None and each not in {removal.run for removal in removals}
+    ]
+    assert ends == sorted(ends)
+    assert max(ends, default=0) <= min(kept_ends, default=NOW + DAY_MS)
+    # Without the last one that went for space, there still was too much.
+    if removals and removals[-1].reason == "space":
+        others = {removal.run for removal in removals[:-1]}
+        assert sum(each.size for each in runs if each not in others) > size
+
+
+@thoroughly
+@given(kept_runs, ages, sizes)
+def test_a_second_look_finds_nothing_more(runs: list[KeptRun], days: float, size: float) -> None:
+    removed = {removal.run for removal in chosen(*runs, days=days, size=size)}
+    assert chosen(*(each for each in runs if each not in removed), days=days, size=size) == []

@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.unit.core.given_values import briefly, json_objects, json_values, texts
+
+from pi_subagents.core.run_spec import RunSpec, spec_from_json, spec_to_json
+
+SPEC = RunSpec("r", "s", "name", "/runs/r", ("pi", "-p"), "/project")
+seconds = st.floats(0, 1e6)
+specs = st.builds(
+    RunSpec,
+    run_id=texts,
+    session_id=texts,
+    name=texts,
+    run_dir=texts,
+    argv=st.lists(texts, max_size=3).map(tuple),
+    cwd=texts,
+    environment=st.dictionaries(texts, texts, max_size=3),
+    attached=st.booleans(),
+    timeout_s=st.none() | seconds,
+    extend_debounce_s=seconds,
+    extend_max_s=seconds,
+    looping_tool_count=st.integers(0, 50),
+    stop_grace_s=seconds,
+    settled_grace_s=seconds,
+    lock_fd=st.none() | st.integers(0, 1000),
+)
+
+
+def test_the_defaults_are_those_of_the_design() -> None:
+    assert spec_to_json(SPEC) == {
+        "schemaVersion": 1,
+        "run_id": "r",
+        "session_id": "s",
+        "name": "name",
+        "run_dir": "/runs/r",
+        "argv": ("pi", "-p"),
+        "cwd": "/project",
+        "environment": {},
+        "attached": True,
+        "timeout_s": None,
+        "extend_debounce_s": 30,
+        "extend_max_s": 3600,
+        "looping_tool_count": 5,
+        "stop_grace_s": 5,
+        "settled_grace_s": 5,
+        "lock_fd": None,
+    }
+
+
+@briefly
+@given(specs)
+def test_what_is_sent_arrives(spec: RunSpec) -> None:
+    line = json.dumps(spec_to_json(spec))
+    assert line.isascii()
+    assert "\n" not in line
+    assert spec_from_json(json.loads(line)) == spec
+
+
+def test_fields_of_a_later_release_are_passed_over() -> None:
+    assert spec_from_json({**spec_to_json(SPEC), "colour": "blue"}) == SPEC
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        None,
+        [],
+        "x",
+        {},
+        {"schemaVersion": 2},
+        {"schemaVersion": 1},
+        {"schemaVersion": 1, "argv": ["pi"]},
+        {**spec_to_json(SPEC), "argv": None},
+        {**spec_to_json(SPEC), "argv": 7},
+        {key: value for key, value in spec_to_json(SPEC).items() if key != "argv"},
+        {key: value for key, value in spec_to_json(SPEC).items() if key != "cwd"},
+    ],
+)
+def test_what_is_no_specification_is_a_value_error(value: object) -> None:
+    with pytest.raises(ValueError, match="not a run specification of this version"):
+        spec_from_json(value)
+
+
+@briefly
+@given(json_values | json_objects.map(lambda fields: {"schemaVersion": 1, **fields}))
+def test_reading_raises_nothing_but_value_error(value: object) -> None:
+    with pytest.raises(ValueError):
+        spec_from_json(value)

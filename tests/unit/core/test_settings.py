@@ -1,0 +1,185 @@
+from __future__ import annotations
+
+import math
+from dataclasses import fields
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.unit.core.given_values import json_objects, json_values, thoroughly
+
+from pi_subagents.core.settings import _KEYS, Settings, SettingsProblem, parse_settings
+
+
+def read(**section: object) -> tuple[Settings, tuple[SettingsProblem, ...]]:
+    return parse_settings({"subagents": section}, None)
+
+
+def test_the_defaults_are_those_of_the_seeds() -> None:
+    assert parse_settings(None, None) == (
+        Settings(
+            max_lines_per_window=15,
+            command_preview_width=160,
+            extend_timeout_debounce=30,
+            extend_timeout_max=3600,
+            looping_tool_count=5,
+            max_concurrency=4,
+            retention_days=30,
+            retention_megabytes=2048,
+            pi_command=None,
+            extra={},
+        ),
+        (),
+    )
+
+
+@pytest.mark.parametrize("content", [{}, {"theme": "dark"}, {"subagents": None}, {"subagents": {}}])
+def test_a_file_without_our_section_changes_nothing(content: object) -> None:
+    assert parse_settings(content, content) == (Settings(), ())
+
+
+def test_every_setting_can_be_set() -> None:
+    assert read(
+        maxLinesPerWindow=25,
+        commandPreviewWidth=120,
+        extend_timeout_debounce=12.5,
+        extend_timeout_max=60,
+        looping_tool_count=9,
+        max_concurrency=2,
+        retention_days=0.5,
+        retention_megabytes=100,
+        pi_command="node pi.js",
+    ) == (Settings(25, 120, 12.5, 60, 9, 2, 0.5, 100, "node pi.js"), ())
+    assert {name for name, _ in _KEYS.values()} == {f.name for f in fields(Settings)} - {"extra"}
+
+
+@pytest.mark.parametrize(
+    ("key", "given_value", "kept"),
+    [
+        ("maxLinesPerWindow", 0, 1),
+        ("maxLinesPerWindow", -3, 1),
+        ("maxLinesPerWindow", 10**6, 1000),
+        ("commandPreviewWidth", 19, 20),
+        ("commandPreviewWidth", 10**9, 100_000),
+        ("extend_timeout_debounce", -1, 0),
+        ("extend_timeout_debounce", 0, 0),
+        ("extend_timeout_debounce", 301, 300),
+        ("extend_timeout_max", -1, 0),
+        ("extend_timeout_max", 10**6, 86_400),
+        ("looping_tool_count", -1, 0),
+        ("looping_tool_count", 51, 50),
+        ("looping_tool_count", 4.9, 4),
+        ("retention_days", -1, 0),
+        ("retention_days", 10**6, 36_500),
+        ("retention_megabytes", -1, 0),
+        ("retention_megabytes", 10**9, 1_000_000),
+        ("max_concurrency", 0, 1),
+        ("max_concurrency", 17, 16),
+        ("max_concurrency", math.inf, 16),
+        ("max_concurrency", -math.inf, 1),
+        ("max_concurrency", 10**400, 16),
+        ("extend_timeout_debounce", -(10**400), 0),
+    ],
+)
+def test_numbers_out_of_range_are_clamped(key: str, given_value: float, kept: float) -> None:
+    assert read(**{key: given_value}) == (Settings(**{_KEYS[key][0]: kept}), ())  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "problem"),
+    [
+        ("max_concurrency", "4", "should be a number, is str; ignored"),
+        ("max_concurrency", None, "should be a number, is NoneType; ignored"),
+        ("max_concurrency", True, "should be a number, is bool; ignored"),
+        ("max_concurrency", math.nan, "should be a number, is float; ignored"),
+        ("looping_tool_count", [5], "should be a number, is list; ignored"),
+        ("extend_timeout_debounce", {}, "should be a number, is dict; ignored"),
+        ("pi_command", 7, "should be a command line or a list of strings, is int; ignored"),
+        ("pi_command", "  ", "should be a command line or a list of strings, is str; ignored"),
+        ("pi_command", [], "should be a command line or a list of strings, is list; ignored"),
+        ("pi_command", ["a", 1], "should be a command line or a list of strings, is list; ignored"),
+    ],
+)
+def test_a_wrong_type_is_reported_and_the_default_used(
+    key: str, value: object, problem: str
+) -> None:
+    where = f"global settings: subagents.{key}"
+    assert read(**{key: value}) == (Settings(), (SettingsProblem(where, problem),))
+
+
+def test_a_command_may_be_a_line_or_a_list() -> None:
+    assert read(pi_command="node 'my pi.js'")[0].pi_command == "node 'my pi.js'"
+    assert read(pi_command=["node", "my pi.js"])[0].pi_command == ("node", "my pi.js")
+
+
+def test_unknown_keys_are_kept() -> None:
+    settings, problems = parse_settings(
+        {"subagents": {"future": {"a": 1}, "shared": 1}}, {"subagents": {"shared": 2}}
+    )
+    assert (settings, problems) == (Settings(extra={"future": {"a": 1}, "shared": 2}), ())
+
+
+def test_the_project_overrides_the_global_file_key_by_key() -> None:
+    assert parse_settings(
+        {"subagents": {"max_concurrency": 2, "looping_tool_count": 7}},
+        {"subagents": {"max_concurrency": 3, "maxLinesPerWindow": 9}},
+    ) == (Settings(max_lines_per_window=9, looping_tool_count=7, max_concurrency=3), ())
+
+
+def test_a_wrong_value_of_the_project_leaves_the_global_one() -> None:
+    assert parse_settings(
+        {"subagents": {"max_concurrency": 2}}, {"subagents": {"max_concurrency": "many"}}
+    ) == (
+        Settings(max_concurrency=2),
+        (
+            SettingsProblem(
+                "project settings: subagents.max_concurrency", "should be a number, is str; ignored"
+            ),
+        ),
+    )
+
+
+@pytest.mark.parametrize("key", ["pi_command", "on_complete"])
+def test_a_command_of_the_project_is_ignored_with_a_note(key: str) -> None:
+    """A cloned repository must not choose what runs."""
+    settings, problems = parse_settings(
+        {"subagents": {"pi_command": "pi"}}, {"subagents": {key: "evil"}}
+    )
+    assert (settings, problems) == (
+        Settings(pi_command="pi"),
+        (
+            SettingsProblem(
+                f"project settings: subagents.{key}",
+                "ignored: it counts in the global settings file only",
+            ),
+        ),
+    )
+
+
+def test_files_and_sections_that_are_no_objects_are_reported() -> None:
+    assert parse_settings([], {"subagents": 7}) == (
+        Settings(),
+        (
+            SettingsProblem("global settings", "should be a JSON object; ignored"),
+            SettingsProblem("project settings: subagents", "should be a JSON object; ignored"),
+        ),
+    )
+
+
+sections = st.fixed_dictionaries(
+    {}, optional=dict.fromkeys([*_KEYS, "on_complete", "other"], json_values | st.floats())
+)
+files = json_values | json_objects | st.fixed_dictionaries({"subagents": sections | json_values})
+
+
+@thoroughly
+@given(files, files)
+def test_any_json_gives_settings_within_their_ranges(global_file: object, project: object) -> None:
+    settings, _ = parse_settings(global_file, project)
+    assert 1 <= settings.max_lines_per_window <= 1000
+    assert 20 <= settings.command_preview_width <= 100_000
+    assert 0 <= settings.extend_timeout_debounce <= 300
+    assert 0 <= settings.extend_timeout_max <= 86_400
+    assert 0 <= settings.looping_tool_count <= 50
+    assert 1 <= settings.max_concurrency <= 16
+    assert settings.pi_command is None or settings.pi_command

@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.unit.core.given_values import briefly
+from tests.unit.core.test_run_result import results
+
+from pi_subagents.core.run_result import RunResult
+from pi_subagents.core.summary import delegation_to_json, refusal_to_json, summary_line
+from pi_subagents.core.usage import Usage
+from pi_subagents.core.value import replace
+
+DONE = RunResult("1" * 32, "a3f7b9c2d1e8f4a1", "build-assets", "completed", "Built.")
+TIMED_OUT = RunResult(
+    "2" * 32, "f4e1d8a7c0b39265", "run-tests", "failed",
+    error_message="Timed out after 300s. Consider resuming with a longer timeout.",
+    exit_code=143, duration_ms=330_000, usage=Usage(1, 2, 3, 4, 10, 0.5), notes=("A note.",),
+)  # fmt: skip
+LINES = (
+    "✓ build-assets: completed (session: a3f7b9c2d1e8f4a1)",
+    (
+        "✗ run-tests: error — Timed out after 300s. Consider resuming with a longer timeout. "
+        "(session: f4e1d8a7c0b39265)"
+    ),
+)
+
+
+def test_the_two_lines_of_seed_001_to_the_character() -> None:
+    assert (summary_line(DONE), summary_line(TIMED_OUT)) == LINES
+
+
+@pytest.mark.parametrize("status", ["failed", "aborted", "interrupted"])
+def test_every_other_ending_is_an_error(status: str) -> None:
+    result = RunResult("r", "s", "n", status, error_message="why")  # type: ignore[arg-type]
+    assert summary_line(result) == "✗ n: error — why (session: s)"
+
+
+def test_names_and_messages_stay_on_their_line_and_do_nothing_to_a_terminal() -> None:
+    result = RunResult("r", "s", "a\nb\x1b[2J", "failed", error_message="x\n\ty" + "z" * 2000)
+    assert summary_line(result) == f"✗ a b: error — x y{'z' * 996}… (session: s)"
+
+
+def test_the_value_of_the_tool_whole() -> None:
+    nothing = {
+        "input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 0,
+        "cost": {"total": 0.0},
+    }  # fmt: skip
+    some = {
+        "input": 1, "output": 2, "cacheRead": 3, "cacheWrite": 4, "totalTokens": 10,
+        "cost": {"total": 0.5},
+    }  # fmt: skip
+    assert delegation_to_json([DONE, TIMED_OUT], max_lines=15) == {
+        "content": [{"type": "text", "text": "\n".join(LINES)}],
+        "details": {
+            "status": "done",
+            "maxLines": 15,
+            "sessionIds": ["a3f7b9c2d1e8f4a1", "f4e1d8a7c0b39265"],
+            "results": [
+                {
+                    "name": "build-assets",
+                    "sessionId": "a3f7b9c2d1e8f4a1",
+                    "runId": "1" * 32,
+                    "status": "completed",
+                    "output": "Built.",
+                    "errorMessage": None,
+                    "exitCode": None,
+                    "durationMs": 0,
+                    "usage": nothing,
+                    "notes": [],
+                },
+                {
+                    "name": "run-tests",
+                    "sessionId": "f4e1d8a7c0b39265",
+                    "runId": "2" * 32,
+                    "status": "error",
+                    "output": "",
+                    "errorMessage": "Timed out after 300s. Consider resuming with a longer timeout.",
+                    "exitCode": 143,
+                    "durationMs": 330_000,
+                    "usage": some,
+                    "notes": ["A note."],
+                },
+            ],
+        },
+        "isError": False,
+    }
+
+
+def test_the_value_of_a_refusal_whole() -> None:
+    assert refusal_to_json("cwd must be an absolute path") == {
+        "content": [{"type": "text", "text": "cwd must be an absolute path"}],
+        "details": {"isError": True},
+        "isError": True,
+    }
+
+
+@briefly
+@given(st.lists(results.map(lambda result: replace(result, session_id="5" * 16)), max_size=3))
+def test_any_results_give_one_line_each_and_json(some: list[RunResult]) -> None:
+    value = delegation_to_json(some, max_lines=15)
+    json.dumps(value, allow_nan=False)
+    text = value["content"][0]["text"]  # type: ignore[index]
+    assert len(text.splitlines()) == len(some)

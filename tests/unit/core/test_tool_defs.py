@@ -1,0 +1,26 @@
+from __future__ import annotations
+
+import json
+
+from pi_subagents.core.request import parse_delegate
+from pi_subagents.core.tool_defs import TOOLS
+
+
+def test_the_tools_we_offer() -> None:
+    assert [tool.name for tool in TOOLS] == ["delegate_to_subagents"]
+
+
+def test_every_schema_is_plain_json() -> None:
+    for tool in TOOLS:
+        assert json.loads(json.dumps(tool.parameters)) == tool.parameters
+        assert tool.parameters["type"] == "object"
+        assert tool.description.endswith(".")
+
+
+def test_the_fields_of_the_schema_are_those_the_parser_takes() -> None:
+    (tool,) = TOOLS
+    task = tool.parameters["properties"]["tasks"]["items"]  # type: ignore[index]
+    values = {"string": "/x", "number": 5}
+    example = {name: values[field["type"]] for name, field in task["properties"].items()}
+    parse_delegate({"tasks": [example]})
+    parse_delegate({"tasks": [{name: example[name] for name in task["required"]}]})

@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+from hypothesis import given
+from tests.unit.core.given_values import briefly, json_values, thoroughly, usages
+
+from pi_subagents.core.usage import Usage, parse_usage, usage_to_json
+
+
+def test_the_usage_of_pi() -> None:
+    raw = {
+        "input": 100, "output": 20, "cacheRead": 7, "cacheWrite": 3, "reasoning": 5,
+        "totalTokens": 130, "cost": {"input": 1, "total": 1.25},
+    }  # fmt: skip
+    assert parse_usage(raw) == Usage(100, 20, 7, 3, 130, 1.25)
+
+
+@pytest.mark.parametrize("value", [None, [], 7, "x", {}, {"input": None, "cost": "1"}])
+def test_what_is_missing_or_malformed_counts_as_nothing(value: object) -> None:
+    assert parse_usage(value) == Usage()
+
+
+@pytest.mark.parametrize("number", [-1, True, math.nan, math.inf, 10**400, "5"])
+def test_numbers_that_count_nothing(number: object) -> None:
+    assert parse_usage({"input": number, "cost": number}) == Usage()
+
+
+def test_a_plain_number_is_a_cost_too() -> None:
+    assert parse_usage({"cost": 2, "input": 1.9}) == Usage(input=1, cost=2.0)
+
+
+@briefly
+@given(usages, usages)
+def test_usage_is_added_field_by_field(one: Usage, two: Usage) -> None:
+    assert one + two == Usage(
+        one.input + two.input,
+        one.output + two.output,
+        one.cache_read + two.cache_read,
+        one.cache_write + two.cache_write,
+        one.total_tokens + two.total_tokens,
+        one.cost + two.cost,
+    )
+
+
+def test_a_sum_of_absurd_costs_can_still_be_written_as_json() -> None:
+    much = parse_usage({"cost": 1.7e308})
+    text = json.dumps(usage_to_json(much + much))
+    assert parse_usage(json.loads(text, parse_constant=pytest.fail)) == much + much
+
+
+@briefly
+@given(usages)
+def test_what_is_written_can_be_read_back(usage: Usage) -> None:
+    assert parse_usage(json.loads(json.dumps(usage_to_json(usage)))) == usage
+
+
+@thoroughly
+@given(json_values)
+def test_reading_is_total(value: object) -> None:
+    parse_usage(value)
+    parse_usage({"input": value, "cost": value})

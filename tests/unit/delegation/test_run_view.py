@@ -1,0 +1,188 @@
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from tests.unit.core.given_values import texts, thoroughly
+
+from pi_subagents import errors
+from pi_subagents.core import events as ev
+from pi_subagents.core.liveness import Liveness
+from pi_subagents.core.run_result import RunResult
+from pi_subagents.core.usage import Usage
+from pi_subagents.delegation.run_view import RunView, view_run
+from pi_subagents.disk.run_dir import RunDir
+from pi_subagents.disk.run_log import RunLog
+from pi_subagents.errors import RunAmbiguous, RunNotFound, RunUnreadable
+from pi_subagents.runs import Runs
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+A, B, C = "aaaa" + "0" * 28, "aaab" + "0" * 28, "bbbb" + "0" * 28
+META = {"schemaVersion": 1, "runId": A, "name": "build", "createdAt": 1000, "n": 7}
+RESULT = RunResult(
+    A, "s", "build", "failed", error_message="429", usage=Usage(input=5), duration_ms=1500
+)
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> RunDir:
+    directory = RunDir(tmp_path / A)
+    os.close(directory.begin(META, b""))
+    return directory
+
+
+def journal(run: RunDir, *happened: ev.Event) -> None:
+    log = RunLog(run, "t")
+    for event in happened:
+        log.record(event, 1)
+    log.close()
+
+
+def test_a_finished_run_is_what_its_result_says(run: RunDir) -> None:
+    run.write_result(RESULT)
+    journal(run, ev.StateChanged("running"))
+    for liveness in Liveness:
+        view = view_run(run, liveness)
+        assert view == RunView(run, META, "failed", 1000, 1500, Usage(input=5), "429", RESULT)
+        assert view.active is False
+
+
+def test_a_supervised_run_is_in_the_state_of_its_journal(run: RunDir) -> None:
+    journal(
+        run,
+        ev.StateChanged("starting"),
+        ev.StateChanged("running"),
+        ev.AssistantMessage("a", usage=Usage(input=1)),
+        ev.AssistantMessage("b", usage=Usage(input=2)),
+    )
+    view = view_run(run, Liveness.ALIVE)
+    assert view == RunView(run, META, "running", 1000, 0, Usage(input=3), "", None)
+    assert view.active is True
+
+
+def test_the_duration_of_a_run_counts_from_its_start(run: RunDir) -> None:
+    run.write_meta({**META, "startedAt": 1})
+    assert view_run(run, Liveness.ALIVE).duration_ms > 1_000_000_000
+    run.write_meta({**META, "startedAt": 10**15})  # a clock that was set back
+    assert view_run(run, Liveness.ALIVE).duration_ms == 0
+
+
+def test_a_queued_run_is_planned(run: RunDir) -> None:
+    view = view_run(run, Liveness.ALIVE)
+    assert view == RunView(run, META, "planned", 1000, 0, Usage(), "", None)
+    assert view.active is True
+
+
+def test_a_lost_run_is_interrupted_with_the_words_of_the_seed(run: RunDir) -> None:
+    journal(run, ev.StateChanged("running"), ev.AssistantMessage("a", usage=Usage(input=1)))
+    view = view_run(run, Liveness.LOST)
+    assert view == RunView(
+        run, META, "interrupted", 1000, 0, Usage(input=1), errors.INTERRUPTED, None
+    )
+    assert view.active is False
+
+
+def test_a_damaged_journal_is_read_as_far_as_it_goes(run: RunDir) -> None:
+    journal(run, ev.StateChanged("running"))
+    with run.events.open("ab") as file:
+        file.write(b'{"v":1,"seq"')
+    assert view_run(run, Liveness.ALIVE).status == "running"
+    run.events.unlink()
+    run.events.mkdir()
+    assert view_run(run, Liveness.ALIVE).status == "planned"
+
+
+def test_only_texts_of_meta_are_told_as_text(run: RunDir) -> None:
+    view = view_run(run, Liveness.ALIVE)
+    assert (view.text("name"), view.text("n"), view.text("absent")) == ("build", "", "")
+
+
+@pytest.mark.parametrize(
+    "content", [None, b"", b"{}", b"[]"], ids=["absent", "empty", "other", "list"]
+)
+def test_a_run_that_cannot_be_told_says_why(run: RunDir, content: bytes | None) -> None:
+    run.meta.unlink()
+    if content is not None:
+        run.meta.write_bytes(content)
+    with pytest.raises(RunUnreadable) as refusal:
+        view_run(run, Liveness.LOST)
+    assert str(refusal.value).startswith(f'Run "{A}" cannot be read: ')
+
+
+# Finding one by its id
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Runs:
+    (tmp_path / "project" / ".pi").mkdir(parents=True)
+    found = Runs(tmp_path / "project", {"PI_SUBAGENTS_DATA": str(tmp_path / "data")})
+    found.store.prepare()
+    return found
+
+
+def finished(runs: Runs, run_id: str) -> RunDir:
+    run = runs.store.run_dir(run_id)
+    os.close(run.begin({"runId": run_id, "createdAt": 1}, b""))
+    run.write_result(RunResult(run_id, "s", "n", "completed"))
+    return run
+
+
+def test_a_run_is_found_by_its_id_or_its_beginning(runs: Runs) -> None:
+    first, other = finished(runs, A), finished(runs, C)
+    assert [runs.find(asked).run_dir for asked in (A, "aaaa", "bbbb0")] == [first, first, other]
+
+
+def test_a_beginning_of_several_runs_is_ambiguous(runs: Runs) -> None:
+    longer = "aaaa1" + "0" * 27
+    finished(runs, A), finished(runs, longer)
+    with pytest.raises(RunAmbiguous) as refusal:
+        runs.find("aaaa")
+    assert refusal.value.matches == (A, longer)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    ["", "a", "aaa", "cccc", "AAAA", "../x", "..", ".", "/etc", "aaaa/../bbbb", "aaaa\n", "aaaa*",
+     "aaaa\0", A + "0", "*", "\ud800"],
+)  # fmt: skip
+def test_whatever_else_is_asked_for_is_not_found(runs: Runs, asked: str) -> None:
+    finished(runs, A), finished(runs, C)
+    with pytest.raises(RunNotFound) as refusal:
+        runs.find(asked)
+    assert str(refusal.value) == (
+        f'Run "{asked}" not found in {runs.store.runs_dir}. `subagents runs` lists what is there.'
+    )
+
+
+@thoroughly
+@given(texts)
+def test_no_name_leads_out_of_the_store(
+    tmp_path_factory: pytest.TempPathFactory, asked: str
+) -> None:
+    place = tmp_path_factory.getbasetemp() / "find"
+    runs = Runs(place, {"PI_SUBAGENTS_DATA": str(place / "data")})
+    with pytest.raises(RunNotFound):
+        runs._locate(asked)
+
+
+def test_a_link_among_the_runs_is_not_followed(runs: Runs, tmp_path: Path) -> None:
+    elsewhere = RunDir(tmp_path / A)
+    os.close(elsewhere.begin(META, b""))
+    (runs.store.runs_dir / A).symlink_to(elsewhere.path)
+    with pytest.raises(RunNotFound):
+        runs.find(A)
+
+
+def test_a_run_that_came_with_a_repository_is_shown_but_never_touched(runs: Runs) -> None:
+    foreign = runs.store.run_dir(B)
+    os.close(foreign.begin({"runId": B, "createdAt": 1, "sessionId": "s", "seal": "0" * 32}, b""))
+    journal(foreign, ev.StateChanged("running"))
+    before = sorted(path.name for path in foreign.path.iterdir())
+    assert (runs.recover(), runs.find(B).status) == ([], "interrupted")
+    assert sorted(path.name for path in foreign.path.iterdir()) == before
+    assert json.loads(foreign.meta.read_bytes())["seal"] == "0" * 32

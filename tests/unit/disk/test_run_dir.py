@@ -1,0 +1,170 @@
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import stat
+from typing import TYPE_CHECKING, NoReturn
+
+import pytest
+
+from pi_subagents.core.run_result import RunResult
+from pi_subagents.core.value import replace
+from pi_subagents.disk import safe_io
+from pi_subagents.disk.run_dir import RunDir
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ID = "0123456789abcdef" * 2
+META = {"schemaVersion": 1, "runId": ID, "name": "build"}
+RESULT = RunResult(ID, "5" * 16, "build", "completed", "Done \ud800.")
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> RunDir:
+    directory = RunDir(tmp_path / ID)
+    os.close(directory.begin(META, b"the prompt"))
+    return directory
+
+
+def test_a_run_begins_with_what_was_asked_and_nothing_else(run: RunDir) -> None:
+    files = {p.name: stat.S_IMODE(p.stat().st_mode) for p in run.path.iterdir()}
+    assert files == {
+        ".result.reserved": 0o600,
+        "meta.json": 0o600,
+        "prompt.md": 0o600,
+        "run.lock": 0o600,
+    }
+    assert run.reserved.stat().st_blocks * 512 >= 64 * 1024
+    assert [p.name for p in run.path.parent.iterdir()] == [ID]
+    assert stat.S_IMODE(run.path.stat().st_mode) == 0o700
+    assert (run.run_id, run.prompt.read_bytes(), run.read_meta()) == (ID, b"the prompt", META)
+
+
+def test_the_files_of_seed_002_by_name(run: RunDir) -> None:
+    paths = (run.meta, run.events, run.result, run.stdout, run.stderr, run.transcript)
+    assert [path.name for path in paths] == [
+        "meta.json", "events.jsonl", "result.json", "stdout.log", "stderr.log", "transcript.log",
+    ]  # fmt: skip
+
+
+def test_a_run_is_begun_once(run: RunDir) -> None:
+    with pytest.raises(OSError):
+        run.begin(META, b"another")
+    assert run.prompt.read_bytes() == b"the prompt"
+    assert [p.name for p in run.path.parent.iterdir()] == [ID]
+
+
+def test_meta_is_replaced_as_a_whole(run: RunDir) -> None:
+    run.write_meta({"runId": ID, "startedAt": 7})
+    assert run.read_meta() == {"runId": ID, "startedAt": 7}
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b"{}", b'{"runId": "another"}', b"{" * 99])
+def test_a_meta_that_is_not_this_runs_is_refused(run: RunDir, content: bytes) -> None:
+    run.meta.write_bytes(content)
+    with pytest.raises(ValueError):
+        run.read_meta()
+
+
+def test_the_first_result_stays(run: RunDir) -> None:
+    assert run.read_result() is None
+    assert run.write_result(RESULT) is True
+    assert run.write_result(RunResult(ID, "s", "build", "failed")) is False
+    assert run.read_result() == RESULT
+
+
+@pytest.mark.parametrize("content", [b"", b'{"schemaVersion": 1', b'{"schemaVersion": 9}', b"[]"])
+def test_a_result_that_cannot_be_trusted_is_none(run: RunDir, content: bytes) -> None:
+    run.result.write_bytes(content)
+    assert run.read_result() is None
+
+
+def test_a_result_that_is_a_link_is_none(run: RunDir, tmp_path: Path) -> None:
+    other = RunDir(tmp_path / "other")
+    os.close(other.begin(META, b""))
+    other.write_result(RESULT)
+    run.result.symlink_to(other.result)
+    assert run.read_result() is None
+
+
+def test_a_run_is_alive_from_its_beginning_for_as_long_as_its_lock_is_held(tmp_path: Path) -> None:
+    run = RunDir(tmp_path / ID)
+    lock = run.begin(META, b"")
+    handed_down = os.dup(lock)
+    assert run.alive() is True
+    os.close(lock)
+    assert run.alive() is True
+    os.close(handed_down)
+    assert run.alive() is False
+    run.wait_for_end()  # returns at once
+
+
+def test_a_full_disk_leaves_a_result_in_the_reserved_space(
+    run: RunDir, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> NoReturn:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(safe_io, "write_once", full)
+    whole = replace(RESULT, output="\u00e9" * 100_000)
+    assert run.write_result(whole) is True
+    kept = run.read_result()
+    assert kept is not None
+    assert kept == replace(
+        whole,
+        output=whole.output[: len(kept.output)],
+        notes=("There was no room on disk for the whole output; its end is missing.",),
+        artifacts_truncated=True,
+    )
+    assert len(kept.output) > 5000
+    assert run.result.stat().st_size <= 64 * 1024
+    assert not run.reserved.exists()
+
+
+def test_a_planned_run_can_be_taken_back(tmp_path: Path) -> None:
+    run = RunDir(tmp_path / ID)
+    run.discard(run.begin(META, b""))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_another_look_at_the_lock_is_no_sign_of_life(run: RunDir) -> None:
+    looker = os.open(run.lock, os.O_RDONLY)
+    try:
+        fcntl.flock(looker, fcntl.LOCK_SH)
+        assert run.alive() is False
+    finally:
+        os.close(looker)
+
+
+def test_without_a_lock_file_nobody_answers_for_it(tmp_path: Path) -> None:
+    assert RunDir(tmp_path / "absent").alive() is False
+
+
+def test_a_command_reaches_whoever_listens(run: RunDir) -> None:
+    assert run.send("stop") is False  # no FIFO
+    os.mkfifo(run.control)
+    assert run.send("stop") is False  # nobody reads
+    reader = os.open(run.control, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        assert run.send("stop") is True
+        assert run.send("kill") is True
+        assert os.read(reader, 100) == b"stop\nkill\n"
+    finally:
+        os.close(reader)
+
+
+def test_a_command_is_never_written_through_a_link(run: RunDir, tmp_path: Path) -> None:
+    target = tmp_path / "target"
+    target.write_text("untouched")
+    run.control.symlink_to(target)
+    with pytest.raises(OSError):
+        run.send("stop")
+    assert target.read_text() == "untouched"
+
+
+def test_a_control_that_is_no_fifo_takes_no_command(run: RunDir) -> None:
+    run.control.write_text("untouched")
+    assert run.send("stop") is False
+    assert run.control.read_text() == "untouched"

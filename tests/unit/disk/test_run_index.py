@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+import os
+import stat
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pi_subagents.disk.run_dir import RunDir
+from pi_subagents.disk.run_index import IndexedRun, RunIndex
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+A, B, C = "a" * 32, "ab" + "0" * 30, "c" * 32
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> RunIndex:
+    return RunIndex(tmp_path / "data")
+
+
+def row(run_id: str, session_id: str = "5" * 16, created_ms: int = 0) -> IndexedRun:
+    return IndexedRun(run_id, session_id, f"/runs/{run_id}", created_ms)
+
+
+def made(index: RunIndex, place: Path, run_id: str, *, seal: str | None = None) -> RunDir:
+    run = RunDir(place / run_id)
+    own = index.seal(run) if seal is None else seal
+    meta = {"runId": run_id, "sessionId": "5" * 16, "createdAt": 7, "seal": own}
+    os.close(run.begin(meta, b""))
+    return run
+
+
+def test_runs_are_found_by_the_beginning_of_their_id(index: RunIndex) -> None:
+    index.add([row(A), row(B), row(C)])
+    assert index.starting_with("a") == [row(A), row(B)]
+    assert index.starting_with("ab") == [row(B)]
+    assert index.starting_with(C) == [row(C)]
+    assert index.starting_with("d") == []
+
+
+def test_runs_are_found_by_their_session_oldest_first(index: RunIndex) -> None:
+    index.add([row(A, "1" * 16, 30), row(B, "1" * 16, 10), row(C, "2" * 16, 20)])
+    assert index.of_session("1" * 16) == [row(B, "1" * 16, 10), row(A, "1" * 16, 30)]
+
+
+def test_what_ended_or_is_gone_is_not_looked_at_again(index: RunIndex) -> None:
+    index.add([row(A), row(B), row(C)])
+    index.mark_ended([A])
+    index.remove([B])
+    index.add([row(A)])  # known already: it stays ended
+    assert index.not_ended() == [row(C)]
+    assert index.starting_with("a") == [row(A)]
+
+
+def test_the_index_is_for_its_owner_alone(index: RunIndex, tmp_path: Path) -> None:
+    index.add([row(A)])
+    index.seal(RunDir(tmp_path / A))
+    modes = {p.name: stat.S_IMODE(p.stat().st_mode) for p in (tmp_path / "data").iterdir()}
+    assert set(modes.values()) == {0o600}
+    assert {"index.sqlite3", "seal.key"} <= set(modes)
+
+
+def test_a_damaged_index_is_put_aside_and_begun_anew(index: RunIndex, tmp_path: Path) -> None:
+    index.add([row(A)])
+    for leftover in (tmp_path / "data").glob("index.sqlite3-*"):
+        leftover.unlink()
+    (tmp_path / "data" / "index.sqlite3").write_bytes(b"this is no database" * 100)
+    assert index.not_ended() == []
+    index.add([row(B)])
+    assert index.not_ended() == [row(B)]
+    assert len(list((tmp_path / "data").glob("index.damaged-*"))) == 1
+
+
+def test_our_own_directories_are_taken_back_after_a_loss(index: RunIndex, tmp_path: Path) -> None:
+    ours = made(index, tmp_path, A)
+    assert index.adopt_sealed([ours]) == [ours]
+    assert index.adopt_sealed([ours]) == []  # known by now
+    assert index.not_ended() == [IndexedRun(A, "5" * 16, str(ours.path), 7)]
+
+
+def test_a_directory_that_came_from_elsewhere_is_never_taken_for_ours(
+    index: RunIndex, tmp_path: Path
+) -> None:
+    foreign = made(index, tmp_path, A, seal="0" * 32)
+    ours = made(index, tmp_path, B)
+    (tmp_path / "clone").mkdir()
+    moved = made(index, tmp_path / "clone", B, seal=index.seal(ours))  # a copy of ours, elsewhere
+    unsealed = RunDir(tmp_path / C)
+    os.close(unsealed.begin({"runId": C}, b""))
+    other_user = RunIndex(tmp_path / "other")
+    assert [index.sealed(run) for run in (foreign, ours, moved, unsealed)] == [
+        False, True, False, False,
+    ]  # fmt: skip
+    assert other_user.sealed(ours) is False
+    assert index.adopt_sealed([foreign, moved, unsealed]) == []

@@ -1,0 +1,170 @@
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pi_subagents.core import events as ev
+from pi_subagents.core.journal import Entry, decode_entry
+from pi_subagents.disk import run_log
+from pi_subagents.disk.run_dir import RunDir
+from pi_subagents.disk.run_log import CappedFile, RunLog
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> RunDir:
+    directory = RunDir(tmp_path / ("a" * 32))
+    os.close(directory.begin({"runId": "a" * 32}, b""))
+    return directory
+
+
+def entries(run: RunDir) -> list[Entry | None]:
+    return [decode_entry(line) for line in run.events.read_bytes().splitlines()]
+
+
+def test_an_event_is_journaled_and_put_into_words(run: RunDir) -> None:
+    log = RunLog(run, "build (run 1)")
+    happened: list[ev.Event] = [
+        ev.StateChanged("running"),
+        ev.ToolStarted(ev.ToolCall("c", "read", {"path": "a.txt"})),
+        ev.ToolFinished("c", "read", "content", failed=False),
+        ev.AssistantMessage("All \x1b[31mdone\x1b[0m. \ud800", stop_reason="stop"),
+        ev.AssistantMessage("  "),
+    ]
+    assert [log.record(event, 1000 + n) for n, event in enumerate(happened)] == [True] * 5
+    log.sync()
+    log.close()
+    assert entries(run) == [Entry(n + 1, 1000 + n, event) for n, event in enumerate(happened)]
+    assert run.transcript.read_text(encoding="utf-8") == (
+        "# build (run 1)\nReading a.txt\nFinished reading a.txt\nAll done. \ufffd\n"
+    )
+    assert (log.truncated, log.notes()) == (False, ())
+
+
+def test_the_title_cannot_drive_a_terminal(run: RunDir) -> None:
+    RunLog(run, "evil\x1b]0;x\x07").close()
+    assert run.transcript.read_bytes() == b"# evil\n"
+
+
+def test_raw_output_is_kept_as_it_came(run: RunDir) -> None:
+    log = RunLog(run, "t")
+    log.output(b"\xff\x00half a li")
+    log.output(b"ne\n")
+    log.error_output(b"oops\r\n")
+    log.close()
+    assert (run.stdout.read_bytes(), run.stderr.read_bytes()) == (
+        b"\xff\x00half a line\n", b"oops\r\n",
+    )  # fmt: skip
+
+
+def test_the_journal_ends_with_a_whole_record_and_a_note(
+    run: RunDir, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_log, "JOURNAL_CAP", 200)
+    log = RunLog(run, "t")
+    kept = [log.record(ev.Note(f"number {n}"), n) for n in range(9)]
+    log.record(ev.Settled(), 9)  # would fit, but a gap must not look like the whole
+    log.close()
+    assert kept == [True] * 3 + [False] * 6
+    assert entries(run) == [Entry(n + 1, n, ev.Note(f"number {n}")) for n in range(3)]
+    assert log.truncated
+    assert log.notes() == (
+        "events.jsonl reached its limit of 200 bytes; what followed was not kept.",
+    )
+
+
+def test_raw_logs_are_cut_at_the_byte_and_say_so(
+    run: RunDir, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_log, "STDOUT_CAP", 8)
+    monkeypatch.setattr(run_log, "STDERR_CAP", 4)
+    log = RunLog(run, "t")
+    log.output(b"12345")
+    log.output(b"67890")
+    log.output(b"more")
+    log.error_output(b"1234")
+    log.close()
+    assert (run.stdout.read_bytes(), run.stderr.read_bytes()) == (b"12345678", b"1234")
+    assert log.notes() == ("stdout.log reached its limit of 8 bytes; what followed was not kept.",)
+
+
+def test_the_transcript_ends_with_a_whole_text(
+    run: RunDir, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_log, "TRANSCRIPT_CAP", 20)
+    log = RunLog(run, "t")
+    for n in range(5):
+        assert log.record(ev.Note(f"note {n}"), n)
+    log.close()
+    assert run.transcript.read_text() == "# t\nnote 0\nnote 1\n"
+    assert len(entries(run)) == 5
+
+
+def test_text_that_is_no_record_is_journaled_only_so_often(
+    run: RunDir, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_log, "MAX_TEXT_LINES", 3)
+    log = RunLog(run, "t")
+    kept = [
+        log.record(ev.OutputText("o"), 1),
+        log.record(ev.ErrorText("e"), 2),
+        log.record(ev.OutputText("o"), 3),
+        log.record(ev.ErrorText("e"), 4),
+        log.record(ev.Note("n"), 5),
+    ]
+    log.close()
+    assert kept == [True, True, True, False, True]
+    assert [entry.event for entry in entries(run) if entry] == [
+        ev.OutputText("o"), ev.ErrorText("e"), ev.OutputText("o"), ev.Note("n"),
+    ]  # fmt: skip
+
+
+def test_long_texts_are_cut_in_the_journal(run: RunDir) -> None:
+    log = RunLog(run, "t")
+    log.record(ev.UserMessage("x" * 10**6), 1)
+    log.close()
+    assert run.events.stat().st_size < 300_000
+    assert b"more characters]" in run.events.read_bytes()
+
+
+def test_a_log_that_cannot_be_opened_never_harms_the_run(run: RunDir) -> None:
+    run.transcript.write_text("someone was here")
+    log = RunLog(run, "t")
+    assert log.record(ev.Note("n"), 1) is True
+    log.sync()
+    log.close()
+    log.close()
+    assert (run.transcript.read_text(), log.truncated) == ("someone was here", True)
+
+
+def test_a_log_that_cannot_be_written_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = CappedFile(tmp_path / "log", 100)
+
+    def full(descriptor: int, data: object) -> int:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", full)
+        assert file.write(b"x") is False
+    assert (file.write(b"y"), file.truncated) == (False, True)
+    file.close()
+
+
+def test_a_failed_flush_is_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = CappedFile(tmp_path / "log", 100)
+
+    def fail(descriptor: int) -> None:
+        raise OSError(5, "Input/output error")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", fail)
+        file.sync()
+    assert file.truncated is True
+    file.close()
+    file.sync()  # a closed file has nothing to flush
