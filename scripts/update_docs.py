@@ -26,7 +26,19 @@ CLI = ROOT / "docs" / "cli.md"
 BEGIN, END = "<!-- modules -->", "<!-- /modules -->"
 HELP_WIDTH = 80
 # As a request meets them, the public face first.
-ROOMS = ("", "errors", "api", "runs", "faces", "delegation", "procs", "engines", "disk", "core")
+ROOMS = (
+    "",
+    "errors",
+    "api",
+    "runs",
+    "doctor",
+    "faces",
+    "delegation",
+    "procs",
+    "engines",
+    "disk",
+    "core",
+)
 
 CLI_HEAD = """\
 # The command line

@@ -157,7 +157,7 @@ TEXTS: list[tuple[Callable[..., str], str, str]] = [
      "A line of 9 bytes was skipped: the limit is 8 bytes."),
     (errors.note_log_cut, errors.note_log_cut("stdout.log", 8),
      "stdout.log reached its limit of 8 bytes; what followed was not kept."),
-    (errors.note_forced, errors.note_forced(),
+    (errors.NOTE_FORCED, errors.NOTE_FORCED,
      "The process did not exit after its answer and was ended."),
     (errors.wrong_task_count, errors.wrong_task_count(16, 17), "must hold 1 to 16 tasks, not 17"),
     (errors.wrong_length, errors.wrong_length(200), "must have 1 to 200 characters"),

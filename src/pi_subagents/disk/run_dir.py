@@ -19,6 +19,7 @@ from pi_subagents import errors
 from pi_subagents.core.run_result import RunResult, result_from_json, result_to_json
 from pi_subagents.core.value import replace, value
 from pi_subagents.disk import crash_points, safe_io
+from pi_subagents.disk.calls import Calls
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -111,7 +112,7 @@ class RunDir:
             safe_io.write_new(making.prompt, prompt)
             making.write_meta(meta)
             crash_points.reach(crash_points.META_WRITTEN)
-            making.path.rename(self.path)
+            Calls.rename(making.path, self.path)
         except OSError:
             os.close(lock)
             shutil.rmtree(making.path, ignore_errors=True)

@@ -16,6 +16,7 @@ from pi_subagents.core.journal import Entry, bounded, encode_entry
 from pi_subagents.core.plain_text import printable
 from pi_subagents.core.progress import ProgressFormatter
 from pi_subagents.disk import safe_io
+from pi_subagents.disk.calls import Calls
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -64,7 +65,7 @@ class CappedFile:
         """Flush to disk, as far as that goes."""
         try:
             if self._descriptor >= 0:
-                os.fsync(self._descriptor)
+                Calls.fsync(self._descriptor)
         except OSError:
             self.truncated = True
 

@@ -12,6 +12,8 @@ import os
 import stat
 from typing import TYPE_CHECKING
 
+from pi_subagents.disk.calls import Calls
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -23,19 +25,19 @@ _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 def make_private_dir(path: Path) -> None:
     """Create one directory for the owner alone; FileExistsError if it is there."""
-    path.mkdir(mode=PRIVATE_DIR)
+    Calls.mkdir(path, PRIVATE_DIR)
 
 
 def open_new(path: Path, *, append: bool = False) -> int:
     """Create a private file that must not exist yet, and return its descriptor."""
-    return os.open(path, _CREATE | (os.O_APPEND if append else 0), PRIVATE_FILE)
+    return Calls.open(path, _CREATE | (os.O_APPEND if append else 0), PRIVATE_FILE)
 
 
 def write_all(descriptor: int, data: bytes) -> None:
     """Write every byte, however often the kernel takes only some."""
     view = memoryview(data)
     while view:
-        view = view[os.write(descriptor, view) :]
+        view = view[Calls.write(descriptor, view) :]
 
 
 def write_new(path: Path, data: bytes) -> None:
@@ -51,7 +53,7 @@ def replace_file(path: Path, data: bytes) -> None:
     """Put a file in place of another, durably: old or new, never half."""
     temporary = _write_temporary(path, data)
     try:
-        temporary.replace(path)
+        Calls.replace(temporary, path)
     except OSError:
         temporary.unlink(missing_ok=True)
         raise
@@ -62,7 +64,7 @@ def write_once(path: Path, data: bytes) -> bool:
     """Put a file in place durably, unless it is there already; return whether it was ours."""
     temporary = _write_temporary(path, data)
     try:
-        os.link(temporary, path)  # unlike rename, a link never replaces
+        Calls.link(temporary, path)  # unlike rename, a link never replaces
     except FileExistsError:
         return False
     finally:
@@ -84,10 +86,14 @@ def reserve(path: Path, size: int) -> None:
 
 
 def use_reserved(reserved: Path, path: Path, data: bytes) -> bool:
-    """Put a reserved file in place with this content, unless there is one; tell whether ours."""
+    """
+    Put a reserved file in place with this content, unless there is one; tell whether ours.
+
+    Not by the table of calls: what is done here needs no new space, and works on a full disk.
+    """
     descriptor = os.open(reserved, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
-        write_all(descriptor, data)
+        os.pwrite(descriptor, data, 0)
         os.ftruncate(descriptor, len(data))
         os.fsync(descriptor)
     finally:
@@ -132,7 +138,7 @@ def sync_dir(path: Path) -> None:
     """Flush a directory's entries."""
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        os.fsync(descriptor)
+        Calls.fsync(descriptor)
     finally:
         os.close(descriptor)
 
@@ -142,7 +148,7 @@ def _write_temporary(path: Path, data: bytes) -> Path:
     descriptor = open_new(temporary)
     try:
         write_all(descriptor, data)
-        os.fsync(descriptor)
+        Calls.fsync(descriptor)
     except OSError:
         temporary.unlink(missing_ok=True)
         raise

@@ -8,6 +8,7 @@ import pytest
 from pi_subagents.core import events as ev
 from pi_subagents.core.journal import Entry, decode_entry
 from pi_subagents.disk import run_log
+from pi_subagents.disk.calls import Calls
 from pi_subagents.disk.run_dir import RunDir
 from pi_subagents.disk.run_log import CappedFile, RunLog
 
@@ -150,7 +151,7 @@ def test_a_log_that_cannot_be_written_is_given_up(
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(os, "write", full)
+        patch.setattr(Calls, "write", staticmethod(full))
         assert file.write(b"x") is False
     assert (file.write(b"y"), file.truncated) == (False, True)
     file.close()
@@ -163,7 +164,7 @@ def test_a_failed_flush_is_remembered(tmp_path: Path, monkeypatch: pytest.Monkey
         raise OSError(5, "Input/output error")
 
     with monkeypatch.context() as patch:
-        patch.setattr(os, "fsync", fail)
+        patch.setattr(Calls, "fsync", staticmethod(fail))
         file.sync()
     assert file.truncated is True
     file.close()

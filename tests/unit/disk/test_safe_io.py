@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pi_subagents.disk import safe_io
+from pi_subagents.disk.calls import Calls
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -95,7 +96,7 @@ def test_a_failed_replacement_leaves_the_old_file_and_nothing_else(
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(os, "fsync", full)
+        patch.setattr(Calls, "fsync", staticmethod(full))
         with pytest.raises(OSError, match="No space left"):
             safe_io.replace_file(path, b"new")
     assert (path.read_text(), names(tmp_path)) == ("old", ["meta.json"])
@@ -115,7 +116,7 @@ def test_a_failed_write_once_leaves_nothing(
         raise PermissionError(1, "Operation not permitted")
 
     with monkeypatch.context() as patch:
-        patch.setattr(os, "link", refuse)
+        patch.setattr(Calls, "link", staticmethod(refuse))
         with pytest.raises(PermissionError):
             safe_io.write_once(tmp_path / "result.json", b"x")
     assert names(tmp_path) == []
@@ -131,7 +132,7 @@ def test_every_byte_is_written_however_few_the_kernel_takes(
         return len(taken[-1])
 
     with monkeypatch.context() as patch:
-        patch.setattr(os, "write", write)
+        patch.setattr(Calls, "write", staticmethod(write))
         safe_io.write_all(9, b"0123456789")
     assert taken == [b"012", b"345", b"678", b"9"]
 

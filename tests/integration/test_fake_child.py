@@ -1,0 +1,52 @@
+"""The fake speaks as the real pi was recorded to speak."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tests.fakes.workplace import Workplace
+
+RECORDINGS = sorted((Path(__file__).parents[1] / "golden").glob("pi-*.jsonl"))
+# What they hold differs from call to call, or is of no concern to anyone who reads a stream.
+OPAQUE = {"messages", "args", "arguments", "parameters", "constrainedSampling", "sections", "cost"}
+
+
+def shapes(value: Any, place: str = "") -> set[str]:
+    """Return the place and the keys of every object in a value, and the types of the rest."""
+    if isinstance(value, list):
+        return set().union(*(shapes(inner, f"{place}[]") for inner in value))
+    if not isinstance(value, dict):
+        return {f"{place}: {'number' if isinstance(value, int | float) else type(value).__name__}"}
+    kind = value.get("type", value.get("role", ""))
+    here = f"{place}({kind})"
+    inner = (shapes(v, f"{here}.{k}") for k, v in value.items() if k not in OPAQUE)
+    return {f"{here} has {', '.join(sorted(value))}"}.union(*inner)
+
+
+def shapes_of_stream(stream: bytes) -> set[str]:
+    records = [json.loads(line) for line in stream.split(b"\n") if line]
+    return set().union(*map(shapes, records))
+
+
+async def test_every_record_of_the_fake_has_the_shape_of_a_recorded_one(place: Workplace) -> None:
+    assert RECORDINGS
+    known = set().union(*(shapes_of_stream(path.read_bytes()) for path in RECORDINGS))
+    work = place.delegate_by_api("speak")
+    child = await place.child("speak")
+    await child.tool("bash", {"command": "ls"})
+    await child.do("fail", message="429", will_retry=True)
+    await child.answer_and_exit("done")
+    await work.result()
+    spoken = shapes_of_stream(place.run_dir(child).stdout.read_bytes())
+    assert sorted(spoken - known) == []
+
+
+async def test_the_fake_ends_at_sigterm_as_pi_does(place: Workplace) -> None:
+    work = place.delegate_by_api("polite")
+    await place.child("polite")
+    work.stop()
+    result = await work.result()
+    assert (result.exit_code, result.signal_name) == (143, "")

@@ -1,0 +1,178 @@
+"""Time-out, extension and loop rules hold for real processes."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.fakes.workplace import answered, expected, tokens, told
+
+from pi_subagents import errors
+from pi_subagents.core import events as ev
+
+if TYPE_CHECKING:
+    from tests.fakes.workplace import Workplace
+
+LOOPING = "Loop detected: sub-agent is repeating the same tool calls"
+UNDISTURBED = ["starting", "running", "completed"]
+TIMED_OUT = "Timed out after 0.5s. Consider resuming with a longer timeout."
+READ: dict[str, object] = {"path": "notes.md", "range": {"from": 1, "to": 9}}
+
+
+async def test_the_same_call_for_ever_is_stopped_at_the_fifth(place: Workplace) -> None:
+    work = place.delegate_by_api("loop")
+    child = await place.child("loop")
+    await child.loop(5, "read", READ)
+    result = await work.result()
+    assert (result.status, result.error_message, result.exit_code) == ("failed", LOOPING, 143)
+    assert result.tool_call_count == 5
+    await child.gone()
+
+
+async def test_four_equal_calls_are_no_loop(place: Workplace) -> None:
+    work = place.delegate_by_api("four")
+    child = await place.child("four")
+    for _ in range(4):
+        await child.tool("read", READ)
+    await child.tool("read", {**READ, "range": {"from": 1, "to": 10}})
+    for _ in range(4):
+        await child.tool("read", READ)
+    await child.answer_and_exit("enough")
+    assert told(await work.result()) == answered(
+        "four", "enough", message_count=20, tool_call_count=9, usage=tokens(10)
+    )
+    assert work.states() == UNDISTURBED
+
+
+async def test_the_order_of_keys_does_not_hide_a_loop(place: Workplace) -> None:
+    work = place.delegate_by_api("loop")
+    child = await place.child("loop")
+    await child.loop(4, "read", dict(reversed(READ.items())))
+    await child.loop(1, "read", READ)
+    assert (await work.result()).error_message == LOOPING
+
+
+async def test_five_different_edits_of_one_file_are_no_loop(place: Workplace) -> None:
+    work = place.delegate_by_api("editor")
+    child = await place.child("editor")
+    for number in range(10):
+        edits = [{"oldText": f"line {number}", "newText": "better"}]
+        await child.tool("edit", {"path": "notes.md", "edits": edits})
+    await child.answer_and_exit("edited")
+    assert told(await work.result()) == answered(
+        "editor", "edited", message_count=22, tool_call_count=10, usage=tokens(11)
+    )
+    assert work.states() == UNDISTURBED
+
+
+async def test_a_loop_whose_calls_all_have_one_id_is_found(place: Workplace) -> None:
+    """Small local models and their servers number the calls of each answer from the start."""
+    work = place.delegate_by_api("loop")
+    child = await place.child("loop")
+    await child.loop(5, "read", READ, call_id="call_0")
+    assert (await work.result()).error_message == LOOPING
+
+
+async def test_calls_without_an_id_count_once_each(place: Workplace) -> None:
+    work = place.delegate_by_api("nameless")
+    child = await place.child("nameless")
+    for _ in range(4):
+        await child.tool("read", READ, call_id="")
+    await child.answer_and_exit("four times")
+    assert (await work.result()).output == "four times"
+    assert work.states() == UNDISTURBED
+
+
+async def test_calls_that_were_never_announced_count_as_well(place: Workplace) -> None:
+    work = place.delegate_by_api("loop")
+    child = await place.child("loop")
+    records = [
+        {"type": "tool_execution_start", "toolCallId": f"c{n}", "toolName": "read", "args": READ}
+        for n in range(5)
+    ]
+    lines = "".join(f"{json.dumps(record)}\n" for record in records)
+    child.tell("write", data=base64.b64encode(lines.encode()).decode())
+    assert (await work.result()).error_message == LOOPING
+
+
+@pytest.mark.parametrize(("setting", "calls"), [(2, 2), (0, 12)])
+async def test_the_setting_decides_how_often(place: Workplace, setting: int, calls: int) -> None:
+    settings = {"subagents": {"looping_tool_count": setting}}
+    (place.project / ".pi" / "settings.json").write_text(json.dumps(settings))
+    work = place.delegate_by_api("loop")
+    child = await place.child("loop")
+    await child.loop(calls, "read", READ)
+    if setting:
+        assert (await work.result()).error_message == LOOPING
+    else:
+        await child.answer_and_exit("not disturbed")
+        assert (await work.result()).output == "not disturbed"
+        assert work.states() == UNDISTURBED
+
+
+async def test_silence_at_the_time_out_ends_the_run(place: Workplace) -> None:
+    work = place.delegate("silent", timeout_s=0.5, extend_debounce_s=0.5)
+    child = await place.child("silent")
+    result = await work.result()
+    assert told(result) == expected("silent", "failed", error_message=TIMED_OUT, exit_code=143)
+    assert 1000 <= result.duration_ms < 4000
+    await child.gone()
+
+
+async def test_work_after_the_time_out_extends_it(place: Workplace) -> None:
+    work = place.delegate("busy", timeout_s=0.5, extend_debounce_s=1)
+    child = await place.child("busy")
+    await child.do("pulse", kind="updates", every_s=0.1, times=20)
+    await child.answer_and_exit("took its time")
+    result = await work.result()
+    assert told(result) == answered("busy", "took its time")
+    assert result.duration_ms > 1500, "longer than time-out and one idle period"
+    assert work.states() == UNDISTURBED
+
+
+async def test_the_extension_ends_with_the_first_long_silence(place: Workplace) -> None:
+    work = place.delegate("slowing", timeout_s=0.5, extend_debounce_s=0.7)
+    child = await place.child("slowing")
+    await child.do("pulse", kind="updates", every_s=0.1, times=10)
+    result = await work.result()
+    assert (result.status, result.error_message) == ("failed", TIMED_OUT)
+    assert 1600 <= result.duration_ms < 5000
+
+
+@pytest.mark.parametrize("kind", ["junk", "stderr"])
+async def test_noise_does_not_extend_the_time(place: Workplace, kind: str) -> None:
+    work = place.delegate("noisy", timeout_s=0.5, extend_debounce_s=0.5)
+    child = await place.child("noisy")
+    child.tell("pulse", kind=kind, every_s=0.05, times=10_000)
+    result = await work.result()
+    assert (result.status, result.error_message) == ("failed", TIMED_OUT)
+    assert 1000 <= result.duration_ms < 4000
+    await child.gone()
+
+
+async def test_no_amount_of_work_extends_the_time_beyond_its_bound(place: Workplace) -> None:
+    work = place.delegate("tireless", timeout_s=0.5, extend_debounce_s=30, extend_max_s=0.5)
+    child = await place.child("tireless")
+    child.tell("pulse", kind="updates", every_s=0.05, times=10_000)
+    result = await work.result()
+    assert (result.status, result.error_message) == ("failed", TIMED_OUT)
+    assert 1000 <= result.duration_ms < 4000
+
+
+async def test_the_clock_stops_once_a_child_has_settled(place: Workplace) -> None:
+    """Its answer is there: being slow to exit makes no time-out of it."""
+    work = place.delegate("slow exit", timeout_s=0.5, extend_debounce_s=0, settled_grace_s=1)
+    child = await place.child("slow exit")
+    await child.say("in time")
+    await child.settle()
+    await work.sees(ev.Settled())
+    result = await work.result()
+    assert told(result) == answered(
+        "slow exit",
+        "in time",
+        exit_code=143,
+        notes=(errors.note_exit_after_answer(143, ""), errors.NOTE_FORCED),
+    )
+    assert result.duration_ms >= 1000, "its whole grace"

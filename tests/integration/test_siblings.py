@@ -1,0 +1,142 @@
+"""Many tasks at once: bounded, in order, and none harmed by another."""
+
+from __future__ import annotations
+
+import signal
+from typing import TYPE_CHECKING
+
+from tests.fakes.workplace import answered, tokens, told
+
+from pi_subagents import errors
+from pi_subagents.procs import process_runner
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Callable
+
+    import pytest
+    from tests.fakes.driver import FakeProcess
+    from tests.fakes.workplace import Workplace
+
+    from pi_subagents.core.events import Event
+    from pi_subagents.disk.run_dir import RunDir
+
+MB = 1_000_000
+
+
+async def test_16_tasks_run_4_at_a_time_and_answer_in_order(place: Workplace) -> None:
+    names = [f"task {number}" for number in range(16)]
+    work = place.delegate_by_api(*names, concurrency=4)
+    for served in range(16):
+        full_house = min(served + 4, 16)
+        await place.driver.next_child(full_house - 1)
+        # Always the youngest: whoever came first answers last of all.
+        youngest = next(c for c in reversed(place.driver.children) if c.alive)
+        await youngest.answer_and_exit(f"answer to {youngest.prompt_line}")
+    results = await work.results()
+    assert [told(result) for result in results] == [
+        answered(name, f"answer to {name}") for name in names
+    ]
+    assert place.driver.most_at_once == 4
+    assert len({result.run_id for result in results}) == 16
+
+
+async def test_by_default_four_children_run_at_once(place: Workplace) -> None:
+    work = place.delegate_by_api(*(f"task {number}" for number in range(6)))
+    for number in range(6):
+        await place.driver.next_child(min(number + 3, 5))
+        await place.driver.children[number].answer_and_exit("done")
+    await work.results()
+    assert place.driver.most_at_once == 4
+
+
+async def test_a_fault_of_our_own_in_one_run_does_not_harm_its_sibling(
+    place: Workplace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    attach = process_runner._Attachment
+
+    def faulty(
+        process: subprocess.Popen[bytes], run_dir: RunDir, on_event: Callable[[Event], None]
+    ) -> process_runner._Attachment:
+        if run_dir.read_meta()["name"] != "unlucky":
+            return attach(process, run_dir, on_event)
+        with process:  # its supervisor sees the end of its lifeline
+            assert process.stdin is not None
+            process.stdin.close()
+        raise LookupError("our own fault")
+
+    monkeypatch.setattr(process_runner, "_Attachment", faulty)
+    work = place.delegate_by_api("unlucky", "sibling")
+    await (await place.child("sibling")).answer_and_exit("unharmed")
+    unlucky, sibling = await work.results()
+    assert told(sibling) == answered("sibling", "unharmed")
+    assert (unlucky.status, unlucky.error_message) == ("interrupted", errors.INTERRUPTED)
+
+
+async def test_a_healthy_sibling_finishes_beside_every_misbehaviour(place: Workplace) -> None:
+    async def nothing(_: FakeProcess) -> None:
+        """Hang in silence."""
+
+    async def stubborn(child: FakeProcess) -> None:
+        await child.do("ignore_term")
+
+    async def forker(child: FakeProcess) -> None:
+        await child.fork_setsid()
+        await child.fork_setsid(holding_stdout=True)
+
+    async def looper(child: FakeProcess) -> None:
+        await child.loop(5, "bash", {"command": "ls"})
+
+    async def babbler(child: FakeProcess) -> None:
+        await child.line(b"null\n\xff\xfe\n[" + b"[" * 100_000 + b'\n{"type":')
+
+    async def flooder(child: FakeProcess) -> None:
+        await child.do("flood", size=20 * MB, kind="updates")
+
+    async def long_winded(child: FakeProcess) -> None:
+        await child.do("long_line", size=40 * MB)
+
+    async def suicide(child: FakeProcess) -> None:
+        await child.kill_self(signal.SIGKILL)
+
+    async def quitter(child: FakeProcess) -> None:
+        await child.exit(7)
+
+    async def halted(child: FakeProcess) -> None:
+        child.signal(signal.SIGSTOP)
+
+    async def lingerer(child: FakeProcess) -> None:
+        await child.say("done")
+        await child.settle()
+
+    misbehave = {
+        deed.__name__: deed
+        for deed in (nothing, stubborn, forker, looper, babbler, flooder, long_winded, suicide)
+    } | {deed.__name__: deed for deed in (quitter, halted, lingerer)}
+    work = place.delegate(
+        *misbehave, "healthy", stop_grace_s=0.3, settled_grace_s=0.3, timeout_s=600
+    )
+    healthy = await place.child("healthy")
+    await healthy.say("so far so good")
+    for name, deed in misbehave.items():
+        await deed(await place.child(name))
+    await healthy.echo()
+    await healthy.answer_and_exit("unharmed")
+    assert told(await work.result_of("healthy")) == answered(
+        "healthy", "unharmed", message_count=3, usage=tokens(2)
+    )
+    work.stop()
+    *others, _ = await work.results()
+    assert {result.name: (result.status, result.signal_name) for result in others} == {
+        "nothing": ("aborted", ""),
+        "stubborn": ("aborted", "SIGKILL"),
+        "forker": ("aborted", ""),
+        "looper": ("failed", ""),
+        "babbler": ("aborted", ""),
+        "flooder": ("aborted", ""),
+        "long_winded": ("aborted", ""),
+        "suicide": ("failed", "SIGKILL"),
+        "quitter": ("failed", ""),
+        "halted": ("aborted", ""),
+        "lingerer": ("completed", ""),
+    }

@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from tests.fakes.healthy_place import agent_dir, with_env, write_settings
+
+from pi_subagents.doctor import configuration
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pi_subagents.doctor.check import Place
+
+
+def test_the_agent_directory_is_told_with_who_chose_it(place: Place, tmp_path: Path) -> None:
+    subject, check = configuration.AGENT_DIR, configuration.check_agent_dir
+    assert check(place) == subject.ok(f"{agent_dir(place)} (the default)")
+    chosen = with_env(place, PI_CODING_AGENT_DIR=str(tmp_path / "mine"))
+    assert check(chosen) == subject.note(
+        f"{tmp_path}/mine (from PI_CODING_AGENT_DIR) does not exist yet; pi makes it"
+    )
+    (tmp_path / "mine").write_text("a file")
+    assert check(chosen).state == "problem"
+
+
+def test_an_agent_directory_that_pi_does_not_read_is_a_problem(
+    place: Place, tmp_path: Path
+) -> None:
+    ours = with_env(place, PI_AGENT_DIR=str(tmp_path))
+    assert configuration.check_agent_dir(ours) == configuration.AGENT_DIR.problem(
+        f"{tmp_path} (from PI_AGENT_DIR), but pi itself does not read PI_AGENT_DIR and uses another",
+        "Set PI_CODING_AGENT_DIR instead: both read that one.",
+    )
+    both = with_env(ours, PI_CODING_AGENT_DIR=str(tmp_path))
+    assert configuration.check_agent_dir(both).state == "ok"
+
+
+def test_each_problem_of_a_settings_file_is_told_with_its_file(place: Place) -> None:
+    own = write_settings(place, {"subagents": {"max_concurrency": "many", "retention_days": None}})
+    projects = write_settings(place, {"subagents": {"pi_command": "x"}}, project=True)
+    fix = "Correct the file; until then the defaults count."
+    assert configuration.check_global_settings(place) == configuration.GLOBAL_SETTINGS.problem(
+        f"{own}\n"
+        "subagents.max_concurrency: should be a number, is str; ignored\n"
+        "subagents.retention_days: should be a number, is NoneType; ignored",
+        fix,
+    )
+    assert configuration.check_project_settings(place) == configuration.PROJECT_SETTINGS.problem(
+        f"{projects}\nsubagents.pi_command: ignored: it counts in the global settings file only",
+        fix,
+    )
+
+
+def test_a_settings_file_that_is_no_json_is_told(place: Place) -> None:
+    path = write_settings(place, "{")
+    assert configuration.check_global_settings(place).found.startswith(
+        f"{path}\ncannot be used: Expecting property name"
+    )
+    assert configuration.check_project_settings(place).state == "ok"
+
+
+def test_a_key_that_is_nearly_one_of_ours_is_named_and_others_are_not(place: Place) -> None:
+    path = write_settings(place, {"subagents": {"max_concurency": 3, "entirely_else": 1}})
+    assert configuration.check_global_settings(place) == configuration.GLOBAL_SETTINGS.note(
+        f"{path}: unknown and without effect: max_concurency (meant: max_concurrency?)",
+        "docs/settings.md lists the keys.",
+    )
+    assert configuration.check_project_settings(place).state == "ok"
+
+
+def test_trust_is_told_with_what_it_means(place: Place) -> None:
+    check, subject = configuration.check_trust, configuration.TRUST
+    assert check(place) == subject.ok(
+        "not trusted, which changes nothing: the project configures nothing for pi"
+    )
+    (place.cwd / ".pi/extensions").mkdir()
+    assert check(place) == subject.note(
+        "not trusted: children leave out the project's own pi settings and extensions",
+        "If you trust it: start pi here and type /trust",
+    )
+    (agent_dir(place) / "trust.json").write_text(json.dumps({str(place.cwd): True}))
+    assert check(place).state == "ok"

@@ -1,0 +1,133 @@
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.fakes.fake_node import write_fake_node, write_script
+from tests.fakes.healthy_place import TABLE, agent_dir, with_env, write_pi, write_settings
+
+from pi_subagents.doctor import pi
+
+if TYPE_CHECKING:
+    from pi_subagents.doctor.check import Check, Place
+
+
+def consulted(place: Place) -> dict[str, Check]:
+    with pi.Consultation(place) as consultation:
+        checks = (
+            pi.check_node(consultation, place),
+            pi.check_pi(consultation, place),
+            pi.check_models(consultation),
+        )
+    return {check.id: check for check in checks}
+
+
+def test_the_pi_that_is_used_is_asked(place: Place) -> None:
+    path = write_pi(place)
+    assert consulted(place)["pi"] == pi.PI.ok(
+        f"0.87.1, from PATH: {path}", public="0.87.1, from PATH: pi"
+    )
+
+
+def test_a_configured_command_shows_its_program_and_files_only(place: Place) -> None:
+    script = place.cwd.parent / "cli.js"
+    script.write_text("0.87.1\n")
+    node = place.cwd.parent / "usr/bin/node"
+    write_settings(
+        place, {"subagents": {"pi_command": ["node", str(script), "--a", "b", "/no/file", "-c"]}}
+    )
+    with pi.Consultation(place) as consultation:
+        assert consultation.command is not None
+        assert pi._shown(consultation.command) == (
+            f"from the setting subagents.pi_command: {node} {script} …"
+        )
+        assert pi._public(consultation.command) == "from the setting subagents.pi_command: node …"
+        assert pi.check_pi(consultation, place).state == "ok"
+
+
+def test_a_pi_that_fails_cannot_be_delegated_to(place: Place) -> None:
+    path = write_pi(place, version="exit 7")
+    assert consulted(place)["pi"] == pi.PI.fatal(
+        f"from PATH: {path} failed when asked for its version (exit code 7)",
+        "Run it by hand with --version to see why. Run `subagents setup`, which brings a Node of "
+        "its own, or repair the pi on PATH.",
+        public="from PATH: pi failed when asked (exit code 7)",
+    )
+
+
+def test_a_pi_that_cannot_be_executed_cannot_be_delegated_to(place: Place) -> None:
+    write_script(place.cwd.parent / "usr/bin/pi", "\x7fno program")
+    found = consulted(place)
+    assert found["pi"].state == "fatal"
+    assert found["models"] == pi.MODELS.note("not known: pi does not run", "See the line about pi.")
+
+
+def test_something_that_is_no_pi_is_a_problem(place: Place) -> None:
+    write_pi(place, version="echo hello")
+    assert consulted(place)["pi"].state == "problem"
+
+
+def test_no_pi_at_all_says_how_to_get_one(place: Place) -> None:
+    (place.cwd.parent / "usr/bin/pi").unlink()
+    assert consulted(place)["pi"] == pi.PI.fatal("none found", pi.SETUP, public="none found")
+
+
+@pytest.mark.parametrize(
+    ("models", "expected"),
+    [
+        (
+            f"printf '{TABLE}'",
+            pi.MODELS.ok("3 of 2 providers (acme, other); not tried", public="3 of 2 providers"),
+        ),
+        (
+            "echo 'No models available. Use /login'",
+            pi.MODELS.problem(
+                "none configured; only --offline works",
+                "Set the API key variable of your provider (export ANTHROPIC_API_KEY=...), or "
+                'start pi and type /login. README: "Use your own model".',
+            ),
+        ),
+        ("echo what", pi.MODELS.note("not known: pi's list has an unknown form")),
+        (
+            "exit 3",
+            pi.MODELS.problem(
+                "pi did not list its models (exit code 3)",
+                "Run pi by hand with --list-models to see why.",
+            ),
+        ),
+    ],
+)
+def test_models_are_counted_and_nothing_more(place: Place, models: str, expected: Check) -> None:
+    write_pi(place, models=models)
+    assert consulted(place)["models"] == expected
+
+
+@pytest.mark.parametrize(("trusted", "flag"), [(True, "--approve"), (False, "--no-approve")])
+def test_pi_is_asked_as_a_child_would_be(place: Place, *, trusted: bool, flag: str) -> None:
+    (agent_dir(place) / "trust.json").write_text(json.dumps({str(place.cwd): trusted}))
+    log = place.cwd.parent / "log"
+    write_pi(place, models=f'echo "$* $PI_OFFLINE $PI_SUBAGENTS_CHILD-$PI_SUBAGENTS_RUN" > {log}')
+    consulted(with_env(place, PI_SUBAGENTS_RUN=A))
+    assert log.read_text() == f"{flag} --list-models 1 1-\n"
+
+
+@pytest.mark.parametrize(
+    ("version", "state", "found"),
+    [
+        ("24.19.0", "ok", "24.19.0 ({node})"),
+        ("20.1.0", "problem", "20.1.0 ({node}) is too old: pi needs 22.19.0 or newer"),
+    ],
+)
+def test_the_node_that_runs_pi_is_asked(place: Place, version: str, state: str, found: str) -> None:
+    node = write_fake_node(place.cwd.parent / "other", version)
+    script = place.cwd.parent / "cli.js"
+    script.write_text("0.87.1\n")
+    check = consulted(with_env(place, PI_SUBAGENTS_PI=f"{node} {script}"))["node"]
+    assert (check.state, check.found) == (state, found.format(node=node))
+
+
+def test_without_a_pi_the_node_it_would_get_is_told(place: Place) -> None:
+    node = place.cwd.parent / "usr/bin/node"
+    chosen = with_env(place, PI_SUBAGENTS_PI="nowhere")
+    assert consulted(chosen)["node"].found == f"24.19.0 ({node})"
