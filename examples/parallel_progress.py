@@ -9,7 +9,7 @@ Works in the current directory, with the built-in offline model.
 import asyncio
 import sys
 
-from pi_subagents import RunResult, Task, Update, delegate
+from pi_subagents import ProgressFormatter, RunResult, Task, Update, delegate
 
 TASKS = (
     Task("files", "Find the Python files in .", timeout_s=120),
@@ -18,13 +18,17 @@ TASKS = (
 )
 
 
+FORMATTERS = {task.name: ProgressFormatter() for task in TASKS}
+
+
 def show(update: Update) -> None:
-    """Print one line per event; it is called in order and should return quickly."""
+    """Print what happened in plain words; it is called in order and should return quickly."""
     if isinstance(update.what, RunResult):
         text = f"{update.what.status} after {update.what.duration_ms / 1000:.1f}s"
     else:
-        text = type(update.what).__name__
-    print(f"[{update.run.task.name}] {text}", file=sys.stderr)
+        text = FORMATTERS[update.run.task.name].text(update.what)
+    if text:
+        print(f"[{update.run.task.name}] {text}", file=sys.stderr)
 
 
 async def main() -> int:

@@ -12,14 +12,17 @@ from pi_subagents._version import __version__
 
 if TYPE_CHECKING:
     from pi_subagents.api import Delegation, call_tool, delegate, delegate_sync
+    from pi_subagents.core.progress import ProgressFormatter
     from pi_subagents.core.request import Task
     from pi_subagents.core.run_result import RunResult
     from pi_subagents.core.stop_switch import StopSwitch
     from pi_subagents.delegation.ports import Update
+    from pi_subagents.engines.offline_model.script import parse_script
     from pi_subagents.errors import RequestError, SetupError, StoreError, SubagentsError
 
 __all__ = [
     "Delegation",
+    "ProgressFormatter",
     "RequestError",
     "RunResult",
     "SetupError",
@@ -32,6 +35,7 @@ __all__ = [
     "call_tool",
     "delegate",
     "delegate_sync",
+    "parse_script",
 ]
 
 _HOMES = {
@@ -39,10 +43,12 @@ _HOMES = {
     "call_tool": "api",
     "delegate": "api",
     "delegate_sync": "api",
+    "ProgressFormatter": "core.progress",
     "Task": "core.request",
     "RunResult": "core.run_result",
     "StopSwitch": "core.stop_switch",
     "Update": "delegation.ports",
+    "parse_script": "engines.offline_model.script",
     "RequestError": "errors",
     "SetupError": "errors",
     "StoreError": "errors",

@@ -2,7 +2,8 @@
 The composition root and Python API: put the parts together and delegate.
 
     from pi_subagents import Task, delegate
-    results = await delegate([Task("count", "Count the Python files in src")])
+    done = await delegate([Task("count", "Count the Python files in src")])
+    print(done.results[0].output)
 
 Everything that refuses a whole call raises here, before anything starts; afterwards every task
 has a result.
@@ -62,7 +63,7 @@ class Delegation:
 
     @property
     def summary(self) -> str:
-        """One line per task, as in seed 001."""
+        """One line per task."""
         return "\n".join(summary.summary_line(result) for result in self.results)
 
     def to_json(self) -> dict[str, object]:

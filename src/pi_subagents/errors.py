@@ -4,8 +4,8 @@ Every exception and every user-facing message, once.
 SubagentsError
   RequestError          the whole call was refused, nothing was started        exit 2
     InvalidRequest        a parameter is missing, of the wrong type or out of range
-    CwdNotAbsolute        seed 001
-    CwdHasParentSegments  seed 001
+    CwdNotAbsolute        a task's directory is relative
+    CwdHasParentSegments  a task's directory climbs
     UnknownTool           no tool of that name
     NestedDelegation      a child tried to delegate
     PlatformNotSupported  Windows outside WSL
@@ -56,7 +56,7 @@ class InvalidRequest(RequestError):
 
 
 class CwdNotAbsolute(RequestError):
-    """A task's working directory is relative (the seed's message)."""
+    """A task's working directory is relative."""
 
     def __init__(self, cwd: str) -> None:
         self.cwd = cwd
@@ -64,7 +64,7 @@ class CwdNotAbsolute(RequestError):
 
 
 class CwdHasParentSegments(RequestError):
-    """A task's working directory climbs (the seed's message)."""
+    """A task's working directory climbs."""
 
     def __init__(self, cwd: str) -> None:
         self.cwd = cwd
@@ -309,7 +309,7 @@ NOTICE_OFFLINE_SCRIPT = (
 )
 
 
-# Messages of outcomes: values in a result, not exceptions.  Those of the seeds are contract.
+# Messages of outcomes: values in a result, not exceptions.  Hosts and prompts rely on their words.
 
 SPAWN_FAILED = "Failed to spawn sub-agent process"
 LOOP_DETECTED = "Loop detected: sub-agent is repeating the same tool calls"
@@ -320,6 +320,10 @@ CHILD_REPORTED_ERROR = "The model reported an error without a message"
 NOTE_NO_SUPERVISOR = "The supervisor ended without writing a result."
 NOTE_HAD_ANSWERED = "The sub-agent had answered before it was interrupted."
 NOTE_OUTPUT_CUT = "There was no room on disk for the whole output; its end is missing."
+NOTE_NO_MODEL = (
+    "pi has no model it may use. Set a provider's key (such as ANTHROPIC_API_KEY) or log in with "
+    "pi itself; the README says how. `--offline` works without one."
+)
 NOTE_PROCESSES_LEFT = "Some processes of the sub-agent could not be ended."
 NOTE_FORCED = "The process did not exit after its answer and was ended."
 NOTE_LENGTH = "The answer was cut by the model's length limit."
@@ -327,7 +331,7 @@ NOTE_EMPTY_ANSWER = "The sub-agent finished without any text."
 
 
 def timed_out(timeout_s: float) -> str:
-    """Return the seed's message, with whole seconds written whole."""
+    """Return the message of a time-out, with whole seconds written whole."""
     return f"Timed out after {timeout_s:g}s. Consider resuming with a longer timeout."
 
 

@@ -103,6 +103,7 @@ class RunFold:
 
 
 _ANSWERS = ("stop", "length")
+_NO_MODEL = "No API key found"  # pi's own words on standard error
 
 
 def _ended_alone(ending: Ending) -> bool:
@@ -142,6 +143,7 @@ def _unfinished(ending: Ending, *, has_spoken: bool) -> Outcome:
                     has_spoken=has_spoken,
                     error_tail=_last_words(ending.error_tail),
                 ),
+                notes=(errors.NOTE_NO_MODEL,) if _NO_MODEL in ending.error_tail else (),
             )
 
 

@@ -1,5 +1,5 @@
 """
-Say in plain words what a child is doing (seed 003).
+Say in plain words what a child is doing.
 
 In: events in order.  Out: for each, one text or none.  The child's own words come first, tool
 activity is put into words from the arguments at hand, results are tied to their call.

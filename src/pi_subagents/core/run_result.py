@@ -1,7 +1,7 @@
 """
 `result.json` as a value: written once by whoever ends a run, read by everyone.
 
-In: a RunResult, or decoded JSON.  Out: the other.  System A's words for a status
+In: a RunResult, or decoded JSON.  Out: the other.  The tools' words for a status
 (`running | completed | error`) are derived here and nowhere else.
 """
 
@@ -48,7 +48,7 @@ class RunResult:
 
 
 def tool_status(status: str) -> str:
-    """Return system A's word for a state of the core."""
+    """Return the word of `delegate_to_subagents` for a state of the core."""
     if status == "completed":
         return "completed"
     return "error" if status in get_args(Status) else "running"

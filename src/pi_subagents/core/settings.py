@@ -20,7 +20,7 @@ PROJECT = "project settings"
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Everything that can be set, with the defaults of the seeds."""
+    """Everything that can be set."""
 
     max_lines_per_window: int = 15
     command_preview_width: int = 160
@@ -69,7 +69,7 @@ def _command(value: object) -> str | tuple[str, ...]:
     raise TypeError("a command line or a list of strings")
 
 
-# JSON key -> (field, reader).  The seeds mix camelCase and snake_case; both are contract.
+# JSON key -> (field, reader).  Users have files with both spellings: neither changes.
 _KEYS: Mapping[str, tuple[str, Reader]] = {
     "maxLinesPerWindow": ("max_lines_per_window", _whole(1, 1000)),
     "commandPreviewWidth": ("command_preview_width", _whole(20, 100_000)),

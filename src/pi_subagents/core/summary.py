@@ -1,5 +1,5 @@
 """
-Tell the results of a delegation: summary lines and the tool's return value (seed 001).
+Tell the results of a delegation: summary lines and the tool's return value.
 
 In: results in task order.  Out: text and plain JSON values.
 """
@@ -20,7 +20,7 @@ MAX_MESSAGE = 1000
 
 
 def summary_line(result: RunResult) -> str:
-    """Return the seed's line for one task."""
+    """Return the line for one task."""
     mark = "✓" if result.completed else "✗"
     status = tool_status(result.status)
     message = one_line(result.error_message, MAX_MESSAGE)

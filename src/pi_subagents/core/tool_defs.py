@@ -1,7 +1,7 @@
 """
 The tools we offer, defined once for every face: name, text for the model, JSON schema.
 
-Schemas stay permissive where a message of the seeds is promised: our own parser refuses with it.
+Schemas stay permissive where our own parser has the better message.
 """
 
 from __future__ import annotations

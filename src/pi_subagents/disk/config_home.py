@@ -24,7 +24,7 @@ def home_dir(env: Mapping[str, str]) -> Path:
 
 
 def agent_dir(env: Mapping[str, str]) -> Path:
-    """Return pi's agent directory: the seeds' variable, then pi's own, then the default."""
+    """Return pi's agent directory: our variable, then pi's own, then the default."""
     for name in ("PI_AGENT_DIR", "PI_CODING_AGENT_DIR"):
         value = env.get(name)
         if value:

@@ -35,7 +35,7 @@ MAX_RESULT_BYTES = 256 * 1024 * 1024
 
 @value
 class RunDir:
-    """The files of one run (seed 002), by name."""
+    """The files of one run, by name."""
 
     path: Path
 
@@ -71,7 +71,7 @@ class RunDir:
 
     @property
     def transcript(self) -> Path:
-        """What happened, in the words of seed 003."""
+        """What happened, in plain words."""
         return self.path / "transcript.log"
 
     @property

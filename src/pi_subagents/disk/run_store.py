@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 TIDY_EVERY_S = 86_400
 _RUN_ID = re.compile(r"[0-9a-f]{32}")
-RUN_ID_BEGINNING = re.compile(r"[0-9a-f]{4,32}")
+RUN_ID_BEGINNING = re.compile(r"[0-9a-f]{1,32}")
 
 
 def new_run_id() -> str:
@@ -34,7 +34,7 @@ def new_run_id() -> str:
 
 
 def new_session_id() -> str:
-    """Return 16 hex digits, as in the seeds."""
+    """Return 16 hex digits: short enough for people and models."""
     return os.urandom(8).hex()
 
 

@@ -285,3 +285,13 @@ def test_the_messages_of_the_seeds_are_contract() -> None:
         "Session was interrupted (main agent session ended unexpectedly)",
         "(no text output from sub-agent)",
     )
+
+
+def test_a_missing_key_is_told_with_a_way_out() -> None:
+    ending = Ending(exit_code=1, error_tail="No API key found for x.\nUse /login")
+    assert RunFold().decide(ending) == Outcome(
+        "failed",
+        error_message="Sub-agent exited with code 1 without an answer: "
+        "No API key found for x. Use /login",
+        notes=(errors.NOTE_NO_MODEL,),
+    )

@@ -36,7 +36,7 @@ COLOURS = ("cyan", "magenta", "green", "blue", "yellow", "bright_red")
 
 
 class ProgressPrinter:
-    """One line per event worth a line, prefixed with the task's name (seed 003's text)."""
+    """One line per event worth a line, prefixed with the task's name."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
