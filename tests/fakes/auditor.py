@@ -10,23 +10,43 @@ import os
 import stat
 from pathlib import Path
 
-from pi_subagents.core.journal import Entry, decode_entry
+from pi_subagents import errors
+from pi_subagents.core import events as ev
+from pi_subagents.core.journal import MAX_TEXT, Entry, decode_entry
 from pi_subagents.disk.run_dir import RunDir
 
 MARKER = b"PI_SUBAGENTS_RUN="
+FINAL_STATES = ("completed", "failed", "aborted", "interrupted")
+# Directories by these names are no runs: somebody was killed while he made or removed them.
+NO_RUNS = (".making-", ".removing-")
 
 
 def audit(runs_dir: Path) -> list[str]:
     """Return every broken promise about the runs in a directory."""
     if not runs_dir.exists():
         return []
-    runs = [RunDir(path) for path in sorted(runs_dir.iterdir()) if path.is_dir()]
+    runs = [
+        RunDir(path)
+        for path in sorted(runs_dir.iterdir())
+        if path.is_dir() and not path.is_symlink() and not path.name.startswith(NO_RUNS)
+    ]
     complaints = [
         f"run {run.run_id}: {what}"
         for run in runs
-        for what in _audit_result(run) + _audit_files(run)
+        for what in _audit_result(run) + _audit_files(run) + _audit_story(run)
+    ]
+    complaints += [
+        f"{path.name} is still locked"
+        for path in runs_dir.iterdir()
+        if path.name.startswith(NO_RUNS) and RunDir(path).alive()
     ]
     return complaints + _strays({run.run_id for run in runs})
+
+
+def find_text(root: Path, secret: bytes) -> list[Path]:
+    """Return the files below a directory that hold these bytes."""
+    files = (path for path in root.rglob("*") if path.is_file() and not path.is_symlink())
+    return [path for path in files if secret in path.read_bytes()]
 
 
 def read_journal(run: RunDir, *, finished: bool = True) -> list[Entry]:
@@ -68,11 +88,30 @@ def _audit_files(run: RunDir) -> list[str]:
             complaints.append(f"{path.name} has mode {mode:o}")
         if path.name.endswith(".tmp"):
             complaints.append(f"left {path.name}")
-    try:
-        read_journal(run)
-    except AssertionError as error:
-        complaints.append(f"events.jsonl: {error}")
+    if run.reserved.exists() and (run.reserved.stat().st_nlink > 1):
+        complaints.append("has a result that can still be written to")
     return complaints
+
+
+def _audit_story(run: RunDir) -> list[str]:
+    """Compare the journal with the result: one end, and the answer as it was given."""
+    result = run.read_result()
+    # Killed in the middle of a write, a supervisor may leave half a line, and only then.
+    finished = result is not None and result.status != "interrupted"
+    try:
+        events = [entry.event for entry in read_journal(run, finished=finished)]
+    except AssertionError as error:
+        return [f"events.jsonl: {error}"]
+    ends = [e.state for e in events if isinstance(e, ev.StateChanged) and e.state in FINAL_STATES]
+    if len(ends) > 1:
+        return [f"ended more than once: {ends}"]
+    answers = [event.text for event in events if isinstance(event, ev.AssistantMessage)]
+    if result is None or not result.completed or result.artifacts_truncated or not answers:
+        return []
+    answer = answers[-1] if answers[-1].strip() else errors.NO_TEXT_OUTPUT
+    if result.output[:MAX_TEXT] != answer[:MAX_TEXT]:
+        return [f"answered {answer[:100]!r} but tells {result.output[:100]!r}"]
+    return []
 
 
 def _strays(run_ids: set[str]) -> list[str]:

@@ -79,15 +79,15 @@ async def test_a_child_that_exits_with_0_and_no_answer_failed(place: Workplace) 
 
 
 async def test_what_a_failing_child_wrote_to_stderr_is_in_the_message(place: Workplace) -> None:
-    work = place.delegate_by_api("keyless")
-    child = await place.child("keyless")
-    await child.stderr("Warning: old settings\nNo API key found for anthropic.\n")
+    work = place.delegate_by_api("misspelt")
+    child = await place.child("misspelt")
+    await child.stderr("Warning: old settings\nError: Unknown option: --frob\n")
     await child.exit(1)
     assert told(await work.result()) == expected(
-        "keyless",
+        "misspelt",
         "failed",
         error_message="Sub-agent exited with code 1 without an answer: "
-        "Warning: old settings No API key found for anthropic.",
+        "Warning: old settings Error: Unknown option: --frob",
         exit_code=1,
     )
 

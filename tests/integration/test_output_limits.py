@@ -95,7 +95,7 @@ async def test_200_mb_of_output_drain_in_bounded_memory_and_files(place: Workpla
 async def test_many_tiny_lines_and_a_stderr_flood_drain(place: Workplace) -> None:
     work = place.delegate_by_api("tiny")
     child = await place.child("tiny")
-    await child.do("flood", size=MIB // 2, kind="tiny")
+    await child.do("flood", size=MIB // 8, kind="tiny")
     for _ in range(8):
         await child.stderr("complaints " * 65536 + "\n")
     await child.answer_and_exit("still here")

@@ -150,6 +150,8 @@ def decode_pi_line(line: bytes) -> Event:
     """Turn one line of `pi --mode json` into an Event."""
     if line.startswith(_PASSED_OVER) and line.endswith(b"}"):
         return Activity("passed over")
+    if not line.lstrip().startswith(b"{"):  # a failed parse costs ten times this look
+        return OutputText(line.decode("utf-8", "replace"))
     try:
         record = json.loads(line, parse_constant=_no_constant, parse_float=_finite)
     except (ValueError, RecursionError):
