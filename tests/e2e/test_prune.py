@@ -196,9 +196,9 @@ def test_zero_does_not_limit(project: Project) -> None:
     assert (ran.out, names(project)) == ("Nothing to remove.\n", {A})
 
 
-def test_the_settings_of_the_project_give_the_limits(project: Project) -> None:
+def test_the_global_settings_give_the_limits(project: Project) -> None:
     make(project, A, days_ago=3)
-    (project.path / ".pi/settings.json").write_text('{"subagents": {"retention_days": 2}}')
+    (project.agent_dir / "settings.json").write_text('{"subagents": {"retention_days": 2}}')
     assert [removal.reason for removal in runs_of(project).choose_removals()] == ["age"]
 
 

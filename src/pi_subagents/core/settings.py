@@ -81,7 +81,8 @@ _KEYS: Mapping[str, tuple[str, Reader]] = {
     "retention_megabytes": ("retention_megabytes", _number(0, 1_000_000)),
     "pi_command": ("pi_command", _command),
 }
-_GLOBAL_ONLY = ("pi_command", "on_complete")
+# What names a command, or decides what is removed, is the user's alone to set.
+_GLOBAL_ONLY = ("pi_command", "on_complete", "retention_days", "retention_megabytes")
 KEYS = (*_KEYS, "on_complete")
 # The keys whose values are plain numbers: safe to show to anyone.
 NUMBERS: Mapping[str, str] = {key: name for key, (name, read) in _KEYS.items() if read != _command}

@@ -183,3 +183,13 @@ def test_any_json_gives_settings_within_their_ranges(global_file: object, projec
     assert 0 <= settings.looping_tool_count <= 50
     assert 1 <= settings.max_concurrency <= 16
     assert settings.pi_command is None or settings.pi_command
+
+
+def test_a_project_cannot_shorten_what_is_kept() -> None:
+    project = {"subagents": {"retention_days": 0.001, "retention_megabytes": 1}}
+    settings, problems = parse_settings({"subagents": {"retention_days": 7}}, project)
+    assert (settings.retention_days, settings.retention_megabytes) == (7, 2048)
+    assert [problem.where for problem in problems] == [
+        "project settings: subagents.retention_days",
+        "project settings: subagents.retention_megabytes",
+    ]
