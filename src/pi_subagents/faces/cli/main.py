@@ -92,6 +92,7 @@ def main(arguments: list[str] | None = None) -> None:
     from pi_subagents.errors import SubagentsError, internal_error
 
     try:
+        _refuse_windows()
         code = group.main(args=arguments, prog_name="subagents", standalone_mode=False)
         sys.exit(code if isinstance(code, int) else 0)
     except click.exceptions.NoArgsIsHelpError as error:
@@ -113,3 +114,11 @@ def main(arguments: list[str] | None = None) -> None:
     except Exception as error:  # noqa: BLE001 - the outer edge of this face
         click.echo(f"Error: {internal_error(error)}", err=True)
         sys.exit(EXIT_INTERNAL)
+
+
+def _refuse_windows() -> None:
+    """Refuse before any verb imports what only POSIX has."""
+    if sys.platform == "win32":
+        from pi_subagents.errors import PlatformNotSupported
+
+        raise PlatformNotSupported("Windows")
