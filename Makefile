@@ -12,7 +12,7 @@ export RUSTUP_HOME ?= $(CURDIR)/.cache/rustup
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format bench setup clean
+.PHONY: help demo test faults soak check format bench setup clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|' 2>/dev/null \
@@ -25,6 +25,12 @@ test: setup $(VENV)/.dev ## Lint, types and the whole test suite, on the real pi
 	@$(MAKE) --no-print-directory check
 	@echo "==> Tests"
 	@$(BIN)/python -m pytest -n $(WORKERS) $(PYTEST_ARGS)
+
+faults: $(VENV)/.dev ## Only the fault suite: crashes, full disks, damaged records
+	@$(BIN)/python -m pytest -n $(WORKERS) tests/faults $(PYTEST_ARGS)
+
+soak: $(VENV)/.dev ## The long versions: every write fails, 200 kills, a million damaged lines
+	@$(BIN)/python -m pytest -n $(WORKERS) tests/soak/soak_*.py $(PYTEST_ARGS)
 
 check: $(VENV)/.dev ## Lint and types
 	@echo "==> Lint and types"

@@ -1,8 +1,12 @@
 """
-Measure what the README promises: start-up, imports, the supervisor, a whole delegation.
+Measure what we promise: start-up, the supervisor, delegation against xargs, events, the store.
 
-Run with `make bench`. Prints medians over interleaved rounds; asserts nothing, since a busy machine
-must not turn a test red. `--json` prints the numbers for scripts.
+    make bench                                   a table
+    python benchmarks/run.py --write-docs        the table in docs/performance.md too
+    python benchmarks/run.py --quick --only store
+
+Medians over rounds that take both sides in turn; nothing asserts.  Writes into a temporary
+directory only, with a home of its own.
 """
 
 from __future__ import annotations
@@ -10,104 +14,65 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import resource
-import statistics
-import subprocess
-import sys
+import shlex
 import tempfile
-import time
 from pathlib import Path
 
-from pi_subagents import Task, delegate_sync
-from pi_subagents.core.run_spec import RunSpec
-from pi_subagents.disk.run_dir import RunDir
-from pi_subagents.engines.offline_model.script import parse_script
-from pi_subagents.procs import process_runner
+import against_xargs
+import event_path
+import machine
+import report
+import start_up
+import store_scan
+import supervisor_cost
+from measuring import Place, progress
 
-ROUNDS = 9
-COMMAND = [sys.executable, "-c", "from pi_subagents.faces.cli.main import main; main()"]
-STARTS = {
-    "python -c pass": [sys.executable, "-c", "pass"],
-    "import pi_subagents": [sys.executable, "-c", "import pi_subagents"],
-    "import pi_subagents.api": [sys.executable, "-c", "import pi_subagents.api"],
-    "subagents --version": [*COMMAND, "--version"],
-    "subagents --help": [*COMMAND, "--help"],
-    "subagents runs": [*COMMAND, "runs"],
+from pi_subagents.engines.pi_command import resolve_pi_command
+
+PARTS = {
+    "start-up": start_up.measure,
+    "supervisor": supervisor_cost.measure,
+    "delegation": against_xargs.measure,
+    "events": event_path.measure,
+    "store": store_scan.measure,
 }
 
 
 def main() -> None:
-    """Measure everything and print it."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    """Measure, then print."""
+    parser = argparse.ArgumentParser(description="Measure what we promise; nothing asserts.")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
-    as_json = parser.parse_args().json
-    with tempfile.TemporaryDirectory() as place:
-        project = Path(place)
-        (project / ".pi").mkdir()
-        os.chdir(project)
-        numbers = {**starts(), **supervisor(project), **delegation()}
-    if as_json:
-        print(json.dumps({"schemaVersion": 1, "numbers": numbers}))
-        return
-    for name, value in numbers.items():
-        print(f"{name:44} {value:10.1f}")
+    parser.add_argument("--quick", action="store_true", help="two small rounds of everything")
+    parser.add_argument("--only", action="append", choices=PARTS, help="this part (repeatable)")
+    parser.add_argument(
+        "--write-docs", action="store_true", help="rewrite the table in docs/performance.md"
+    )
+    options = parser.parse_args()
+    chosen = options.only or list(PARTS)
+    if options.write_docs and (options.quick or options.only):
+        parser.error("--write-docs wants the whole of it")
+    with tempfile.TemporaryDirectory(prefix="subagents-bench-") as scratch:
+        place = _place(Path(scratch), quick=options.quick)
+        measured_on = machine.describe(place.env, place.project)
+        figures = [figure for name in chosen for figure in PARTS[name](place)]
+    progress("done")
+    if options.json:
+        print(json.dumps(report.as_json(figures, measured_on)))
+    else:
+        print(report.as_text(figures, measured_on))
+    if options.write_docs:
+        report.write_document(figures, measured_on)
 
 
-def starts() -> dict[str, float]:
-    """Return milliseconds from start to end of short commands, interleaved."""
-    times: dict[str, list[float]] = {name: [] for name in STARTS}
-    for _ in range(ROUNDS):
-        for name, argv in STARTS.items():
-            begun = time.perf_counter()
-            subprocess.run(argv, check=True, stdout=subprocess.DEVNULL)
-            times[name].append((time.perf_counter() - begun) * 1000)
-    return {f"{name} (ms)": statistics.median(values) for name, values in times.items()}
-
-
-def supervisor(project: Path) -> dict[str, float]:
-    """Return what one supervisor costs around a child that does nothing."""
-    times: list[float] = []
-    peaks: list[float] = []
-    for index in range(ROUNDS):
-        run_id = f"{index:032x}"
-        run_dir = RunDir(project / run_id)
-        lock = run_dir.begin({"runId": run_id}, b"")
-        # The child reports the peak memory of its parent, the supervisor.
-        report = "grep VmHWM /proc/$PPID/status >&2"
-        spec = RunSpec(
-            run_id=run_id,
-            session_id="0" * 16,
-            name="bench",
-            run_dir=str(run_dir.path),
-            argv=("/bin/sh", "-c", report),
-            cwd=str(project),
-            lock_fd=lock,
-        )
-        begun = time.perf_counter()
-        process = process_runner.start_supervisor(spec, os.environ)
-        os.close(lock)
-        process.communicate()
-        times.append((time.perf_counter() - begun) * 1000)
-        peaks.append(float(run_dir.stderr.read_text("ascii").split()[1]) / 1024)
-    return {
-        "supervisor around /bin/sh (ms)": statistics.median(times),
-        "supervisor peak memory (MB)": statistics.median(peaks),
-    }
-
-
-def delegation() -> dict[str, float]:
-    """Return the wall time of real delegations on the offline model, and our own memory."""
-    script = parse_script([{"text": "done"}])
-    numbers: dict[str, float] = {}
-    for count in (1, 4, 16):
-        begun = time.perf_counter()
-        tasks = [Task(f"task-{i}", "say done") for i in range(count)]
-        result = delegate_sync(tasks, offline=script)
-        assert all(each.completed for each in result.results), result.summary
-        numbers[f"{count} real tasks, 4 at once (ms)"] = (time.perf_counter() - begun) * 1000
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    numbers["orchestrator peak memory (MB)"] = peak
-    return numbers
+def _place(path: Path, *, quick: bool) -> Place:
+    """Return a place whose runs, settings and pi state are nobody else's."""
+    pi = resolve_pi_command(os.environ, Path.cwd(), None)  # before the home is another one
+    project, home = path / "project", path / "home"
+    (project / ".pi").mkdir(parents=True)
+    home.mkdir()
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("PI_", "XDG_"))}
+    env = {**kept, "HOME": str(home), "PI_SUBAGENTS_PI": shlex.join(pi.argv)}
+    return Place(path, project, env, quick)
 
 
 if __name__ == "__main__":

@@ -81,23 +81,26 @@ class Runs:
         return ""
 
     def note_ended(self, results: Iterable[RunResult]) -> None:
-        """Spare later looks these runs; a look would find out by itself."""
+        """Spare later looks these runs; one whose result found no room is left to them."""
         with suppress(sqlite3.Error, OSError):
-            self.index.mark_ended(result.run_id for result in results)
+            ids = [result.run_id for result in results]
+            self.index.mark_ended(i for i in ids if self.store.run_dir(i).result.exists())
 
     def recover(self) -> list[RunDir]:
         """Conclude every lost run of this user, wherever it lives; return those."""
         concluded, ended, gone = [], [], []
         with suppress(sqlite3.Error, OSError):  # a look must work where nothing can be written
-            self.index.adopt_sealed(self.store.runs())
+            with suppress(OSError):
+                self.index.adopt_sealed(self.store.runs())
             for run in self.index.not_ended():
-                if not run.run_dir.path.is_dir():
+                if not os.path.lexists(run.run_dir.path):
                     gone.append(run.run_id)
                     continue
                 liveness = liveness_of(run.run_dir)
-                if liveness is Liveness.LOST and conclude_lost(run.run_dir) is not None:
-                    concluded.append(run.run_dir)
-                    liveness = Liveness.FINISHED
+                with suppress(OSError):  # a run without room for its result harms no other
+                    if liveness is Liveness.LOST and conclude_lost(run.run_dir) is not None:
+                        concluded.append(run.run_dir)
+                        liveness = Liveness.FINISHED
                 if liveness is Liveness.FINISHED:
                     ended.append(run.run_id)
             self.index.mark_ended(ended)
@@ -197,7 +200,8 @@ class Runs:
         found = {each.run_id: each for each in self.store.runs() if each.run_id.startswith(run)}
         with suppress(sqlite3.Error, OSError):
             indexed = [row.run_dir for row in self.index.starting_with(run)]
-            found |= {each.run_id: each for each in indexed if each.path.is_dir()}
+            there = (each for each in indexed if each.path.is_dir() and not each.redirected())
+            found |= {each.run_id: each for each in there}
         if not found:
             raise RunNotFound(run, str(self.store.runs_dir))
         if len(found) > 1:

@@ -131,6 +131,8 @@ class Activity:
     kind: str
 
 
+_PASSING_OVER = Activity("passed over")
+
 Event = (
     StateChanged
     | UserMessage
@@ -149,7 +151,7 @@ Event = (
 def decode_pi_line(line: bytes) -> Event:
     """Turn one line of `pi --mode json` into an Event."""
     if line.startswith(_PASSED_OVER) and line.endswith(b"}"):
-        return Activity("passed over")
+        return _PASSING_OVER
     if not line.lstrip().startswith(b"{"):  # a failed parse costs ten times this look
         return OutputText(line.decode("utf-8", "replace"))
     try:

@@ -19,7 +19,7 @@ from pi_subagents.core.prompt import compose_prompt
 from pi_subagents.core.run_spec import RunSpec
 from pi_subagents.core.value import replace
 from pi_subagents.delegation.ports import PlannedRun
-from pi_subagents.disk.run_dir import RunDir
+from pi_subagents.disk.run_dir import META_VERSION, RunDir
 from pi_subagents.disk.run_store import RunStore, new_run_id, new_session_id
 from pi_subagents.errors import StoreUnwritable
 
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from pi_subagents.core.request import DelegateRequest, Task
     from pi_subagents.core.settings import Settings
 
-META_SCHEMA_VERSION = 1
 TASK_PREVIEW = 2000
 
 
@@ -99,7 +98,7 @@ def _plan(index: int, task: Task, around: Surroundings) -> PlannedRun:
 
 def _meta(spec: RunSpec, task: Task, around: Surroundings, *, trusted: bool) -> dict[str, object]:
     return {
-        "schemaVersion": META_SCHEMA_VERSION,
+        "schemaVersion": META_VERSION,
         "runId": spec.run_id,
         "sessionId": spec.session_id,
         "name": spec.name,

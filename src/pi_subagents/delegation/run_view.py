@@ -6,6 +6,7 @@ In: a run directory and its liveness, which somebody proved.  Out: a RunView.  W
 
 from __future__ import annotations
 
+import os
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -57,6 +58,10 @@ def view_run(run_dir: RunDir, liveness: Liveness) -> RunView:
     created = meta.get("createdAt")
     created_ms = created if isinstance(created, int) else 0
     result = run_dir.read_result()
+    if result is None and os.path.lexists(run_dir.result):
+        result = run_dir.read_result()  # it came this instant, or it is damaged: never "lost"
+        if result is None:
+            raise RunUnreadable(run_dir.run_id, "result.json is damaged or of another version")
     if result is not None:
         return RunView(
             run_dir, meta, result.status, created_ms, result.duration_ms, result.usage,

@@ -10,7 +10,6 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
-import shutil
 import stat
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MAKING = ".making-"
+META_VERSION = 1
 RESERVED_BYTES = 64 * 1024
 MAX_KEPT_IN_RESERVE = 48 * 1024
 MAX_META_BYTES = 1024 * 1024
@@ -94,6 +94,22 @@ class RunDir:
         """A FIFO on which a living supervisor takes `stop` and `kill`."""
         return self.path / "control"
 
+    def redirected(self) -> bool:
+        """Tell whether a link stands where the run should be, or the store it is in."""
+        for path, name in zip(
+            (self.path, *self.path.parents), (self.run_id, "runs", "subagents", ".pi"), strict=False
+        ):
+            if path.name != name:
+                break
+            if path.is_symlink():
+                return True
+        return False
+
+    def refuse_redirection(self) -> None:
+        """Raise OSError rather than write where a link leads."""
+        if self.redirected():
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(self.path))
+
     def begin(self, meta: Mapping[str, object], prompt: bytes) -> int:
         """
         Create the directory with what was asked; return its lock, held.
@@ -103,10 +119,12 @@ class RunDir:
         """
         # Made under another name: half made, it must not look like a run.
         making = RunDir(self.path.with_name(f"{MAKING}{self.run_id}"))
+        self.refuse_redirection()
         safe_io.make_private_dir(making.path)
         crash_points.reach(crash_points.DIR_MADE)
-        lock = safe_io.open_new(making.lock)
+        lock = -1
         try:
+            lock = safe_io.open_new(making.lock)
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             safe_io.reserve(making.reserved, RESERVED_BYTES)
             safe_io.write_new(making.prompt, prompt)
@@ -114,14 +132,15 @@ class RunDir:
             crash_points.reach(crash_points.META_WRITTEN)
             Calls.rename(making.path, self.path)
         except OSError:
-            os.close(lock)
-            shutil.rmtree(making.path, ignore_errors=True)
+            if lock >= 0:
+                os.close(lock)
+            _remove_tree(making.path)
             raise
         return lock
 
     def discard(self, lock: int) -> None:
         """Take back a run that was planned and never started."""
-        shutil.rmtree(self.path, ignore_errors=True)
+        _remove_tree(self.path)
         os.close(lock)
 
     def write_meta(self, meta: Mapping[str, object]) -> None:
@@ -133,6 +152,8 @@ class RunDir:
         value = safe_io.read_json(self.meta, MAX_META_BYTES)
         if not isinstance(value, dict) or value.get("runId") != self.run_id:
             raise ValueError("meta.json does not describe this run")
+        if value.get("schemaVersion", META_VERSION) != META_VERSION:
+            raise ValueError("meta.json is of another version")
         return value
 
     def write_result(self, result: RunResult) -> bool:
@@ -142,6 +163,7 @@ class RunDir:
         Where there is no room for it any more, the space that was reserved at the start takes it,
         with as much of the output as fits.
         """
+        self.refuse_redirection()
         try:
             return safe_io.write_once(self.result, safe_io.to_json_bytes(result_to_json(result)))
         except OSError:
@@ -161,6 +183,14 @@ class RunDir:
         """Tell whether somebody answers for the run: its planner, then its supervisor."""
         return not self._shared_lock(fcntl.LOCK_NB)
 
+    def locked_by(self, descriptor: int) -> bool:
+        """Tell whether a descriptor is this run's lock: the directory is still the one it was."""
+        try:
+            there = self.lock.lstat()
+        except OSError:
+            return False
+        return not self.redirected() and os.path.samestat(there, os.fstat(descriptor))
+
     def wait_for_end(self) -> None:
         """Wait, without polling, until nobody holds the lock."""
         self._shared_lock(0)
@@ -168,7 +198,8 @@ class RunDir:
     def _shared_lock(self, flags: int) -> bool:
         """Take the lock for an instant; return whether that was possible."""
         try:
-            descriptor = os.open(self.lock, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            how = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+            descriptor = os.open(self.lock, how)
         except OSError:
             return True
         try:
@@ -195,6 +226,12 @@ class RunDir:
         finally:
             os.close(descriptor)
         return True
+
+
+def _remove_tree(path: Path) -> None:
+    import shutil  # brings three compressors along, and the supervisor never needs it
+
+    shutil.rmtree(path, ignore_errors=True)
 
 
 def _fitting(result: RunResult) -> bytes:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from pi_subagents.disk.run_dir import RunDir
-from pi_subagents.disk.safe_io import PRIVATE_DIR, read_bounded, write_new
+from pi_subagents.disk.safe_io import make_private_dirs, read_bounded, write_new, write_once
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -78,13 +78,11 @@ class RunIndex:
 
     def mark_ended(self, run_ids: Iterable[str]) -> None:
         """Note that runs have results, so that nobody looks at them again."""
-        rows = [(run_id,) for run_id in run_ids]
-        self._use(lambda db: db.executemany("UPDATE runs SET ended = 1 WHERE run_id = ?", rows))
+        self._for_each(run_ids, "UPDATE runs SET ended = 1 WHERE run_id = ?")
 
     def remove(self, run_ids: Iterable[str]) -> None:
         """Forget runs whose directories are gone."""
-        rows = [(run_id,) for run_id in run_ids]
-        self._use(lambda db: db.executemany("DELETE FROM runs WHERE run_id = ?", rows))
+        self._for_each(run_ids, "DELETE FROM runs WHERE run_id = ?")
 
     def not_ended(self) -> list[IndexedRun]:
         """Return every run that was not over when last looked at."""
@@ -131,20 +129,27 @@ class RunIndex:
 
         One that cannot be read, or is a copy of a run kept elsewhere, is left as it is.
         """
-        adopted = []
-        for run_dir in run_dirs:
+        candidates = list(run_dirs)
+        if not candidates:
+            return []
+        known = {row.run_id: row for row in self.all()}
+        moved: list[str] = []
+        adopted: dict[RunDir, IndexedRun] = {}
+        for run_dir in candidates:
             with suppress(OSError, ValueError):
                 meta = run_dir.read_meta()
                 session, created = meta.get("sessionId"), meta.get("createdAt")
                 if not isinstance(session, str) or not isinstance(created, int):
                     continue
-                others = self.starting_with(run_dir.run_id)
-                if any(row.run_dir.path.is_dir() for row in others):
-                    continue
-                self.remove(row.run_id for row in others)  # it was moved here
-                self.add([IndexedRun(run_dir.run_id, session, str(run_dir.path), created)])
-                adopted.append(run_dir)
-        return adopted
+                if (other := known.get(run_dir.run_id)) is not None:
+                    if other.run_dir.path.is_dir():
+                        continue
+                    moved.append(other.run_id)  # to here
+                row = IndexedRun(run_dir.run_id, session, str(run_dir.path), created)
+                adopted[run_dir] = known[run_dir.run_id] = row
+        self.remove(moved)
+        self.add(adopted.values())
+        return list(adopted)
 
     def adopt_sealed(self, run_dirs: Iterable[RunDir]) -> list[RunDir]:
         """Make our own directories known again after the index was lost."""
@@ -153,11 +158,18 @@ class RunIndex:
     def _key(self) -> bytes:
         path = self._data_dir / KEY_NAME
         with suppress(FileNotFoundError):
-            return read_bounded(path, KEY_BYTES)
-        self._data_dir.mkdir(mode=PRIVATE_DIR, parents=True, exist_ok=True)
-        with suppress(FileExistsError):  # another process was quicker: its key counts
-            write_new(path, os.urandom(KEY_BYTES))
+            key = read_bounded(path, KEY_BYTES)
+            if len(key) == KEY_BYTES:
+                return key
+            path.unlink()  # half a key, or none: anyone could guess it
+        make_private_dirs(self._data_dir)
+        write_once(path, os.urandom(KEY_BYTES))  # or another process was quicker: its key counts
         return read_bounded(path, KEY_BYTES)
+
+    def _for_each(self, run_ids: Iterable[str], change: str) -> None:
+        rows = [(run_id,) for run_id in run_ids]
+        if rows:
+            self._use(lambda db: db.executemany(change, rows))
 
     def _select(self, where: str, values: tuple[str, ...]) -> list[IndexedRun]:
         query = f"SELECT run_id, session_id, directory, created_ms FROM runs {where}"  # noqa: S608 - constants
@@ -168,17 +180,29 @@ class RunIndex:
         try:
             return self._attempt(work)
         except sqlite3.OperationalError:  # busy, full, not writable: the file is not to blame
-            raise
+            if self._is_an_index():
+                raise
         except sqlite3.DatabaseError:
-            self._put_aside()
-            return self._attempt(work)
+            pass
+        self._put_aside()
+        return self._attempt(work)
+
+    def _is_an_index(self) -> bool:
+        """Tell whether there is no index yet, or one with our table."""
+        if not os.path.lexists(self._path):
+            return True
+        if not self._path.is_file():
+            return False
+        try:
+            with closing(sqlite3.connect(self._path, timeout=_WAIT_S)) as db:
+                return bool(db.execute("SELECT 1 FROM pragma_table_info('runs')").fetchone())
+        except sqlite3.Error:
+            return True
 
     def _attempt(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        self._data_dir.mkdir(mode=PRIVATE_DIR, parents=True, exist_ok=True)
-        fresh = not self._path.exists()
-        if fresh:
-            with suppress(FileExistsError):
-                write_new(self._path, b"")  # SQLite would create it readable for all
+        make_private_dirs(self._data_dir)
+        with suppress(FileExistsError):
+            write_new(self._path, b"")  # SQLite would create it readable for all
         with closing(sqlite3.connect(self._path, timeout=_WAIT_S)) as db, db:
             if db.execute("PRAGMA user_version").fetchone() == (0,):
                 db.execute("PRAGMA journal_mode = WAL")

@@ -8,6 +8,7 @@ be written is given up, remembered as truncated, and never keeps a run from its 
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from pi_subagents import errors
@@ -56,6 +57,9 @@ class CappedFile:
             safe_io.write_all(self._descriptor, kept)
         except OSError:
             self.truncated = True
+            if self._whole:  # what the kernel took of it is no record
+                with suppress(OSError):
+                    os.ftruncate(self._descriptor, self.cap - self._left)
             return False
         self._left -= len(kept)
         self.truncated = len(kept) < len(data)
@@ -86,7 +90,7 @@ class RunLog:
         self._stderr = CappedFile(run_dir.stderr, STDERR_CAP)
         self._files = (self._journal, self._transcript, self._stdout, self._stderr)
         self._formatter = ProgressFormatter()
-        self._sequence = 0
+        self.records = 0
         self._text_lines = 0
         self._transcript.write(f"# {printable(title)}\n".encode("utf-8", "replace"))
 
@@ -102,8 +106,8 @@ class RunLog:
             if self._text_lines > MAX_TEXT_LINES:
                 return False
         event = bounded(event)
-        self._sequence += 1
-        kept = self._journal.write(encode_entry(Entry(self._sequence, time_ms, event)))
+        self.records += 1
+        kept = self._journal.write(encode_entry(Entry(self.records, time_ms, event)))
         text = self._formatter.text(event)
         if text:
             self._transcript.write(f"{printable(text)}\n".encode("utf-8", "replace"))

@@ -12,13 +12,9 @@ import re
 import shutil
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pi_subagents.core.retention import KeptRun
-from pi_subagents.disk.run_dir import MAKING
-
-if TYPE_CHECKING:
-    from pi_subagents.disk.run_dir import RunDir
+from pi_subagents.disk.run_dir import MAKING, RunDir
 
 _LEFTOVER = re.compile(r"\.(?:removing|making)-[0-9a-f]{32}")
 _MAKING_TAKES_S = 60  # a directory that is still being made is younger than this
@@ -73,8 +69,11 @@ def interrupted_removals(runs_dir: Path) -> list[Path]:
 
 
 def _being_made(entry: os.DirEntry[str]) -> bool:
+    if not entry.name.startswith(MAKING):
+        return False
+    # Its lock is taken first thing; before that, it is young by any clock that was not set.
     young = time.time() - entry.stat(follow_symlinks=False).st_mtime < _MAKING_TAKES_S
-    return young and entry.name.startswith(MAKING)
+    return young or RunDir(Path(entry.path)).alive()
 
 
 def finish_removals(runs_dir: Path) -> int:

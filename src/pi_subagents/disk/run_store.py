@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 import time
 from contextlib import suppress
 from dataclasses import dataclass
@@ -17,13 +18,14 @@ from typing import TYPE_CHECKING
 
 from pi_subagents.disk.config_home import data_dir, project_root
 from pi_subagents.disk.run_dir import RunDir
-from pi_subagents.disk.safe_io import PRIVATE_DIR, replace_file, write_new
+from pi_subagents.disk.safe_io import make_private_dirs, replace_file, write_new
 from pi_subagents.errors import StoreUnwritable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 TIDY_EVERY_S = 86_400
+_IN_PROJECT = (".pi", "subagents", "runs")
 _RUN_ID = re.compile(r"[0-9a-f]{32}")
 RUN_ID_BEGINNING = re.compile(r"[0-9a-f]{1,32}")
 
@@ -84,7 +86,7 @@ class RunStore:
     def prepare(self) -> None:
         """Make the store ready for a new run; nothing of it is ever offered to git."""
         try:
-            self.runs_dir.mkdir(mode=PRIVATE_DIR, parents=True, exist_ok=True)
+            make_private_dirs(self.runs_dir)
             ignore = self.runs_dir / ".gitignore"
             if not ignore.exists():
                 write_new(ignore, b"*\n")
@@ -97,8 +99,30 @@ class RunStore:
 def open_store(cwd: Path, env: Mapping[str, str]) -> RunStore:
     """Return the store for callers in `cwd`, without creating anything."""
     root = project_root(cwd)
-    project = root / ".pi" / "subagents" / "runs"
-    nearest = next(p for p in (project, *project.parents) if p.exists())
-    if os.access(nearest, os.W_OK | os.X_OK):
-        return RunStore(project)
+    if _may_hold_runs(root):
+        return RunStore(root.joinpath(*_IN_PROJECT))
     return RunStore(data_dir(env) / "runs")
+
+
+def _may_hold_runs(root: Path) -> bool:
+    """
+    Tell whether a project can keep runs: writable, and no way for anyone to lead us elsewhere.
+
+    A link below the root may have come with a cloned repository, and whoever owns the directory of
+    runs could swap what is in it.
+    """
+    place = root
+    for name in _IN_PROJECT:
+        try:
+            info = (place / name).lstat()
+        except FileNotFoundError:
+            break
+        except OSError:
+            return False
+        if not stat.S_ISDIR(info.st_mode):
+            return False
+        place /= name
+    else:
+        if info.st_uid != os.geteuid():
+            return False
+    return os.access(place, os.W_OK | os.X_OK)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import stat
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from pi_subagents.disk.calls import Calls
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 PRIVATE_DIR = 0o700
+PARENT_DIR = 0o755
 PRIVATE_FILE = 0o600
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -26,6 +28,16 @@ _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 def make_private_dir(path: Path) -> None:
     """Create one directory for the owner alone; FileExistsError if it is there."""
     Calls.mkdir(path, PRIVATE_DIR)
+
+
+def make_private_dirs(path: Path) -> None:
+    """Make a directory for the owner alone exist; nobody else may write to parents made for it."""
+    missing = [parent for parent in path.parents if not os.path.lexists(parent)]
+    for parent in reversed(missing):
+        with suppress(FileExistsError):  # another process was quicker
+            Calls.mkdir(parent, PARENT_DIR)
+    with suppress(FileExistsError):
+        Calls.mkdir(path, PRIVATE_DIR)
 
 
 def open_new(path: Path, *, append: bool = False) -> int:
@@ -91,6 +103,8 @@ def use_reserved(reserved: Path, path: Path, data: bytes) -> bool:
 
     Not by the table of calls: what is done here needs no new space, and works on a full disk.
     """
+    if os.path.lexists(path):  # it may be this very file, linked there
+        return False
     descriptor = os.open(reserved, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         os.pwrite(descriptor, data, 0)
@@ -105,19 +119,21 @@ def use_reserved(reserved: Path, path: Path, data: bytes) -> bool:
     return True
 
 
+def open_regular(path: Path) -> int:
+    """Open a regular file for reading, without following a link or waiting; OSError otherwise."""
+    descriptor = os.open(path, _READ)
+    if stat.S_ISREG(os.fstat(descriptor).st_mode):
+        return descriptor
+    os.close(descriptor)
+    raise OSError("not a regular file")
+
+
 def read_bounded(path: Path, limit: int) -> bytes:
     """Return the content of a regular file of at most `limit` bytes; OSError otherwise."""
-    descriptor = os.open(path, _READ)
-    try:
-        info = os.fstat(descriptor)
-        if not stat.S_ISREG(info.st_mode):
-            raise OSError("not a regular file")
-        if info.st_size > limit:
+    with os.fdopen(open_regular(path), "rb") as file:
+        if os.fstat(file.fileno()).st_size > limit:
             raise OSError(f"larger than {limit} bytes")
-        with os.fdopen(os.dup(descriptor), "rb") as file:
-            return file.read(limit)
-    finally:
-        os.close(descriptor)
+        return file.read(limit)
 
 
 def read_json(path: Path, limit: int) -> object:

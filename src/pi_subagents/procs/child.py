@@ -13,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+from pi_subagents.disk.safe_io import open_regular
 from pi_subagents.procs.process_tree import die_with_parent
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ class Child:
 
 def start_child(spec: RunSpec, prompt: Path) -> Child:
     """Start the child in a process group of its own; OSError if it cannot be started."""
-    with prompt.open("rb") as stdin:
+    with os.fdopen(open_regular(prompt), "rb") as stdin:
         process = subprocess.Popen(
             list(spec.argv),
             stdin=stdin,

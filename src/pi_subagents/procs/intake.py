@@ -92,7 +92,8 @@ class Intake:
         if isinstance(event, ev.OutputText):
             self.record(event)
             return
-        self.fold.apply(event)
+        if not isinstance(event, ev.Activity):  # most of a stream is, and changes nothing
+            self.fold.apply(event)
         self._on_activity()
         crash_points.reach(crash_points.FIRST_EVENT)
         match event:

@@ -35,9 +35,11 @@ if TYPE_CHECKING:
 
 _PACKAGE_ROOT = str(Path(__file__).resolve().parents[2])
 # Isolated and without site-packages: the supervisor needs the standard library and us.
+# There is one per child, so its start and end count: nothing is worth collecting while it imports,
+# and once main() returned everything is on disk, with nothing left to tidy up.
 _BOOT = (
-    "import sys; sys.path.insert(0, sys.argv[1]); "
-    "from pi_subagents.procs.supervise import main; sys.exit(main())"
+    "import gc, os, sys; gc.disable(); sys.path.insert(0, sys.argv[1]); "
+    "from pi_subagents.procs.supervise import main; gc.enable(); os._exit(main())"
 )
 
 
@@ -160,9 +162,11 @@ def start_supervisor(spec: RunSpec, env: Mapping[str, str]) -> subprocess.Popen[
         pass_fds=() if spec.lock_fd is None else (spec.lock_fd,),
     )
     assert process.stdin is not None
-    with suppress(OSError):  # a supervisor that died at once shows as one without a result
+    try:
         line = json.dumps(spec_to_json(spec)).encode("ascii") + b"\n"
         write_all(process.stdin.fileno(), line)
+    except OSError:  # it died at once, or would wait for the rest: it shows as one without a result
+        process.kill()
     return process
 
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
+_PR_GET_CHILD_SUBREAPER = 37
 _SWEEP_PAUSE_S = 0.01
 SWEEP_LIMIT_S = 10.0
 
@@ -32,6 +33,19 @@ Reaped = dict[int, int]
 def become_subreaper() -> bool:
     """Adopt every orphan among our descendants; return whether the kernel agreed."""
     return _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+
+
+def is_subreaper() -> bool:
+    """Tell whether every orphan among our descendants becomes our child."""
+    libc = _libc()
+    if libc is None:
+        return False
+    import ctypes
+
+    answer = ctypes.c_int()
+    return libc.prctl(_PR_GET_CHILD_SUBREAPER, ctypes.byref(answer), 0, 0, 0) == 0 and bool(
+        answer.value
+    )
 
 
 def die_with_parent() -> Callable[[], None]:
@@ -63,6 +77,11 @@ def reap() -> tuple[Reaped, bool]:
 
 def kill_tree(group: int | None, on_reaped: Callable[[Reaped], None]) -> bool:
     """Kill and reap every descendant, sweep until none is left; return whether that succeeded."""
+    if is_subreaper():  # then no child left means no descendant left: spare the look at everything
+        statuses, any_left = reap()
+        on_reaped(statuses)
+        if not any_left:
+            return True
     deadline = time.monotonic() + SWEEP_LIMIT_S
     everything_is_seen = bool(all_processes())  # without /proc the group has to do
     while True:

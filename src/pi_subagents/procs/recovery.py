@@ -36,6 +36,8 @@ def liveness_of(run_dir: RunDir) -> Liveness:
 
 def conclude_lost(run_dir: RunDir) -> RunResult | None:
     """Give a lost run its result, and return it; None if somebody else is at it."""
+    if run_dir.redirected():
+        return None
     try:
         lock = os.open(run_dir.lock, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError:

@@ -175,8 +175,10 @@ class Supervisor:
         def on_readable() -> None:
             data = _read(pipe)
             if data:
+                known = self._log.records
                 take(data)
-                self._wake()
+                if self._log.records > known:  # most of a stream is deltas, which nobody waits for
+                    self._wake()
             elif data is not None:
                 self._selector.unregister(pipe)
 
@@ -302,6 +304,8 @@ def main() -> int:
     spec, early_commands = read_spec(LIFELINE, lifeline)
     run_dir = RunDir(Path(spec.run_dir))
     lock = take_lock(spec, run_dir)
+    if not run_dir.locked_by(lock):
+        return 1  # its directory is gone, or another stands in its place
     if run_dir.result.exists() or run_dir.events.exists():
         return 1  # it is over, or another supervisor had it
     crash_points.reach(crash_points.LOCKED)

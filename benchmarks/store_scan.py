@@ -1,0 +1,108 @@
+"""A thousand finished runs: listing, recovering, finding one, and building the index anew."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from measuring import Figure, Place, Target, cost_of, interleaved, progress, timed_ms
+
+from pi_subagents.core import events as ev
+from pi_subagents.core.run_result import RunResult
+from pi_subagents.core.usage import Usage
+from pi_subagents.disk.run_index import FILE_NAME, IndexedRun
+from pi_subagents.disk.run_log import RunLog
+from pi_subagents.disk.run_store import new_run_id, new_session_id
+from pi_subagents.runs import Runs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+CLI = (sys.executable, "-c", "from pi_subagents.faces.cli.main import main; main()")
+SCAN = "Runs().newest(): every run read"
+
+
+def measure(place: Place) -> list[Figure]:
+    """Return how long each look takes, with warm caches, over finished runs."""
+    count = 200 if place.quick else 1000
+    section = f"Store of {count:,} runs"
+    cwd, data = place.path / "store", place.path / "store-data"
+    (cwd / ".pi").mkdir(parents=True)
+    placed = replace(place, project=cwd, env={**place.env, "PI_SUBAGENTS_DATA": str(data)})
+
+    def runs() -> Runs:
+        return Runs(cwd, placed.env)
+
+    progress(f"{section}: making them")
+    made = timed_ms(partial(_make, runs(), count))
+    wanted = runs().store.runs()[count // 2].run_id
+    sides = {
+        SCAN: lambda: timed_ms(lambda: list(runs().newest())),
+        "Runs().recover(): all have ended": lambda: timed_ms(lambda: runs().recover()),
+        "Runs().find(): one by its id": lambda: timed_ms(lambda: runs().find(wanted)),
+        "subagents runs --json": lambda: cost_of((*CLI, "runs", "--json"), placed).wall_ms,
+        "subagents runs --json --all": lambda: (
+            cost_of((*CLI, "runs", "--json", "--all"), placed).wall_ms
+        ),
+    }
+    times = interleaved(place.rounds(7), sides, section)
+    progress(f"{section}: after the index was lost")
+    lost = tuple(_after_loss(data / FILE_NAME, runs) for _ in range(place.rounds(3)))
+    return [
+        *(
+            Figure(section, name, "ms", times[name], Target(1000) if name is SCAN else None)
+            for name in sides
+        ),
+        Figure(section, "Runs().recover() after the index was lost", "ms", lost),
+        Figure(section, "making one: directory, journal, result", "ms", (made / count,)),
+    ]
+
+
+def _make(runs: Runs, count: int) -> None:
+    """Make finished runs as delegations leave them, without the processes."""
+    runs.store.prepare()
+    rows = []
+    for number in range(count):
+        run_id, session_id, now = new_run_id(), new_session_id(), time.time_ns() // 1_000_000
+        run_dir = runs.store.run_dir(run_id)
+        meta = {
+            "schemaVersion": 1,
+            "runId": run_id,
+            "sessionId": session_id,
+            "name": f"task {number}",
+            "task": "Count the Python files in src. " * 20,
+            "argv": ["pi", "--mode", "json", "-p", "--no-session"],
+            "createdAt": now,
+            "startedAt": now,
+            "seal": runs.seal(run_dir),
+        }
+        lock = run_dir.begin(meta, b"Count the Python files in src.")
+        log = RunLog(run_dir, "bench")
+        for event in (
+            ev.StateChanged("running"),
+            ev.UserMessage("Count"),
+            ev.AssistantMessage("There are 80 of them. " * 20, stop_reason="stop", usage=Usage()),
+            ev.Settled(),
+            ev.StateChanged("completed"),
+        ):
+            log.record(event, now)
+        log.close()
+        output = "There are 80 of them. " * 20
+        run_dir.write_result(
+            RunResult(run_id, session_id, f"task {number}", "completed", output, exit_code=0)
+        )
+        os.close(lock)
+        rows.append(IndexedRun(run_id, session_id, str(run_dir.path), now))
+    runs.index.add(rows)
+    runs.index.mark_ended(row.run_id for row in rows)
+
+
+def _after_loss(index: Path, runs: Callable[[], Runs]) -> float:
+    for leftover in index.parent.glob(f"{index.name}*"):
+        leftover.unlink()
+    return timed_ms(lambda: runs().recover())

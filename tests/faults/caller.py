@@ -1,0 +1,58 @@
+"""
+A caller to be killed: `python caller.py attached|detached PROJECT PROMPT...`.
+
+Attached it delegates as any program does.  Detached it starts supervisors without a lifeline and
+only waits for them: whatever becomes of them, it concludes nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pi_subagents import api
+from pi_subagents.core.request import Task
+from pi_subagents.core.run_result import RunResult
+from pi_subagents.core.value import replace
+from pi_subagents.disk import crash_points
+from pi_subagents.disk.run_dir import RunDir
+from pi_subagents.procs.process_runner import ProcessRunner, start_supervisor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pi_subagents.core.events import Event
+    from pi_subagents.core.run_spec import RunSpec
+    from pi_subagents.core.stop_switch import StopSwitch
+
+
+class DetachedRunner(ProcessRunner):
+    """Start supervisors that outlive us."""
+
+    async def run(
+        self,
+        spec: RunSpec,
+        on_event: Callable[[Event], None],  # noqa: ARG002 - nobody watches
+        stop: StopSwitch,  # noqa: ARG002 - nobody stops
+    ) -> RunResult:
+        supervisor = start_supervisor(replace(spec, attached=False), self._env)
+        assert supervisor.stdin is not None
+        supervisor.stdin.close()
+        self._release(spec)
+        crash_points.reach(crash_points.SUPERVISOR_STARTED)
+        await asyncio.to_thread(supervisor.wait)
+        result = RunDir(Path(spec.run_dir)).read_result()
+        crash_points.reach(crash_points.RESULT_READ)
+        return result or RunResult(spec.run_id, spec.session_id, spec.name, "interrupted")
+
+
+if __name__ == "__main__":
+    mode, project, *prompts = sys.argv[1:]
+    if mode == "detached":
+        vars(api)["ProcessRunner"] = DetachedRunner
+    tasks = [Task(prompt, prompt) for prompt in prompts]
+    delegation = api.delegate_sync(tasks, cwd=Path(project), concurrency=16)
+    for result in delegation.results:
+        print(result.name, result.status, result.error_message, *result.notes, sep="|")
