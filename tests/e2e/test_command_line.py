@@ -295,6 +295,26 @@ def test_the_prompt_can_come_from_standard_input(project: Project) -> None:
     assert ran.json["details"]["results"][0]["output"] == "from a pipe"
 
 
+def test_files_stand_before_the_prompt_that_the_model_receives(project: Project) -> None:
+    (project.path / "notes.txt").write_text("one\ntwo\nthree\n")
+    turns = script(project, [{"echo": True}])
+    ran = subagents(
+        project, "run", "Explain.", "--file", "notes.txt:2-3", "--file", "gone.txt", "--json",
+        "--offline-script", turns,
+    )  # fmt: skip
+    assert ran.json["details"]["results"][0]["output"] == (
+        "=== notes.txt ===\ntwo\nthree\n\n=== gone.txt ===\n[file not found: gone.txt]\n\nExplain."
+    )
+    task = {"name": "a", "prompt": "Explain.", "files": ["notes.txt", {"path": "gone", "head": 1}]}
+    called = subagents(
+        project, "call", "delegate_to_subagents", json.dumps({"tasks": [task]}),
+        "--offline-script", turns,
+    )  # fmt: skip
+    assert called.json["details"]["results"][0]["output"] == (
+        "=== notes.txt ===\none\ntwo\nthree\n\n=== gone ===\n[file not found: gone]\n\nExplain."
+    )
+
+
 def test_output_of_children_cannot_drive_the_terminal(project: Project) -> None:
     turns = script(project, [{"text": "a\x1b]0;title\x07b\x1b[31mred\x1b[0m\u202e"}])
     ran = subagents(project, "run", "--offline-script", turns, "x", "--name", "n\x1b[2Jm")

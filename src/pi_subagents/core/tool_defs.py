@@ -31,6 +31,12 @@ _TASK = {
         "prompt": {"type": "string", "description": "The task, complete in itself."},
         "cwd": {"type": "string", "description": "Absolute working directory."},
         "timeout": {"type": "number", "description": "Seconds, default 600."},
+        "files": {
+            "type": "array",
+            "items": {},
+            "description": "Files to put before the prompt: a path, or {path, start?, end?}, "
+            "{path, head}, {path, tail} (lines from 1).",
+        },
     },
     "required": ["name", "prompt"],
 }
