@@ -77,7 +77,7 @@ EXAMPLES: dict[str, tuple[Exception, str]] = {
     ),
     "PiCommandUnusable": (
         errors.PiCommandUnusable("environment", "pi -x", "is not on PATH"),
-        "The pi command from PI_SUBAGENTS_PI cannot be run: 'pi -x' is not on PATH",
+        "The pi command from PI_SUBAGENTS_PI cannot be run: 'pi' is not on PATH",
     ),
     "NodeNotFound": (
         errors.NodeNotFound("22.19", "v20.1.0", "no network"),
@@ -157,8 +157,6 @@ TEXTS: list[tuple[Callable[..., str], str, str]] = [
      "A line of 9 bytes was skipped: the limit is 8 bytes."),
     (errors.note_log_cut, errors.note_log_cut("stdout.log", 8),
      "stdout.log reached its limit of 8 bytes; what followed was not kept."),
-    (errors.NOTE_FORCED, errors.NOTE_FORCED,
-     "The process did not exit after its answer and was ended."),
     (errors.wrong_task_count, errors.wrong_task_count(16, 17), "must hold 1 to 16 tasks, not 17"),
     (errors.wrong_length, errors.wrong_length(200), "must have 1 to 200 characters"),
     (errors.wrong_timeout, errors.wrong_timeout(1.0, 86_400.0), "must be 1 to 86400 seconds"),

@@ -122,10 +122,12 @@ class PiCommandUnusable(SetupError):
 
     def __init__(self, source: str, command: str, reason: str) -> None:
         self.source = source
-        self.command = command
         self.reason = reason
+        # The program alone: what follows it, or is assigned before it, may be a key.
+        program, assigned, _ = (command.split() or [""])[0].partition("=")
+        self.program = f"{program}=…" if assigned else program
         where = PI_CHOSEN_BY.get(source, source)
-        super().__init__(f"The pi command from {where} cannot be run: {command!r} {reason}")
+        super().__init__(f"The pi command from {where} cannot be run: {self.program!r} {reason}")
 
 
 class NodeNotFound(SetupError):

@@ -135,10 +135,7 @@ def _unusable(refusal: Exception | None, place: Place) -> Check:
     if refusal is not None and not isinstance(refusal, errors.SetupError):
         raise refusal
     if isinstance(refusal, errors.PiCommandUnusable):
-        # The whole command line may be in the error; its first word is shown where it is one.
-        named = refusal.reason in _REASONS_WITH_PROGRAM or refusal.source == "path"
-        program = f"{_masked(refusal.command)} " if named else ""
-        found = f"from {_chosen_by(refusal.source)}: {program}{refusal.reason}"
+        found = f"from {_chosen_by(refusal.source)}: {refusal.program} {refusal.reason}"
         return PI.fatal(
             found,
             _correction(refusal.source, place),
@@ -147,14 +144,6 @@ def _unusable(refusal: Exception | None, place: Place) -> Check:
     inside = getattr(refusal, "left_out", ())
     left_out = f"; {', '.join(inside)} is inside the working directory and not used"
     return PI.fatal(f"none found{left_out if inside else ''}", SETUP, public="none found")
-
-
-_REASONS_WITH_PROGRAM = (
-    errors.COMMAND_NOT_ON_PATH,
-    errors.COMMAND_INSIDE_CWD,
-    errors.COMMAND_RELATIVE,
-    errors.COMMAND_NOT_RUNNABLE,
-)
 
 
 def _chosen_by(source: str) -> str:

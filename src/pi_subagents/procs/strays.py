@@ -17,6 +17,7 @@ from pi_subagents.core.invocation import MARKER_VARIABLE
 from pi_subagents.procs.identity import all_processes
 
 SWEEP_LIMIT_S = 5.0
+CLEAN_LOOKS = 2
 _PAUSE_S = 0.02
 
 
@@ -28,11 +29,14 @@ def find_strays(run_id: str) -> list[int]:
 def end_strays(run_id: str) -> int:
     """Kill every process of the run until none is left; return how many could not be ended."""
     deadline = time.monotonic() + SWEEP_LIMIT_S
+    clean_looks = 0
     while True:
         found = find_strays(run_id)
         for pid in found:
             _kill_marked(pid, run_id)
-        if not found or time.monotonic() >= deadline:
+        # A process that is just executing another program shows no environment: look twice.
+        clean_looks = 0 if found else clean_looks + 1
+        if clean_looks == CLEAN_LOOKS or time.monotonic() >= deadline:
             return len(found)
         time.sleep(_PAUSE_S)
 

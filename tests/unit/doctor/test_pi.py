@@ -108,7 +108,7 @@ def test_pi_is_asked_as_a_child_would_be(place: Place, *, trusted: bool, flag: s
     (agent_dir(place) / "trust.json").write_text(json.dumps({str(place.cwd): trusted}))
     log = place.cwd.parent / "log"
     write_pi(place, models=f'echo "$* $PI_OFFLINE $PI_SUBAGENTS_CHILD-$PI_SUBAGENTS_RUN" > {log}')
-    consulted(with_env(place, PI_SUBAGENTS_RUN=A))
+    consulted(with_env(place, PI_SUBAGENTS_RUN="a" * 32))
     assert log.read_text() == f"{flag} --list-models 1 1-\n"
 
 

@@ -50,6 +50,7 @@ Afterwards:
   subagents runs                            what ran, how it ended, tokens
   subagents show RUN                        one run: answer, transcript, files
   subagents stop RUN                        end one from another terminal
+  subagents doctor                          what works here, and how to fix the rest
 
 Which model the children use is decided by pi itself; the README says how to set one.
 """
