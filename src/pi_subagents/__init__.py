@@ -12,6 +12,7 @@ from pi_subagents._version import __version__
 
 if TYPE_CHECKING:
     from pi_subagents.api import Delegation, call_tool, delegate, delegate_sync
+    from pi_subagents.core.attachment import FileSpec
     from pi_subagents.core.progress import ProgressFormatter
     from pi_subagents.core.request import Task
     from pi_subagents.core.run_result import RunResult
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Delegation",
+    "FileSpec",
     "ProgressFormatter",
     "RequestError",
     "RunResult",
@@ -43,6 +45,7 @@ _HOMES = {
     "call_tool": "api",
     "delegate": "api",
     "delegate_sync": "api",
+    "FileSpec": "core.attachment",
     "ProgressFormatter": "core.progress",
     "Task": "core.request",
     "RunResult": "core.run_result",

@@ -23,6 +23,12 @@ from pi_subagents import errors
 from pi_subagents.core import summary, tool_defs
 from pi_subagents.core.invocation import CHILD_VARIABLE, ModelOverride
 from pi_subagents.core.request import DelegateRequest, Task, checked_request, parse_delegate
+from pi_subagents.core.retrieval import (
+    output_to_json,
+    parse_output_request,
+    parse_session_request,
+    session_to_json,
+)
 from pi_subagents.core.stop_switch import StopSwitch
 from pi_subagents.delegation.delegate import delegate_runs
 from pi_subagents.delegation.plan import Surroundings, plan_runs
@@ -32,6 +38,7 @@ from pi_subagents.disk.settings_files import load_settings
 from pi_subagents.engines.pi_command import resolve_pi_command
 from pi_subagents.procs.process_runner import ProcessRunner
 from pi_subagents.runs import Runs
+from pi_subagents.sessions import find_session, wait_for_session
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -86,13 +93,26 @@ def delegate_sync(tasks: Iterable[Task], **options: Unpack[Options]) -> Delegati
 async def call_tool(name: str, parameters: object, **options: Unpack[Options]) -> dict[str, object]:
     """Run a tool by name; a refusal is a value here, as it is for every host."""
     try:
-        known = tuple(tool.name for tool in tool_defs.TOOLS)
-        if name not in known:
-            raise errors.UnknownTool(name, known)
-        delegation = await _delegate(parse_delegate(parameters), options)
+        return await _call(name, parameters, options)
     except errors.SubagentsError as refusal:
         return summary.refusal_to_json(str(refusal))
-    return delegation.to_json()
+
+
+async def _call(name: str, parameters: object, options: Options) -> dict[str, object]:
+    if name == tool_defs.DELEGATE:
+        return (await _delegate(parse_delegate(parameters), options)).to_json()
+    env = options.get("env", os.environ)
+    cwd = options.get("cwd") or Path.cwd()
+    max_lines = load_settings(cwd, env)[0].max_lines_per_window
+    runs = Runs(cwd, env)
+    if name == tool_defs.GET_OUTPUT:
+        request = parse_output_request(parameters)
+        found = await wait_for_session(runs, request.session_id, request.wait_s)
+        return output_to_json(found, request, max_lines=max_lines)
+    if name == tool_defs.GET_SESSION:
+        found = find_session(runs, parse_session_request(parameters))
+        return session_to_json(found, max_lines=max_lines)
+    raise errors.UnknownTool(name, tuple(tool.name for tool in tool_defs.TOOLS))
 
 
 def refuse_where_impossible(env: Mapping[str, str]) -> None:

@@ -21,6 +21,7 @@ SubagentsError
     RunUnreadable
     RunNotActive
     StoreUnwritable
+    SessionNotFound
   OfflineScriptError    a script for the offline model is malformed            exit 2
 
 Callers raise with data, never with prose.  Messages of outcomes (values, not exceptions)
@@ -229,6 +230,17 @@ class StoreUnwritable(StoreError):
         super().__init__(f"Cannot keep runs in {runs_dir}: {reason}")
 
 
+class SessionNotFound(StoreError):
+    """No session has that id."""
+
+    def __init__(self, session_id: str) -> None:
+        self.session_id = session_id
+        super().__init__(
+            f'Session "{session_id}" not found. '
+            "The session may have expired or the ID is incorrect."
+        )
+
+
 class RunNotActive(StoreError):
     """A stop was asked for a run that has already ended."""
 
@@ -246,6 +258,13 @@ NEEDS_TASK_OBJECT = "must be an object with `name` and `prompt`"
 NEEDS_STRING = "is required and must be a string"
 MUST_BE_STRING = "must be a string"
 MUST_BE_SECONDS = "must be a number of seconds"
+NEEDS_SESSION = "must be an object with a `sessionId`"
+MUST_BE_COUNT = "must be a whole number of characters"
+NEEDS_FILE_LIST = "must be a list of paths or objects with a `path`"
+NEEDS_FILE = "must be a path, or an object with a `path`"
+FILE_FORMS = "takes `start` and `end`, or `head`, or `tail` beside its `path`"
+MUST_BE_LINE = "must be a whole number of at least 1"
+START_AFTER_END = "starts after it ends"
 MUST_NOT_BE_EMPTY = "must not be empty"
 MUST_NOT_HAVE_NULL = "must not contain a null byte"
 SETTINGS_NOT_AN_OBJECT = "should be a JSON object; ignored"
@@ -384,3 +403,21 @@ class OfflineScriptError(SubagentsError):
 def supervisor_failed(reason: str) -> str:
     """Return the message of a run whose supervisor failed: a fault of ours, worth a report."""
     return f"Internal error in the supervisor: {reason}"
+
+
+# Placeholders: what stands in a prompt where a file could not be had.
+
+
+def file_not_found(path: str) -> str:
+    """Return the placeholder for a file that is not there."""
+    return f"[file not found: {path}]"
+
+
+def file_unreadable(path: str) -> str:
+    """Return the placeholder for a file that is there and cannot be read as text."""
+    return f"[could not read file: {path}]"
+
+
+def file_too_large(path: str, size: int, limit: int) -> str:
+    """Return the placeholder for a file over the limit; sizes are rounded up to whole KB."""
+    return f"[file too large: {path} ({-(-size // 1024)}KB, limit {limit // 1024}KB)]"

@@ -1,5 +1,6 @@
 """The command as people and scripts use it, with the real pi and the offline model."""
 
+import dataclasses
 import json
 import re
 import signal
@@ -121,7 +122,10 @@ def test_a_missing_directory_fails_its_task_only(project: Project) -> None:
         (("call", "delegate_to_subagents", "{"), "parameters: must be JSON: "),
         (("call", "delegate_to_subagents", "[]"), "parameters: must be an object with a list"),
         (("call", "delegate_to_subagents"), "tasks: is required and must be a list"),
-        (("call", "nonsense"), 'Unknown tool: "nonsense". Available tools: delegate_to_subagents'),
+        (
+            ("call", "nonsense"),
+            'Unknown tool: "nonsense". Available tools: delegate_to_subagents, ',
+        ),
         (
             ("call", "delegate_to_subagents", '{"tasks":[{"name":"a","prompt":"b","cwd":"x"}]}'),
             "cwd must be an absolute path",
@@ -221,6 +225,68 @@ def test_runs_show_and_stop_tell_the_truth_about_a_finished_run(project: Project
     assert "is not running (status: completed)" in stopped.err
 
 
+def test_a_session_is_told_by_its_id_from_anywhere(project: Project) -> None:
+    turns = script(
+        project,
+        [
+            {"toolCalls": [{"name": "bash", "arguments": {"command": "echo hi"}}]},
+            {"text": "It said hi."},
+        ],
+    )
+    done = subagents(project, "run", "--json", "--offline-script", turns, "Say hi", "--name", "hi")
+    session_id = done.json["details"]["results"][0]["sessionId"]
+    elsewhere = dataclasses.replace(project, path=project.path.parent)
+
+    assert subagents(elsewhere, "output", session_id).out == "It said hi.\n"
+    transcript = 'Say hi\n→ bash: {"command": "echo hi"}\n[tool result]: hi\n\nIt said hi.\n'
+    assert subagents(elsewhere, "session", session_id).out == transcript
+
+    called = subagents(
+        elsewhere, "call", "get_subagent_session", json.dumps({"sessionId": session_id})
+    )
+    assert (called.code, called.json["details"]) == (
+        0,
+        {
+            "sessionId": session_id,
+            "status": "completed",
+            "taskName": "hi",
+            "runCount": 1,
+            "maxLines": 15,
+            "messageCount": 4,
+            "exitCode": 0,
+            "model": "offline",
+        },
+    )
+
+
+def test_an_unknown_session_is_refused_with_the_promised_words(project: Project) -> None:
+    message = (
+        'Session "c4d5e6f7a8b9c0d1" not found. The session may have expired or the ID is incorrect.'
+    )
+    ran = subagents(project, "output", "c4d5e6f7a8b9c0d1")
+    assert (ran.code, ran.out, ran.err) == (2, "", f"Error: {message}\n")
+    called = subagents(project, "call", "get_subagent_output", '{"sessionId": "c4d5e6f7a8b9c0d1"}')
+    assert (called.code, called.json["content"][0]["text"]) == (2, message)
+
+
+def test_a_running_session_is_told_as_running_and_can_be_waited_for(project: Project) -> None:
+    turns = script(project, [*WAITING, {"text": "never"}])
+    process = start(project, "--verbose", "run", "--offline-script", turns, "x")
+    assert process.stderr is not None
+    for line in process.stderr:
+        if "sleep 1000" in line:
+            break
+    run = subagents(project, "runs", "--active", "--json").json["runs"][0]
+    told = subagents(project, "output", run["sessionId"])
+    assert (told.code, told.out) == (1, "on it\n")
+    assert "running" in told.err
+    waiter = start(project, "output", run["sessionId"], "--wait", "60", "--json")
+    subagents(project, "stop", run["runId"])
+    out, _ = waiter.communicate()
+    assert json.loads(out)["details"]["status"] == "error"
+    process.communicate()
+
+
 def test_runs_are_kept_out_of_git(project: Project) -> None:
     subprocess.run(["git", "init", "-q"], cwd=project.path, check=True)
     subagents(project, "run", "--offline-script", script(project, [{"text": "x"}]), "x")
@@ -293,6 +359,26 @@ def test_the_prompt_can_come_from_standard_input(project: Project) -> None:
     turns = script(project, [{"echo": True}])
     ran = subagents(project, "run", "-", "--json", "--offline-script", turns, stdin="from a pipe\n")
     assert ran.json["details"]["results"][0]["output"] == "from a pipe"
+
+
+def test_files_stand_before_the_prompt_that_the_model_receives(project: Project) -> None:
+    (project.path / "notes.txt").write_text("one\ntwo\nthree\n")
+    turns = script(project, [{"echo": True}])
+    ran = subagents(
+        project, "run", "Explain.", "--file", "notes.txt:2-3", "--file", "gone.txt", "--json",
+        "--offline-script", turns,
+    )  # fmt: skip
+    assert ran.json["details"]["results"][0]["output"] == (
+        "=== notes.txt ===\ntwo\nthree\n\n=== gone.txt ===\n[file not found: gone.txt]\n\nExplain."
+    )
+    task = {"name": "a", "prompt": "Explain.", "files": ["notes.txt", {"path": "gone", "head": 1}]}
+    called = subagents(
+        project, "call", "delegate_to_subagents", json.dumps({"tasks": [task]}),
+        "--offline-script", turns,
+    )  # fmt: skip
+    assert called.json["details"]["results"][0]["output"] == (
+        "=== notes.txt ===\none\ntwo\nthree\n\n=== gone ===\n[file not found: gone]\n\nExplain."
+    )
 
 
 def test_output_of_children_cannot_drive_the_terminal(project: Project) -> None:

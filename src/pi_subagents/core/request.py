@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from pi_subagents import errors
+from pi_subagents.core.attachment import FileSpec, parse_files
 from pi_subagents.errors import CwdHasParentSegments, CwdNotAbsolute, InvalidRequest
 
 MAX_TASKS = 16
@@ -28,6 +29,7 @@ class Task:
     prompt: str
     cwd: str | None = None
     timeout_s: float = DEFAULT_TIMEOUT_S
+    files: tuple[FileSpec, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +39,7 @@ class DelegateRequest:
     tasks: tuple[Task, ...]
 
 
-_TASK_KEYS = ("name", "prompt", "cwd", "timeout")
+_TASK_KEYS = ("name", "prompt", "cwd", "timeout", "files")
 _CALL_KEYS = ("tasks",)
 
 
@@ -75,7 +77,13 @@ def _parse_task(where: str, task: object) -> Task:
     timeout = task.get("timeout", DEFAULT_TIMEOUT_S)
     if isinstance(timeout, bool) or not isinstance(timeout, int | float):
         raise InvalidRequest(f"{where}.timeout", errors.MUST_BE_SECONDS)
-    return Task(name=task["name"], prompt=task["prompt"], cwd=cwd, timeout_s=timeout)
+    return Task(
+        name=task["name"],
+        prompt=task["prompt"],
+        cwd=cwd,
+        timeout_s=timeout,
+        files=parse_files(f"{where}.files", task.get("files", [])),
+    )
 
 
 def _check_task(where: str, task: Task) -> None:

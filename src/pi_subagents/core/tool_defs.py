@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 DELEGATE = "delegate_to_subagents"
+GET_OUTPUT = "get_subagent_output"
+GET_SESSION = "get_subagent_session"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +26,7 @@ class ToolDef:
     parameters: Mapping[str, object]
 
 
+_SESSION_ID = {"type": "string", "description": "Id returned by delegate_to_subagents."}
 _TASK = {
     "type": "object",
     "properties": {
@@ -31,6 +34,12 @@ _TASK = {
         "prompt": {"type": "string", "description": "The task, complete in itself."},
         "cwd": {"type": "string", "description": "Absolute working directory."},
         "timeout": {"type": "number", "description": "Seconds, default 600."},
+        "files": {
+            "type": "array",
+            "items": {},
+            "description": "Files to put before the prompt: a path, or {path, start?, end?}, "
+            "{path, head}, {path, tail} (lines from 1).",
+        },
     },
     "required": ["name", "prompt"],
 }
@@ -44,6 +53,32 @@ TOOLS: tuple[ToolDef, ...] = (
             "type": "object",
             "properties": {"tasks": {"type": "array", "items": _TASK}},
             "required": ["tasks"],
+        },
+    ),
+    ToolDef(
+        GET_OUTPUT,
+        "Get the final text of a sub-agent session (its latest run). Says whether it is still "
+        "running.",
+        {
+            "type": "object",
+            "properties": {
+                "sessionId": _SESSION_ID,
+                "waitSeconds": {"type": "number", "description": "Wait so long for its end."},
+                "offset": {"type": "number", "description": "Skip so many characters."},
+                "limit": {"type": "number", "description": "At most so many characters."},
+                "tail": {"type": "number", "description": "Only the last so many characters."},
+            },
+            "required": ["sessionId"],
+        },
+    ),
+    ToolDef(
+        GET_SESSION,
+        "Get the complete transcript of a sub-agent session: all runs with messages, tool calls "
+        "and shortened tool results.",
+        {
+            "type": "object",
+            "properties": {"sessionId": _SESSION_ID},
+            "required": ["sessionId"],
         },
     ),
 )

@@ -19,6 +19,7 @@ from pi_subagents.core.prompt import compose_prompt
 from pi_subagents.core.run_spec import RunSpec
 from pi_subagents.core.value import replace
 from pi_subagents.delegation.ports import PlannedRun
+from pi_subagents.disk.attachments import with_files
 from pi_subagents.disk.run_dir import META_VERSION, RunDir
 from pi_subagents.disk.run_store import RunStore, new_run_id, new_session_id
 from pi_subagents.errors import StoreUnwritable
@@ -87,7 +88,7 @@ def _plan(index: int, task: Task, around: Surroundings) -> PlannedRun:
         looping_tool_count=around.settings.looping_tool_count,
     )
     try:
-        prompt = compose_prompt(task.prompt).encode("utf-8", "replace")
+        prompt = compose_prompt(with_files(task.prompt, task.files, cwd)).encode("utf-8", "replace")
         lock = run_dir.begin(_meta(spec, task, around, trusted=trusted), prompt)
     except OSError as error:
         raise StoreUnwritable(str(run_dir.path), str(error)) from error

@@ -69,7 +69,10 @@ def test_a_call_with_everything() -> None:
         (call(timeout=math.inf), "tasks[0].timeout: must be 1 to 86400 seconds"),
         (call(timeout=-math.inf), "tasks[0].timeout: must be 1 to 86400 seconds"),
         (call(timeout=10**400), "tasks[0].timeout: must be 1 to 86400 seconds"),
-        (call(time_out=1), 'tasks[0]: unknown field "time_out"; known: name, prompt, cwd, timeout'),
+        (
+            call(time_out=1),
+            'tasks[0]: unknown field "time_out"; known: name, prompt, cwd, timeout, files',
+        ),
     ],
 )
 def test_whatever_is_wrong_refuses_the_whole_call_and_names_the_place(

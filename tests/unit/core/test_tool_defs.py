@@ -7,7 +7,11 @@ from pi_subagents.core.tool_defs import TOOLS
 
 
 def test_the_tools_we_offer() -> None:
-    assert [tool.name for tool in TOOLS] == ["delegate_to_subagents"]
+    assert [tool.name for tool in TOOLS] == [
+        "delegate_to_subagents",
+        "get_subagent_output",
+        "get_subagent_session",
+    ]
 
 
 def test_every_schema_is_plain_json() -> None:
@@ -18,9 +22,9 @@ def test_every_schema_is_plain_json() -> None:
 
 
 def test_the_fields_of_the_schema_are_those_the_parser_takes() -> None:
-    (tool,) = TOOLS
+    tool = TOOLS[0]
     task = tool.parameters["properties"]["tasks"]["items"]  # type: ignore[index]
-    values = {"string": "/x", "number": 5}
+    values: dict[str, object] = {"string": "/x", "number": 5, "array": ["notes.txt"]}
     example = {name: values[field["type"]] for name, field in task["properties"].items()}
     parse_delegate({"tasks": [example]})
     parse_delegate({"tasks": [{name: example[name] for name in task["required"]}]})

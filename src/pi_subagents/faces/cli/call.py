@@ -71,4 +71,4 @@ def command(
 def _all_completed(answer: dict[str, object]) -> bool:
     details = answer["details"]
     assert isinstance(details, dict)
-    return all(entry["status"] == "completed" for entry in details["results"])
+    return all(entry["status"] == "completed" for entry in details.get("results", ()))

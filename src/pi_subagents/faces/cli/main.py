@@ -25,6 +25,8 @@ VERBS = {
     "run": "run",
     "runs": "runs",
     "show": "show",
+    "output": "output",
+    "session": "session",
     "stop": "stop",
     "call": "call",
     "prune": "prune",

@@ -22,6 +22,13 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path),
     help="Working directory of the tasks (default: this one).",
 )
+@click.option(
+    "--file",
+    "files",
+    multiple=True,
+    metavar="PATH[:10-50]",
+    help="Put a file, or some of its lines, before every prompt; repeat for more.",
+)
 @click.option("--timeout", type=float, help="Seconds per task, 1 to 86400 (default: 600).")
 @options.concurrency_option
 @options.offline_option
@@ -35,6 +42,7 @@ def command(
     prompts: tuple[str, ...],
     names: tuple[str, ...],
     cwd: Path | None,
+    files: tuple[str, ...],
     timeout: float | None,
     concurrency: int | None,
     offline: bool,
@@ -44,7 +52,8 @@ def command(
     """
     Run every PROMPT in a sub-agent of its own, in parallel, and print the answers.
 
-    A PROMPT of `-` is read from standard input. Progress goes to standard error; answers and a
+    A PROMPT of `-` is read from standard input; paths of --file are relative to the tasks'
+    directory. Progress goes to standard error; answers and a
     summary line per task go to standard output. Exit code: 0 all completed, 1 some failed,
     2 refused, 130 interrupted.
 
@@ -52,9 +61,11 @@ def command(
     Examples:
       subagents run "Which modules have no tests?"
       subagents run "Review src/auth" "Review src/db" --name auth --name db --timeout 900
+      subagents run "Explain this" --file src/main.py:10-50
       git diff | subagents run - --name review
       subagents run --offline "Count the Python files in src"
     """  # noqa: D301 - the backspace is click's mark for "do not re-wrap"
+    from pi_subagents.core.attachment import parse_file_argument
     from pi_subagents.core.request import DEFAULT_TIMEOUT_S, Task
     from pi_subagents.faces.cli.live import delegate_live
 
@@ -62,11 +73,13 @@ def command(
         raise click.UsageError(f"{len(names)} names for {len(prompts)} prompts.")
     # A person may type `..`; a task may not, so the path is worked out here.
     directory = os.path.abspath(cwd) if cwd else None  # noqa: PTH100 - links stay as typed
+    attached = tuple(parse_file_argument(each) for each in files)
     tasks = [
         Task(
             name=names[index] if index < len(names) else f"task-{index + 1}",
             prompt=options.text_or_stdin(prompt),
             cwd=directory,
+            files=attached,
             timeout_s=DEFAULT_TIMEOUT_S if timeout is None else timeout,
         )
         for index, prompt in enumerate(prompts)

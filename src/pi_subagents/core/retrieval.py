@@ -1,0 +1,115 @@
+"""
+What is asked of a session, and how its answer is told to a host.
+
+In: the parameters of `get_subagent_output` and `get_subagent_session`, then the session's runs.
+Out: checked values, then the tools' return values.  Nothing is ever cut in silence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pi_subagents import errors
+from pi_subagents.core.session import StoredRun, output_text, session_text
+from pi_subagents.errors import InvalidRequest
+
+MAX_WAIT_S = 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class OutputRequest:
+    """Which session, how long to wait for it, and which part of its text."""
+
+    session_id: str
+    wait_s: float = 0.0
+    offset: int = 0
+    limit: int | None = None
+    tail: int | None = None
+
+
+def parse_output_request(parameters: object) -> OutputRequest:
+    """Read the parameters of `get_subagent_output`."""
+    known = ("sessionId", "waitSeconds", "offset", "limit", "tail")
+    given = _parameters(parameters, known)
+    wait = given.get("waitSeconds", 0)
+    if isinstance(wait, bool) or not isinstance(wait, int | float) or not 0 <= wait <= MAX_WAIT_S:
+        raise InvalidRequest("waitSeconds", errors.wrong_timeout(0, MAX_WAIT_S))
+    return OutputRequest(
+        session_id=_session_id(given),
+        wait_s=wait,
+        offset=_count(given, "offset") or 0,
+        limit=_count(given, "limit"),
+        tail=_count(given, "tail"),
+    )
+
+
+def parse_session_request(parameters: object) -> str:
+    """Read the parameters of `get_subagent_session`: the session's id."""
+    return _session_id(_parameters(parameters, ("sessionId",)))
+
+
+def output_to_json(
+    runs: Sequence[StoredRun], request: OutputRequest, *, max_lines: int
+) -> dict[str, object]:
+    """Return the value of `get_subagent_output`: the latest run speaks."""
+    latest = runs[-1]
+    text = output_text(latest)
+    part = text[-request.tail :] if request.tail else text[request.offset :]
+    part = part if request.limit is None else part[: request.limit]
+    details = {**_details(runs, max_lines), "totalCharacters": len(text)}
+    if part != text:
+        details["shownCharacters"] = len(part)
+    return _answer(part, details)
+
+
+def session_to_json(runs: Sequence[StoredRun], *, max_lines: int) -> dict[str, object]:
+    """Return the value of `get_subagent_session`: every run, one after the other."""
+    latest = runs[-1]
+    details = {
+        **_details(runs, max_lines),
+        "messageCount": sum(len(run.messages) for run in runs),
+        "exitCode": latest.exit_code,
+        "model": latest.model or None,
+    }
+    return _answer(session_text(runs), details)
+
+
+def _details(runs: Sequence[StoredRun], max_lines: int) -> dict[str, object]:
+    latest = runs[-1]
+    return {
+        "sessionId": latest.session_id,
+        "status": latest.tool_status,
+        "taskName": latest.name,
+        "runCount": len(runs),
+        "maxLines": max_lines,
+    }
+
+
+def _answer(text: str, details: dict[str, object]) -> dict[str, object]:
+    return {"content": [{"type": "text", "text": text}], "details": details, "isError": False}
+
+
+def _parameters(parameters: object, known: tuple[str, ...]) -> Mapping[str, object]:
+    if not isinstance(parameters, Mapping):
+        raise InvalidRequest("parameters", errors.NEEDS_SESSION)
+    for key in parameters:
+        if key not in known:
+            raise InvalidRequest("parameters", errors.unknown_field(key, known))
+    return parameters
+
+
+def _session_id(given: Mapping[str, object]) -> str:
+    session_id = given.get("sessionId")
+    if not isinstance(session_id, str) or not session_id:
+        raise InvalidRequest("sessionId", errors.NEEDS_STRING)
+    return session_id
+
+
+def _count(given: Mapping[str, object], key: str) -> int | None:
+    value = given.get(key)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise InvalidRequest(key, errors.MUST_BE_COUNT)
+    return value

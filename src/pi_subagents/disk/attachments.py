@@ -1,0 +1,46 @@
+"""
+Read the files that tasks bring along; each becomes its text or a placeholder.
+
+Any path may be named and links are followed: the caller may read what it may read.  Opened without
+blocking, and only regular files count, so that no FIFO or device can hold a delegation up.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import TYPE_CHECKING
+
+from pi_subagents import errors
+from pi_subagents.core.attachment import MAX_FILE_BYTES, FileSpec, format_blocks, select_lines
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def with_files(prompt: str, files: tuple[FileSpec, ...], cwd: Path) -> str:
+    """Return the prompt with the content of every file before it, in the order asked for."""
+    return format_blocks([(spec.path, _content(spec, cwd)) for spec in files], prompt)
+
+
+def _content(spec: FileSpec, cwd: Path) -> str:
+    try:
+        descriptor = os.open(cwd / spec.path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (FileNotFoundError, NotADirectoryError):
+        return errors.file_not_found(spec.path)
+    except OSError:
+        return errors.file_unreadable(spec.path)
+    try:
+        info = os.fstat(descriptor)
+        if not stat.S_ISREG(info.st_mode):
+            return errors.file_unreadable(spec.path)
+        with os.fdopen(os.dup(descriptor), "rb") as file:
+            data = file.read(MAX_FILE_BYTES + 1)  # it may have grown since
+        size = max(info.st_size, len(data))
+        if size > MAX_FILE_BYTES:
+            return errors.file_too_large(spec.path, size, MAX_FILE_BYTES)
+        return select_lines(data.decode("utf-8"), spec)
+    except (OSError, UnicodeDecodeError):
+        return errors.file_unreadable(spec.path)
+    finally:
+        os.close(descriptor)
