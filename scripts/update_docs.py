@@ -29,8 +29,10 @@ HELP_WIDTH = 80
 ROOMS = (
     "",
     "errors",
+    "messages",
     "api",
     "runs",
+    "sessions",
     "doctor",
     "faces",
     "delegation",

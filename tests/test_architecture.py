@@ -31,9 +31,9 @@ MODULES = {
 # faces -> api -> delegation | procs | engines -> disk -> core -> errors
 LEVELS = {
     "faces": 5, "api": 4, "delegation": 3, "procs": 3, "engines": 3, "disk": 2, "core": 1,
-    "errors": 0, "_version": 0,
+    "errors": 0, "messages": 0, "_version": 0,
 }  # fmt: skip
-COMPOSITION_ROOTS = ("api", "runs", "doctor")
+COMPOSITION_ROOTS = ("api", "runs", "sessions", "doctor")
 MAX_LINES = 400
 
 
@@ -141,7 +141,7 @@ def test_the_supervisor_needs_the_standard_library_and_us_and_no_event_loop() ->
     assert tops - sys.stdlib_module_names == {NAME, "__main__"} - sys.stdlib_module_names
     assert tops & {"asyncio", "sqlite3", "http", "email", "multiprocessing", "logging"} == set()
     ours = {room(name) for name in loaded if name.split(".")[0] == NAME and name != NAME}
-    assert ours == {"procs", "disk", "core", "errors", "_version"}
+    assert ours == {"procs", "disk", "core", "messages", "_version"}
 
 
 HEAVY = {"asyncio", "http.server", "msgspec", "textual", "rich", "yaml", "sqlite3"}

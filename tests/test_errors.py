@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pi_subagents import errors
+from pi_subagents import errors, messages
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,8 +20,8 @@ CLASSES = {
 }
 FUNCTIONS = {
     name
-    for name, value in vars(errors).items()
-    if inspect.isfunction(value) and value.__module__ == errors.__name__
+    for name, value in vars(messages).items()
+    if inspect.isfunction(value) and value.__module__ == messages.__name__
 }
 
 
@@ -109,6 +109,10 @@ EXAMPLES: dict[str, tuple[Exception, str]] = {
         errors.RunNotActive("abcd", "completed"),
         'Run "abcd" is not running (status: completed); nothing to stop.',
     ),
+    "SessionNotFound": (
+        errors.SessionNotFound("c4d5"),
+        'Session "c4d5" not found. The session may have expired or the ID is incorrect.',
+    ),
     "StoreUnwritable": (
         errors.StoreUnwritable("/runs", "read-only"), "Cannot keep runs in /runs: read-only",
     ),
@@ -132,42 +136,46 @@ def test_every_exception_that_is_raised_has_an_example() -> None:
 
 def ended(**facts: object) -> str:
     whole = {"exit_code": 7, "signal_name": "", "has_spoken": False, "error_tail": "", **facts}
-    return errors.child_ended_early(**whole)  # type: ignore[arg-type]
+    return messages.child_ended_early(**whole)  # type: ignore[arg-type]
 
 
 TEXTS: list[tuple[Callable[..., str], str, str]] = [
-    (errors.timed_out, errors.timed_out(300),
+    (messages.timed_out, messages.timed_out(300),
      "Timed out after 300s. Consider resuming with a longer timeout."),
-    (errors.timed_out, errors.timed_out(1.5),
+    (messages.timed_out, messages.timed_out(1.5),
      "Timed out after 1.5s. Consider resuming with a longer timeout."),
-    (errors.cwd_missing, errors.cwd_missing("/x"),
+    (messages.cwd_missing, messages.cwd_missing("/x"),
      "cwd does not exist or is not a directory: /x"),
-    (errors.child_stopped_with, errors.child_stopped_with("aborted"),
+    (messages.child_stopped_with, messages.child_stopped_with("aborted"),
      "Sub-agent stopped without an answer (stop reason: aborted)"),
-    (errors.child_stopped_with, errors.child_stopped_with(""),
+    (messages.child_stopped_with, messages.child_stopped_with(""),
      "Sub-agent stopped without an answer (stop reason: none)"),
-    (errors.child_ended_early, ended(), "Sub-agent exited with code 7 without an answer"),
-    (errors.child_ended_early, ended(signal_name="SIGKILL", has_spoken=True, error_tail="why"),
+    (messages.child_ended_early, ended(), "Sub-agent exited with code 7 without an answer"),
+    (messages.child_ended_early, ended(signal_name="SIGKILL", has_spoken=True, error_tail="why"),
      "Sub-agent was killed by SIGKILL before it finished: why"),
-    (errors.note_exit_after_answer, errors.note_exit_after_answer(7, ""),
+    (messages.note_exit_after_answer, messages.note_exit_after_answer(7, ""),
      "The process ended with exit code 7 after it had answered."),
-    (errors.note_exit_after_answer, errors.note_exit_after_answer(137, "SIGKILL"),
+    (messages.note_exit_after_answer, messages.note_exit_after_answer(137, "SIGKILL"),
      "The process ended with SIGKILL after it had answered."),
-    (errors.note_line_skipped, errors.note_line_skipped(9, 8),
+    (messages.note_line_skipped, messages.note_line_skipped(9, 8),
      "A line of 9 bytes was skipped: the limit is 8 bytes."),
-    (errors.note_log_cut, errors.note_log_cut("stdout.log", 8),
+    (messages.note_log_cut, messages.note_log_cut("stdout.log", 8),
      "stdout.log reached its limit of 8 bytes; what followed was not kept."),
-    (errors.wrong_task_count, errors.wrong_task_count(16, 17), "must hold 1 to 16 tasks, not 17"),
-    (errors.wrong_length, errors.wrong_length(200), "must have 1 to 200 characters"),
-    (errors.wrong_timeout, errors.wrong_timeout(1.0, 86_400.0), "must be 1 to 86400 seconds"),
-    (errors.unknown_field, errors.unknown_field("x", ("a", "b")),
+    (messages.wrong_task_count, messages.wrong_task_count(16, 17), "must hold 1 to 16 tasks, not 17"),
+    (messages.wrong_length, messages.wrong_length(200), "must have 1 to 200 characters"),
+    (messages.wrong_timeout, messages.wrong_timeout(1.0, 86_400.0), "must be 1 to 86400 seconds"),
+    (messages.unknown_field, messages.unknown_field("x", ("a", "b")),
      'unknown field "x"; known: a, b'),
-    (errors.setting_of_wrong_type, errors.setting_of_wrong_type("a number", "str"),
+    (messages.setting_of_wrong_type, messages.setting_of_wrong_type("a number", "str"),
      "should be a number, is str; ignored"),
-    (errors.file_unusable, errors.file_unusable("why"), "cannot be used: why"),
-    (errors.supervisor_failed, errors.supervisor_failed("why"),
+    (messages.file_unusable, messages.file_unusable("why"), "cannot be used: why"),
+    (messages.file_not_found, messages.file_not_found("a"), "[file not found: a]"),
+    (messages.file_unreadable, messages.file_unreadable("a"), "[could not read file: a]"),
+    (messages.file_too_large, messages.file_too_large("a", 1500 * 1024, 1024 * 1024),
+     "[file too large: a (1500KB, limit 1024KB)]"),
+    (messages.supervisor_failed, messages.supervisor_failed("why"),
      "Internal error in the supervisor: why"),
-    (errors.internal_error, errors.internal_error(ValueError("why")),
+    (messages.internal_error, messages.internal_error(ValueError("why")),
      "internal error, please report it: ValueError: why"),
 ]  # fmt: skip
 
@@ -179,7 +187,7 @@ def test_messages_made_of_data(text: str, message: str) -> None:
 
 def test_the_messages_of_the_seeds_are_contract() -> None:
     assert (
-        errors.SPAWN_FAILED, errors.LOOP_DETECTED, errors.INTERRUPTED, errors.NO_TEXT_OUTPUT,
+        messages.SPAWN_FAILED, messages.LOOP_DETECTED, messages.INTERRUPTED, messages.NO_TEXT_OUTPUT,
     ) == (
         "Failed to spawn sub-agent process",
         "Loop detected: sub-agent is repeating the same tool calls",
@@ -190,11 +198,11 @@ def test_the_messages_of_the_seeds_are_contract() -> None:
 
 def test_every_message_function_states_its_purpose() -> None:
     for name in sorted(FUNCTIONS):
-        assert (getattr(errors, name).__doc__ or "").startswith("Return "), name
+        assert (getattr(messages, name).__doc__ or "").startswith("Return "), name
 
 
 def test_no_two_constants_say_the_same() -> None:
     texts = [
-        value for name, value in vars(errors).items() if name.isupper() and isinstance(value, str)
+        value for name, value in vars(messages).items() if name.isupper() and isinstance(value, str)
     ]
     assert len(texts) == len(set(texts))

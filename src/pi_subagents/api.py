@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
-from pi_subagents import errors
+from pi_subagents import errors, messages
 from pi_subagents.core import summary, tool_defs
 from pi_subagents.core.invocation import CHILD_VARIABLE, ModelOverride
 from pi_subagents.core.request import DelegateRequest, Task, checked_request, parse_delegate
@@ -177,7 +177,7 @@ def _offline_model(
 
     script = None if wanted is True else wanted
     model = resources.enter_context(OfflineModel(script, keep_requests=0))
-    notice(errors.NOTICE_OFFLINE_SCRIPT if script else errors.NOTICE_OFFLINE)
+    notice(messages.NOTICE_OFFLINE_SCRIPT if script else messages.NOTICE_OFFLINE)
     return lambda run_id: ModelOverride(
         arguments=pi_arguments(),
         environment={

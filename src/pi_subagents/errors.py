@@ -1,5 +1,5 @@
 """
-Every exception and every user-facing message, once.
+Every exception, with its message, once; all other words for users are in `messages`.
 
 SubagentsError
   RequestError          the whole call was refused, nothing was started        exit 2
@@ -24,8 +24,7 @@ SubagentsError
     SessionNotFound
   OfflineScriptError    a script for the offline model is malformed            exit 2
 
-Callers raise with data, never with prose.  Messages of outcomes (values, not exceptions)
-are the functions at the end.
+Callers raise with data, never with prose.
 """
 
 from __future__ import annotations
@@ -162,27 +161,6 @@ class InstallFailed(SetupError):
         )
 
 
-# Why a pi command is unusable: the reasons of PiCommandUnusable.
-
-COMMAND_EMPTY = "is empty"
-COMMAND_NOT_ON_PATH = "is not on PATH"
-COMMAND_INSIDE_CWD = "is on PATH only inside the working directory, which is never used"
-COMMAND_RELATIVE = "is a relative path; give an absolute one, or a name on PATH"
-COMMAND_NOT_RUNNABLE = "is not an executable file"
-
-
-def command_not_parsed(problem: str) -> str:
-    """Return why a command line cannot be split into words."""
-    return f"cannot be split into words ({problem})"
-
-
-def command_needs_node(minimum: str) -> str:
-    """Return why a pi on PATH would crash at once."""
-    return (
-        f"needs Node {minimum} or newer, and there is none. Run `subagents setup`: it fetches one."
-    )
-
-
 class PortUnavailable(SetupError):
     """The offline model cannot listen on the wanted port."""
 
@@ -250,147 +228,6 @@ class RunNotActive(StoreError):
         super().__init__(f'Run "{run}" is not running (status: {status}); nothing to stop.')
 
 
-# What can be wrong with a parameter (InvalidRequest puts the place in front) or a setting.
-
-NEEDS_TASKS = "must be an object with a list `tasks`"
-NEEDS_TASK_LIST = "is required and must be a list of task objects"
-NEEDS_TASK_OBJECT = "must be an object with `name` and `prompt`"
-NEEDS_STRING = "is required and must be a string"
-MUST_BE_STRING = "must be a string"
-MUST_BE_SECONDS = "must be a number of seconds"
-NEEDS_SESSION = "must be an object with a `sessionId`"
-MUST_BE_COUNT = "must be a whole number of characters"
-NEEDS_FILE_LIST = "must be a list of paths or objects with a `path`"
-NEEDS_FILE = "must be a path, or an object with a `path`"
-FILE_FORMS = "takes `start` and `end`, or `head`, or `tail` beside its `path`"
-MUST_BE_LINE = "must be a whole number of at least 1"
-START_AFTER_END = "starts after it ends"
-MUST_NOT_BE_EMPTY = "must not be empty"
-MUST_NOT_HAVE_NULL = "must not contain a null byte"
-SETTINGS_NOT_AN_OBJECT = "should be a JSON object; ignored"
-SETTING_GLOBAL_ONLY = "ignored: it counts in the global settings file only"
-
-
-def wrong_task_count(most: int, given: int) -> str:
-    """Return why a call with too few or too many tasks is refused."""
-    return f"must hold 1 to {most} tasks, not {given}"
-
-
-def wrong_length(most: int) -> str:
-    """Return why a text is too short or too long."""
-    return f"must have 1 to {most} characters"
-
-
-def wrong_timeout(least: float, most: float) -> str:
-    """Return the limits of a time-out."""
-    return f"must be {least:g} to {most:g} seconds"
-
-
-def unknown_field(key: str, known: tuple[str, ...]) -> str:
-    """Return which field is not understood, and which are."""
-    return f'unknown field "{key}"; known: {", ".join(known)}'
-
-
-def file_unusable(reason: str) -> str:
-    """Return why a file was passed over."""
-    return f"cannot be used: {reason}"
-
-
-def index_unusable(reason: str) -> str:
-    """Return the notice that runs are kept but could not be entered in the index."""
-    return (
-        f"The index of runs cannot be written ({reason}): these runs are not found by id from "
-        "elsewhere, and not recovered after a crash."
-    )
-
-
-def not_json(reason: str) -> str:
-    """Return why parameters could not be read."""
-    return f"parameters: must be JSON: {reason}"
-
-
-def internal_error(error: Exception) -> str:
-    """Return the one line for a fault of ours."""
-    return f"internal error, please report it: {type(error).__name__}: {error}"
-
-
-def setting_of_wrong_type(expected: str, given: str) -> str:
-    """Return why a setting was left at its default."""
-    return f"should be {expected}, is {given}; ignored"
-
-
-# Notices: said once, before the work begins.
-
-NOTICE_OFFLINE = (
-    "Offline: the built-in model stands in for provider and model. It follows simple rules "
-    "(list, count, find, search, read, summarise headings) and is not a language model."
-)
-NOTICE_OFFLINE_SCRIPT = (
-    "Offline: a script stands in for provider and model. It is not a language model."
-)
-
-
-# Messages of outcomes: values in a result, not exceptions.  Hosts and prompts rely on their words.
-
-SPAWN_FAILED = "Failed to spawn sub-agent process"
-LOOP_DETECTED = "Loop detected: sub-agent is repeating the same tool calls"
-INTERRUPTED = "Session was interrupted (main agent session ended unexpectedly)"
-NO_TEXT_OUTPUT = "(no text output from sub-agent)"
-STOPPED_ON_REQUEST = "Stopped on request"
-CHILD_REPORTED_ERROR = "The model reported an error without a message"
-NOTE_NO_SUPERVISOR = "The supervisor ended without writing a result."
-NOTE_HAD_ANSWERED = "The sub-agent had answered before it was interrupted."
-NOTE_OUTPUT_CUT = "There was no room on disk for the whole output; its end is missing."
-NOTE_NO_MODEL = (
-    "pi has no model it may use. Set a provider's key (such as ANTHROPIC_API_KEY) or log in with "
-    "pi itself; the README says how. `--offline` works without one."
-)
-NOTE_PROCESSES_LEFT = "Some processes of the sub-agent could not be ended."
-NOTE_FORCED = "The process did not exit after its answer and was ended."
-NOTE_LENGTH = "The answer was cut by the model's length limit."
-NOTE_EMPTY_ANSWER = "The sub-agent finished without any text."
-
-
-def timed_out(timeout_s: float) -> str:
-    """Return the message of a time-out, with whole seconds written whole."""
-    return f"Timed out after {timeout_s:g}s. Consider resuming with a longer timeout."
-
-
-def cwd_missing(cwd: str) -> str:
-    """Return why a task could not start in its directory."""
-    return f"cwd does not exist or is not a directory: {cwd}"
-
-
-def child_stopped_with(stop_reason: str) -> str:
-    """Return why a child that settled did not answer."""
-    return f"Sub-agent stopped without an answer (stop reason: {stop_reason or 'none'})"
-
-
-def child_ended_early(
-    *, exit_code: int | None, signal_name: str, has_spoken: bool, error_tail: str
-) -> str:
-    """Return why a child that ended by itself did not finish."""
-    how = f"was killed by {signal_name}" if signal_name else f"exited with code {exit_code}"
-    when = "before it finished" if has_spoken else "without an answer"
-    return f"Sub-agent {how} {when}" + (f": {error_tail}" if error_tail else "")
-
-
-def note_exit_after_answer(exit_code: int | None, signal_name: str) -> str:
-    """Return the note on a child that answered and then ended badly."""
-    how = signal_name or f"exit code {exit_code}"
-    return f"The process ended with {how} after it had answered."
-
-
-def note_line_skipped(size: int, limit: int) -> str:
-    """Return the note on a line that was too long to read."""
-    return f"A line of {size} bytes was skipped: the limit is {limit} bytes."
-
-
-def note_log_cut(name: str, limit: int) -> str:
-    """Return the note on an artifact that reached its cap."""
-    return f"{name} reached its limit of {limit} bytes; what followed was not kept."
-
-
 class OfflineScriptError(SubagentsError):
     """A script for the offline model is malformed; nothing of it is used."""
 
@@ -398,26 +235,3 @@ class OfflineScriptError(SubagentsError):
         self.where = where
         self.problem = problem
         super().__init__(f"Offline model script: {where}: {problem}")
-
-
-def supervisor_failed(reason: str) -> str:
-    """Return the message of a run whose supervisor failed: a fault of ours, worth a report."""
-    return f"Internal error in the supervisor: {reason}"
-
-
-# Placeholders: what stands in a prompt where a file could not be had.
-
-
-def file_not_found(path: str) -> str:
-    """Return the placeholder for a file that is not there."""
-    return f"[file not found: {path}]"
-
-
-def file_unreadable(path: str) -> str:
-    """Return the placeholder for a file that is there and cannot be read as text."""
-    return f"[could not read file: {path}]"
-
-
-def file_too_large(path: str, size: int, limit: int) -> str:
-    """Return the placeholder for a file over the limit; sizes are rounded up to whole KB."""
-    return f"[file too large: {path} ({-(-size // 1024)}KB, limit {limit // 1024}KB)]"

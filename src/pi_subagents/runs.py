@@ -28,13 +28,8 @@ from pi_subagents.disk.run_removal import (
 )
 from pi_subagents.disk.run_store import RUN_ID_BEGINNING, open_store
 from pi_subagents.disk.settings_files import load_settings
-from pi_subagents.errors import (
-    RunAmbiguous,
-    RunNotActive,
-    RunNotFound,
-    RunUnreadable,
-    index_unusable,
-)
+from pi_subagents.errors import RunAmbiguous, RunNotActive, RunNotFound, RunUnreadable
+from pi_subagents.messages import index_unusable
 from pi_subagents.procs.recovery import conclude_lost, liveness_of
 
 if TYPE_CHECKING:

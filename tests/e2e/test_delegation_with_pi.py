@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.e2e.conftest import Project
 
-from pi_subagents import RunResult, Task, errors
+from pi_subagents import RunResult, Task, messages
 from pi_subagents.core.prompt import GUARD
 from pi_subagents.core.value import as_dict
 
@@ -95,13 +95,13 @@ async def test_an_empty_answer_is_completed_with_the_placeholder_and_a_note(
         "completed",
         "(no text output from sub-agent)",
         "",
-        (errors.NOTE_EMPTY_ANSWER,),
+        (messages.NOTE_EMPTY_ANSWER,),
     )
 
 
 async def test_an_answer_cut_by_length_is_completed_with_a_note(project: Project) -> None:
     result = await outcome(project, {"text": "as far as I", "stop": "length"})
-    assert told(result) == ("completed", "as far as I", "", (errors.NOTE_LENGTH,))
+    assert told(result) == ("completed", "as far as I", "", (messages.NOTE_LENGTH,))
 
 
 async def test_an_unknown_option_of_the_pi_command_is_told_with_pis_own_words(
@@ -116,7 +116,7 @@ async def test_an_unknown_option_of_the_pi_command_is_told_with_pis_own_words(
 async def test_the_same_call_for_ever_is_stopped_at_the_fifth(project: Project) -> None:
     call = {"toolCalls": [{"name": "bash", "arguments": {"command": "true"}}], "repeat": True}
     result = await outcome(project, call)
-    assert told(result) == ("failed", "", errors.LOOP_DETECTED, ())
+    assert told(result) == ("failed", "", messages.LOOP_DETECTED, ())
     assert result.tool_call_count == 5
 
 

@@ -14,7 +14,8 @@ import pytest
 from tests.e2e.command import start, subagents
 from tests.e2e.conftest import Project
 
-from pi_subagents.errors import INTERRUPTED, PINNED_PI_VERSION
+from pi_subagents.errors import PINNED_PI_VERSION
+from pi_subagents.messages import INTERRUPTED
 
 pytestmark = pytest.mark.pi
 

@@ -10,7 +10,7 @@ import os
 import stat
 from pathlib import Path
 
-from pi_subagents import errors
+from pi_subagents import messages
 from pi_subagents.core import events as ev
 from pi_subagents.core.journal import MAX_TEXT, Entry, decode_entry
 from pi_subagents.disk.run_dir import RunDir
@@ -108,7 +108,7 @@ def _audit_story(run: RunDir) -> list[str]:
     answers = [event.text for event in events if isinstance(event, ev.AssistantMessage)]
     if result is None or not result.completed or result.artifacts_truncated or not answers:
         return []
-    answer = answers[-1] if answers[-1].strip() else errors.NO_TEXT_OUTPUT
+    answer = answers[-1] if answers[-1].strip() else messages.NO_TEXT_OUTPUT
     if result.output[:MAX_TEXT] != answer[:MAX_TEXT]:
         return [f"answered {answer[:100]!r} but tells {result.output[:100]!r}"]
     return []

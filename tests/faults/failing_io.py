@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from tests.faults.aftermath import leftovers
 
-from pi_subagents import errors
+from pi_subagents import messages
 from pi_subagents.disk import calls
 from pi_subagents.errors import StoreUnwritable
 
@@ -46,7 +46,7 @@ def check_truth(place: Workplace, result: RunResult, answer: str) -> None:
     assert not list(run.path.glob(".*.tmp")), "a temporary file was left"
     if result.completed:
         assert kept == result
-        cut = errors.NOTE_OUTPUT_CUT in result.notes
+        cut = messages.NOTE_OUTPUT_CUT in result.notes
         assert result.output == answer or (cut and answer.startswith(result.output))
         assert result.artifacts_truncated or not cut
     else:

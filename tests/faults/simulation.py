@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from tests.unit.delegation.fake_runner import planned
 
-from pi_subagents import errors
+from pi_subagents import messages
 from pi_subagents.core import events as ev
 from pi_subagents.core.guards import LoopGuard, Rung, StopLadder, TimeoutGuard
 from pi_subagents.core.outcome import Cause, Ending, RunFold
@@ -341,7 +341,7 @@ def _check(
             assert not started
         elif refused and not started:
             assert stop.level > 0
-            assert result.error_message == errors.STOPPED_ON_REQUEST
+            assert result.error_message == messages.STOPPED_ON_REQUEST
         if result.status == "aborted":
             assert stop.level > 0, "aborted is only a requested stop"
         assert result.status != "interrupted"

@@ -14,7 +14,7 @@ from tests.fakes.workplace import answered, told
 from tests.faults.aftermath import INTERRUPTED, output_of, program
 from tests.faults.records import make_run, make_site
 
-from pi_subagents import errors
+from pi_subagents import errors, messages
 from pi_subagents.core import events as ev
 from pi_subagents.core.invocation import MARKER_VARIABLE
 from pi_subagents.core.run_result import result_to_json
@@ -57,7 +57,7 @@ async def test_a_time_of_day_that_jumps_changes_no_deadline_and_no_duration(
     answers, hangs = await work.results()
     elapsed_ms = (time.monotonic() - began) * 1000
     assert (answers.status, answers.output) == ("completed", "now")
-    assert (hangs.status, hangs.error_message) == ("failed", errors.timed_out(1.0))
+    assert (hangs.status, hangs.error_message) == ("failed", messages.timed_out(1.0))
     for result in (answers, hangs):
         assert 0 <= result.duration_ms <= elapsed_ms
         assert result.finished_at_ms - result.started_at_ms == result.duration_ms

@@ -25,7 +25,7 @@ from tests.faults.failing_io import (
     is_clean,
 )
 
-from pi_subagents import errors
+from pi_subagents import messages
 from pi_subagents.core import events as ev
 from pi_subagents.errors import StoreUnwritable
 from pi_subagents.procs import process_runner
@@ -50,7 +50,7 @@ async def test_a_supervisor_whose_nth_write_fails_for_want_of_space_tells_the_tr
     assert is_clean(results[SOME[-1]]), "beyond the last write nothing fails"
     if not once:  # everything was lost but what was reserved
         assert results[1].artifacts_truncated
-        assert errors.NOTE_OUTPUT_CUT in results[1].notes
+        assert messages.NOTE_OUTPUT_CUT in results[1].notes
 
 
 @pytest.mark.parametrize("error", [error for error in ERRORS if error != "ENOSPC"])
@@ -85,7 +85,7 @@ async def test_a_run_whose_result_found_no_room_anywhere_is_concluded_once_there
         patched.setattr("pi_subagents.disk.run_dir.RunDir.write_result", full)
         patched.setattr(process_runner, "start_supervisor", no_start)
         result = await place.delegate_by_api("no room").result()
-    assert (result.status, result.error_message) == ("failed", errors.SPAWN_FAILED)
+    assert (result.status, result.error_message) == ("failed", messages.SPAWN_FAILED)
     (run,) = place.run_dirs()
     assert run.read_result() is None
     assert Runs(place.project, place.env).recover() == [run]
@@ -173,7 +173,7 @@ async def test_a_limit_of_file_size_costs_artifacts_never_the_result(place: Work
     cut, whole = await work.results()
     check_truth(place, cut, ANSWER)
     assert (cut.status, cut.artifacts_truncated) == ("completed", True)
-    assert errors.NOTE_OUTPUT_CUT in cut.notes
+    assert messages.NOTE_OUTPUT_CUT in cut.notes
     run = place.run_dir(limited)
     assert max(path.stat().st_size for path in run.path.iterdir()) <= 80 * KIB
     assert told(whole) == answered("sibling", ANSWER)
@@ -204,7 +204,7 @@ async def test_a_caller_short_of_descriptors_fails_tasks_not_the_queue(
     ends = [line.split("|")[:3] for line in output.splitlines()]
     assert [name for name, *_ in ends] == names
     kinds = {(status, message) for _, status, message in ends}
-    assert kinds <= {("completed", ""), ("failed", errors.SPAWN_FAILED)}
+    assert kinds <= {("completed", ""), ("failed", messages.SPAWN_FAILED)}
     assert ("completed", "") in kinds
     assert limit > 40 or len(kinds) == 2, "some could not be started"
 
@@ -255,7 +255,7 @@ async def test_a_start_that_the_kernel_refuses_fails_its_task_only(
         await (await place.child(name)).answer_and_exit("42")
     first, sibling, second, queued = await work.results()
     for result in (first, second):
-        assert (result.status, result.error_message) == ("failed", errors.SPAWN_FAILED)
+        assert (result.status, result.error_message) == ("failed", messages.SPAWN_FAILED)
         assert result.notes == (os.strerror(errno.EAGAIN).join(("[Errno 11] ", "")),)
     assert told(sibling) == answered("sibling", "42")
     assert told(queued) == answered("queued", "42")
@@ -294,7 +294,7 @@ async def test_no_descriptor_is_left_open_by_starts_that_fail(
     before = open_descriptors()
     for number in range(20):
         results = await place.delegate_by_api(*(f"{number} {n}" for n in range(10))).results()
-        assert {result.error_message for result in results} == {errors.SPAWN_FAILED}
+        assert {result.error_message for result in results} == {messages.SPAWN_FAILED}
     assert open_descriptors() == before
 
 
@@ -309,5 +309,5 @@ async def test_a_supervisor_that_cannot_be_told_what_to_run_is_not_waited_for(
 
     monkeypatch.setattr(process_runner, "start_supervisor", half_told)
     result = await place.delegate_by_api("untold").result()
-    assert (result.status, result.error_message) == ("interrupted", errors.INTERRUPTED)
+    assert (result.status, result.error_message) == ("interrupted", messages.INTERRUPTED)
     assert place.driver.children == []

@@ -14,7 +14,7 @@ from tests.fakes.workplace import Delegating, Workplace, answered, told
 from tests.faults.aftermath import content
 from tests.faults.records import Site, make_run, make_site, outside_of
 
-from pi_subagents import errors
+from pi_subagents import messages
 from pi_subagents.core import events as ev
 from pi_subagents.core.request import Task
 from pi_subagents.core.run_result import RunResult
@@ -125,7 +125,7 @@ async def test_a_run_whose_directory_is_swapped_for_a_link_fails_alone(
     before = content(outside), content(moved)
     await (await place.child("sibling")).answer_and_exit("unharmed")
     swapped, sibling = await work.results()
-    assert (swapped.status, swapped.notes) == ("interrupted", (errors.NOTE_NO_SUPERVISOR,))
+    assert (swapped.status, swapped.notes) == ("interrupted", (messages.NOTE_NO_SUPERVISOR,))
     assert told(sibling) == answered("sibling", "unharmed")
     assert (content(outside), content(moved)) == before
     assert len(place.driver.children) == 1
@@ -146,7 +146,7 @@ async def test_a_run_whose_directory_becomes_a_link_while_it_runs_writes_no_resu
     before = content(outside)
     await child.answer_and_exit("done")
     result = await work.result()
-    assert (result.status, result.error_message) == ("interrupted", errors.INTERRUPTED)
+    assert (result.status, result.error_message) == ("interrupted", messages.INTERRUPTED)
     assert content(outside) == before
     run.path.unlink()
 
@@ -185,7 +185,7 @@ async def test_a_prompt_that_is_no_file_fails_its_task_and_nobody_waits(
         run.prompt.symlink_to(secret)
     await (await place.child("sibling")).answer_and_exit("unharmed")
     unlucky, sibling = await work.results()
-    assert (unlucky.status, unlucky.error_message) == ("failed", errors.SPAWN_FAILED)
+    assert (unlucky.status, unlucky.error_message) == ("failed", messages.SPAWN_FAILED)
     assert told(sibling) == answered("sibling", "unharmed")
     assert len(place.driver.children) == 1
     if kind == "a directory":

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 from tests.faults.simulation import simulate
 
-from pi_subagents import errors
+from pi_subagents import messages
 
 
 @pytest.mark.parametrize("first", range(0, 300, 50))
@@ -18,10 +18,10 @@ def test_every_task_reaches_one_end_whatever_the_clock_does(first: int) -> None:
     # It is no proof if nothing of note ever happens in there.
     for kind in (
         "completed",
-        errors.LOOP_DETECTED,
-        errors.STOPPED_ON_REQUEST,
-        errors.SPAWN_FAILED,
-        errors.timed_out(1),
+        messages.LOOP_DETECTED,
+        messages.STOPPED_ON_REQUEST,
+        messages.SPAWN_FAILED,
+        messages.timed_out(1),
         "no such cwd",
         "429",
     ):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.fakes.workplace import answered, expected, tokens, told
 
-from pi_subagents import errors
+from pi_subagents import messages
 from pi_subagents.core import events as ev
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ async def test_settled_stubborn_children_are_killed_and_their_answer_counts(
     await child.settle()
     result = await work.result()
     assert (result.status, result.output, result.signal_name) == ("completed", "done", "SIGKILL")
-    assert errors.NOTE_FORCED in result.notes
+    assert messages.NOTE_FORCED in result.notes
 
 
 async def test_work_that_goes_on_after_settling_is_not_ended(place: Workplace) -> None:
@@ -204,8 +204,8 @@ async def test_an_error_that_pi_retries_is_not_the_end(place: Workplace) -> None
 @pytest.mark.parametrize(
     ("stop_reason", "text", "output", "note"),
     [
-        ("stop", " \n", errors.NO_TEXT_OUTPUT, errors.NOTE_EMPTY_ANSWER),
-        ("length", "half an ans", "half an ans", errors.NOTE_LENGTH),
+        ("stop", " \n", messages.NO_TEXT_OUTPUT, messages.NOTE_EMPTY_ANSWER),
+        ("length", "half an ans", "half an ans", messages.NOTE_LENGTH),
     ],
 )
 async def test_an_empty_or_cut_answer_is_completed_with_a_note(

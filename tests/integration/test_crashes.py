@@ -18,7 +18,7 @@ from tests.fakes.processes import parent_of
 from tests.fakes.workplace import answered, expected, tokens, told
 
 import pi_subagents
-from pi_subagents import errors
+from pi_subagents import messages
 from pi_subagents.core import events as ev
 from pi_subagents.runs import Runs
 
@@ -200,7 +200,7 @@ async def test_an_answer_that_was_journaled_survives_kill_9_of_the_supervisor(
     os.kill(await supervisor_of(place, work, child), signal.SIGKILL)
     result = await work.result()
     assert (result.status, result.output) == ("interrupted", "42")
-    assert result.notes == (errors.NOTE_HAD_ANSWERED,)
+    assert result.notes == (messages.NOTE_HAD_ANSWERED,)
     await child.gone()
 
 
@@ -210,7 +210,7 @@ async def test_a_run_whose_directory_was_removed_fails_alone(place: Workplace) -
     shutil.rmtree(run.path)  # planned, not started: the work has not had its first turn yet
     await (await place.child("sibling")).answer_and_exit("unharmed")
     homeless, sibling = await work.results()
-    assert (homeless.status, homeless.notes) == ("interrupted", (errors.NOTE_NO_SUPERVISOR,))
+    assert (homeless.status, homeless.notes) == ("interrupted", (messages.NOTE_NO_SUPERVISOR,))
     assert told(sibling) == answered("sibling", "unharmed")
     assert len(place.driver.children) == 1
 

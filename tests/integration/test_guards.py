@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.fakes.workplace import answered, expected, tokens, told
 
-from pi_subagents import errors
+from pi_subagents import messages
 from pi_subagents.core import events as ev
 
 if TYPE_CHECKING:
@@ -173,6 +173,6 @@ async def test_the_clock_stops_once_a_child_has_settled(place: Workplace) -> Non
         "slow exit",
         "in time",
         exit_code=143,
-        notes=(errors.note_exit_after_answer(143, ""), errors.NOTE_FORCED),
+        notes=(messages.note_exit_after_answer(143, ""), messages.NOTE_FORCED),
     )
     assert result.duration_ms >= 1000, "its whole grace"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tests.fakes.workplace import answered, tokens, told
 
-from pi_subagents import errors
+from pi_subagents import messages
 from pi_subagents.procs import process_runner
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ async def test_a_fault_of_our_own_in_one_run_does_not_harm_its_sibling(
     await (await place.child("sibling")).answer_and_exit("unharmed")
     unlucky, sibling = await work.results()
     assert told(sibling) == answered("sibling", "unharmed")
-    assert (unlucky.status, unlucky.error_message) == ("interrupted", errors.INTERRUPTED)
+    assert (unlucky.status, unlucky.error_message) == ("interrupted", messages.INTERRUPTED)
 
 
 async def test_a_healthy_sibling_finishes_beside_every_misbehaviour(place: Workplace) -> None:

@@ -15,7 +15,7 @@ import pytest
 from tests.fakes.workplace import answered, expected, tokens, told
 
 import pi_subagents
-from pi_subagents import errors
+from pi_subagents import messages
 from pi_subagents.core import events as ev
 from pi_subagents.core.request import Task
 
@@ -213,9 +213,9 @@ async def test_a_cancelled_caller_hears_of_it_when_all_is_gone(
         await process.gone()
     statuses = {run.read_result() for run in place.run_dirs()}
     assert sorted((r.name, r.status, r.error_message) for r in statuses if r) == [
-        ("one", "aborted", errors.STOPPED_ON_REQUEST),
-        ("two", "aborted", errors.STOPPED_ON_REQUEST),
-        ("waiting", "aborted", errors.STOPPED_ON_REQUEST),
+        ("one", "aborted", messages.STOPPED_ON_REQUEST),
+        ("two", "aborted", messages.STOPPED_ON_REQUEST),
+        ("waiting", "aborted", messages.STOPPED_ON_REQUEST),
     ]
     assert len(place.driver.children) == 2
 

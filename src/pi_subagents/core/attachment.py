@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from pi_subagents import errors
+from pi_subagents import messages
 from pi_subagents.errors import InvalidRequest
 
 MAX_FILE_BYTES = 1024 * 1024
@@ -32,7 +32,7 @@ class FileSpec:
 def parse_files(where: str, value: object) -> tuple[FileSpec, ...]:
     """Read the `files` of one task."""
     if not isinstance(value, list):
-        raise InvalidRequest(where, errors.NEEDS_FILE_LIST)
+        raise InvalidRequest(where, messages.NEEDS_FILE_LIST)
     return tuple(_parse_file(f"{where}[{i}]", each) for i, each in enumerate(value))
 
 
@@ -68,20 +68,20 @@ def _parse_file(where: str, value: object) -> FileSpec:
     if isinstance(value, str):
         return _checked(where, FileSpec(value))
     if not isinstance(value, Mapping) or not isinstance(value.get("path"), str):
-        raise InvalidRequest(where, errors.NEEDS_FILE)
+        raise InvalidRequest(where, messages.NEEDS_FILE)
     given = tuple(key for key in value if key != "path")
     if given and not any(set(given) <= set(form) for form in _FORMS):
-        raise InvalidRequest(where, errors.FILE_FORMS)
+        raise InvalidRequest(where, messages.FILE_FORMS)
     for key in given:
         number = value[key]
         if isinstance(number, bool) or not isinstance(number, int) or number < 1:
-            raise InvalidRequest(f"{where}.{key}", errors.MUST_BE_LINE)
+            raise InvalidRequest(f"{where}.{key}", messages.MUST_BE_LINE)
     return _checked(where, FileSpec(path=value["path"], **{key: value[key] for key in given}))
 
 
 def _checked(where: str, spec: FileSpec) -> FileSpec:
     if not spec.path or "\0" in spec.path:
-        raise InvalidRequest(where, errors.NEEDS_FILE)
+        raise InvalidRequest(where, messages.NEEDS_FILE)
     if spec.start is not None and spec.end is not None and spec.start > spec.end:
-        raise InvalidRequest(where, errors.START_AFTER_END)
+        raise InvalidRequest(where, messages.START_AFTER_END)
     return spec

@@ -11,7 +11,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import Literal
 
-from pi_subagents import errors
+from pi_subagents import messages
 from pi_subagents.core import events as ev
 from pi_subagents.core.plain_text import one_line
 from pi_subagents.core.usage import Usage
@@ -87,7 +87,9 @@ class RunFold:
     def decide(self, ending: Ending) -> Outcome:
         """Return the outcome, given how the process ended."""
         if ending.spawn_error:
-            return Outcome("failed", error_message=errors.SPAWN_FAILED, notes=(ending.spawn_error,))
+            return Outcome(
+                "failed", error_message=messages.SPAWN_FAILED, notes=(ending.spawn_error,)
+            )
         last = self.last
         if last is None:
             return _unfinished(ending, has_spoken=False)
@@ -95,9 +97,9 @@ class RunFold:
         if finished and last.stop_reason in _ANSWERS:
             return _completed(last, ending)
         if last.stop_reason == "error" and (finished or ending.cause is None):
-            return Outcome("failed", last.text, last.error_message or errors.CHILD_REPORTED_ERROR)
+            return Outcome("failed", last.text, last.error_message or messages.CHILD_REPORTED_ERROR)
         if self.settled:
-            message = last.error_message or errors.child_stopped_with(last.stop_reason)
+            message = last.error_message or messages.child_stopped_with(last.stop_reason)
             return Outcome("failed", error_message=message)
         return _unfinished(ending, has_spoken=True)
 
@@ -114,36 +116,36 @@ def _ended_alone(ending: Ending) -> bool:
 def _completed(last: ev.AssistantMessage, ending: Ending) -> Outcome:
     notes: list[str] = []
     if last.stop_reason == "length":
-        notes.append(errors.NOTE_LENGTH)
+        notes.append(messages.NOTE_LENGTH)
     output = last.text
     if not output.strip():
-        output = errors.NO_TEXT_OUTPUT
-        notes.append(errors.NOTE_EMPTY_ANSWER)
+        output = messages.NO_TEXT_OUTPUT
+        notes.append(messages.NOTE_EMPTY_ANSWER)
     if ending.cause is None and ending.exit_code not in (0, None):
-        notes.append(errors.note_exit_after_answer(ending.exit_code, ending.signal_name))
+        notes.append(messages.note_exit_after_answer(ending.exit_code, ending.signal_name))
     return Outcome("completed", output, notes=tuple(notes))
 
 
 def _unfinished(ending: Ending, *, has_spoken: bool) -> Outcome:
     match ending.cause:
         case Cause.TIMED_OUT:
-            return Outcome("failed", error_message=errors.timed_out(ending.timeout_s or 0))
+            return Outcome("failed", error_message=messages.timed_out(ending.timeout_s or 0))
         case Cause.LOOPING:
-            return Outcome("failed", error_message=errors.LOOP_DETECTED)
+            return Outcome("failed", error_message=messages.LOOP_DETECTED)
         case Cause.STOP_REQUESTED:
-            return Outcome("aborted", error_message=errors.STOPPED_ON_REQUEST)
+            return Outcome("aborted", error_message=messages.STOPPED_ON_REQUEST)
         case Cause.LIFELINE_LOST:
-            return Outcome("interrupted", error_message=errors.INTERRUPTED)
+            return Outcome("interrupted", error_message=messages.INTERRUPTED)
         case None:
             return Outcome(
                 "failed",
-                error_message=errors.child_ended_early(
+                error_message=messages.child_ended_early(
                     exit_code=ending.exit_code,
                     signal_name=ending.signal_name,
                     has_spoken=has_spoken,
                     error_tail=_last_words(ending.error_tail),
                 ),
-                notes=(errors.NOTE_NO_MODEL,) if _NO_MODEL in ending.error_tail else (),
+                notes=(messages.NOTE_NO_MODEL,) if _NO_MODEL in ending.error_tail else (),
             )
 
 

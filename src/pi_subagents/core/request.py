@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from pi_subagents import errors
+from pi_subagents import messages
 from pi_subagents.core.attachment import FileSpec, parse_files
 from pi_subagents.errors import CwdHasParentSegments, CwdNotAbsolute, InvalidRequest
 
@@ -46,11 +46,11 @@ _CALL_KEYS = ("tasks",)
 def parse_delegate(parameters: object) -> DelegateRequest:
     """Read the parameters of one call."""
     if not isinstance(parameters, Mapping):
-        raise InvalidRequest("parameters", errors.NEEDS_TASKS)
+        raise InvalidRequest("parameters", messages.NEEDS_TASKS)
     _refuse_unknown("parameters", parameters, _CALL_KEYS)
     tasks = parameters.get("tasks")
     if not isinstance(tasks, list):
-        raise InvalidRequest("tasks", errors.NEEDS_TASK_LIST)
+        raise InvalidRequest("tasks", messages.NEEDS_TASK_LIST)
     return checked_request(_parse_task(f"tasks[{i}]", task) for i, task in enumerate(tasks))
 
 
@@ -58,7 +58,7 @@ def checked_request(tasks: Iterable[Task]) -> DelegateRequest:
     """Return the request, or refuse it: the one gate for every face."""
     request = DelegateRequest(tuple(tasks))
     if not 1 <= len(request.tasks) <= MAX_TASKS:
-        raise InvalidRequest("tasks", errors.wrong_task_count(MAX_TASKS, len(request.tasks)))
+        raise InvalidRequest("tasks", messages.wrong_task_count(MAX_TASKS, len(request.tasks)))
     for index, task in enumerate(request.tasks):
         _check_task(f"tasks[{index}]", task)
     return request
@@ -66,17 +66,17 @@ def checked_request(tasks: Iterable[Task]) -> DelegateRequest:
 
 def _parse_task(where: str, task: object) -> Task:
     if not isinstance(task, Mapping):
-        raise InvalidRequest(where, errors.NEEDS_TASK_OBJECT)
+        raise InvalidRequest(where, messages.NEEDS_TASK_OBJECT)
     _refuse_unknown(where, task, _TASK_KEYS)
     for key in ("name", "prompt"):
         if not isinstance(task.get(key), str):
-            raise InvalidRequest(f"{where}.{key}", errors.NEEDS_STRING)
+            raise InvalidRequest(f"{where}.{key}", messages.NEEDS_STRING)
     cwd = task.get("cwd")
     if cwd is not None and not isinstance(cwd, str):
-        raise InvalidRequest(f"{where}.cwd", errors.MUST_BE_STRING)
+        raise InvalidRequest(f"{where}.cwd", messages.MUST_BE_STRING)
     timeout = task.get("timeout", DEFAULT_TIMEOUT_S)
     if isinstance(timeout, bool) or not isinstance(timeout, int | float):
-        raise InvalidRequest(f"{where}.timeout", errors.MUST_BE_SECONDS)
+        raise InvalidRequest(f"{where}.timeout", messages.MUST_BE_SECONDS)
     return Task(
         name=task["name"],
         prompt=task["prompt"],
@@ -88,20 +88,20 @@ def _parse_task(where: str, task: object) -> Task:
 
 def _check_task(where: str, task: Task) -> None:
     if not task.name.strip() or len(task.name) > MAX_NAME_LENGTH:
-        raise InvalidRequest(f"{where}.name", errors.wrong_length(MAX_NAME_LENGTH))
+        raise InvalidRequest(f"{where}.name", messages.wrong_length(MAX_NAME_LENGTH))
     if not task.prompt.strip():
-        raise InvalidRequest(f"{where}.prompt", errors.MUST_NOT_BE_EMPTY)
+        raise InvalidRequest(f"{where}.prompt", messages.MUST_NOT_BE_EMPTY)
     if task.cwd is not None:
         _check_cwd(where, task.cwd)
     if not MIN_TIMEOUT_S <= task.timeout_s <= MAX_TIMEOUT_S:  # NaN is in no range
-        problem = errors.wrong_timeout(MIN_TIMEOUT_S, MAX_TIMEOUT_S)
+        problem = messages.wrong_timeout(MIN_TIMEOUT_S, MAX_TIMEOUT_S)
         raise InvalidRequest(f"{where}.timeout", problem)
 
 
 def _check_cwd(where: str, cwd: str) -> None:
     """Judge the path as it was given: a directory named `a..b` is fine, a climb is not."""
     if "\0" in cwd:
-        raise InvalidRequest(f"{where}.cwd", errors.MUST_NOT_HAVE_NULL)
+        raise InvalidRequest(f"{where}.cwd", messages.MUST_NOT_HAVE_NULL)
     if not cwd.startswith("/"):
         raise CwdNotAbsolute(cwd)
     if ".." in cwd.split("/"):
@@ -111,4 +111,4 @@ def _check_cwd(where: str, cwd: str) -> None:
 def _refuse_unknown(where: str, given: Mapping[str, object], known: tuple[str, ...]) -> None:
     for key in given:
         if key not in known:
-            raise InvalidRequest(where, errors.unknown_field(key, known))
+            raise InvalidRequest(where, messages.unknown_field(key, known))

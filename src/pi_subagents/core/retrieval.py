@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from pi_subagents import errors
+from pi_subagents import messages
 from pi_subagents.core.session import StoredRun, output_text, session_text
 from pi_subagents.errors import InvalidRequest
 
@@ -34,7 +34,7 @@ def parse_output_request(parameters: object) -> OutputRequest:
     given = _parameters(parameters, known)
     wait = given.get("waitSeconds", 0)
     if isinstance(wait, bool) or not isinstance(wait, int | float) or not 0 <= wait <= MAX_WAIT_S:
-        raise InvalidRequest("waitSeconds", errors.wrong_timeout(0, MAX_WAIT_S))
+        raise InvalidRequest("waitSeconds", messages.wrong_timeout(0, MAX_WAIT_S))
     return OutputRequest(
         session_id=_session_id(given),
         wait_s=wait,
@@ -92,17 +92,17 @@ def _answer(text: str, details: dict[str, object]) -> dict[str, object]:
 
 def _parameters(parameters: object, known: tuple[str, ...]) -> Mapping[str, object]:
     if not isinstance(parameters, Mapping):
-        raise InvalidRequest("parameters", errors.NEEDS_SESSION)
+        raise InvalidRequest("parameters", messages.NEEDS_SESSION)
     for key in parameters:
         if key not in known:
-            raise InvalidRequest("parameters", errors.unknown_field(key, known))
+            raise InvalidRequest("parameters", messages.unknown_field(key, known))
     return parameters
 
 
 def _session_id(given: Mapping[str, object]) -> str:
     session_id = given.get("sessionId")
     if not isinstance(session_id, str) or not session_id:
-        raise InvalidRequest("sessionId", errors.NEEDS_STRING)
+        raise InvalidRequest("sessionId", messages.NEEDS_STRING)
     return session_id
 
 
@@ -111,5 +111,5 @@ def _count(given: Mapping[str, object], key: str) -> int | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise InvalidRequest(key, errors.MUST_BE_COUNT)
+        raise InvalidRequest(key, messages.MUST_BE_COUNT)
     return value

@@ -11,7 +11,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pi_subagents import errors
+from pi_subagents import messages
 from pi_subagents.core import events as ev
 from pi_subagents.core.run_result import tool_status
 
@@ -66,7 +66,7 @@ def output_text(run: StoredRun) -> str:
     if run.output:
         return run.output
     last = next((m for m in reversed(run.messages) if isinstance(m, ev.AssistantMessage)), None)
-    return last.text if last is not None and last.text.strip() else errors.NO_TEXT_OUTPUT
+    return last.text if last is not None and last.text.strip() else messages.NO_TEXT_OUTPUT
 
 
 def session_text(runs: Sequence[StoredRun]) -> str:

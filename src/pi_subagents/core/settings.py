@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 
-from pi_subagents import errors
+from pi_subagents import messages
 
 GLOBAL = "global settings"
 PROJECT = "project settings"
@@ -99,7 +99,7 @@ def parse_settings(
         for key, raw in _section(where, content, problems).items():
             place = f"{where}: subagents.{key}"
             if where == PROJECT and key in _GLOBAL_ONLY:
-                problems.append(SettingsProblem(place, errors.SETTING_GLOBAL_ONLY))
+                problems.append(SettingsProblem(place, messages.SETTING_GLOBAL_ONLY))
             elif key not in _KEYS:
                 extra[key] = raw
             else:
@@ -107,7 +107,7 @@ def parse_settings(
                 try:
                     values[name] = read(raw)
                 except TypeError as wrong:
-                    problem = errors.setting_of_wrong_type(str(wrong), type(raw).__name__)
+                    problem = messages.setting_of_wrong_type(str(wrong), type(raw).__name__)
                     problems.append(SettingsProblem(place, problem))
     known = {f.name: values[f.name] for f in fields(Settings) if f.name in values}
     return Settings(**known, extra=extra), tuple(problems)  # type: ignore[arg-type]
@@ -117,12 +117,12 @@ def _section(where: str, content: object, problems: list[SettingsProblem]) -> Ma
     if content is None:
         return {}
     if not isinstance(content, dict):
-        problems.append(SettingsProblem(where, errors.SETTINGS_NOT_AN_OBJECT))
+        problems.append(SettingsProblem(where, messages.SETTINGS_NOT_AN_OBJECT))
         return {}
     section = content.get("subagents")
     if section is None:
         return {}
     if not isinstance(section, dict):
-        problems.append(SettingsProblem(f"{where}: subagents", errors.SETTINGS_NOT_AN_OBJECT))
+        problems.append(SettingsProblem(f"{where}: subagents", messages.SETTINGS_NOT_AN_OBJECT))
         return {}
     return section

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from pi_subagents import errors
+from pi_subagents import messages
 from pi_subagents.core.stop_switch import RUNNING, StopSwitch
 from pi_subagents.delegation.ports import Observer, PlannedRun, Runner, Update
 
@@ -44,7 +44,7 @@ async def delegate_runs(
                 workers.create_task(work())
     finally:
         for run in queue:  # only a cancellation leaves any
-            runner.refuse(run.spec, errors.STOPPED_ON_REQUEST, aborted=True)
+            runner.refuse(run.spec, messages.STOPPED_ON_REQUEST, aborted=True)
     return tuple(results[run.index] for run in runs)
 
 
@@ -54,11 +54,11 @@ async def _execute(
     if run.refusal:
         return runner.refuse(run.spec, run.refusal, aborted=False)
     if stop.level > RUNNING:
-        return runner.refuse(run.spec, errors.STOPPED_ON_REQUEST, aborted=True)
+        return runner.refuse(run.spec, messages.STOPPED_ON_REQUEST, aborted=True)
     try:
         return await runner.run(run.spec, lambda event: observe(Update(run, event)), stop)
     except Exception as error:  # noqa: BLE001 - a fault in one run must not end its siblings
-        return runner.refuse(run.spec, errors.internal_error(error), aborted=False)
+        return runner.refuse(run.spec, messages.internal_error(error), aborted=False)
 
 
 def _guarded(observe: Observer) -> Observer:

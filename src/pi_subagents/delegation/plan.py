@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pi_subagents import errors
+from pi_subagents import messages
 from pi_subagents.core.invocation import ModelOverride, plan_invocation
 from pi_subagents.core.prompt import compose_prompt
 from pi_subagents.core.run_spec import RunSpec
@@ -94,7 +94,7 @@ def _plan(index: int, task: Task, around: Surroundings) -> PlannedRun:
         raise StoreUnwritable(str(run_dir.path), str(error)) from error
     usable = os.path.isdir(cwd)  # noqa: PTH112 - Path.is_dir() raises where it may not look
     spec = replace(spec, lock_fd=lock)
-    return PlannedRun(index, task, spec, "" if usable else errors.cwd_missing(str(cwd)))
+    return PlannedRun(index, task, spec, "" if usable else messages.cwd_missing(str(cwd)))
 
 
 def _meta(spec: RunSpec, task: Task, around: Surroundings, *, trusted: bool) -> dict[str, object]:

@@ -11,7 +11,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pi_subagents import errors
+from pi_subagents import messages
 from pi_subagents.core import events as ev
 from pi_subagents.core.liveness import Liveness
 from pi_subagents.core.run_result import RunResult
@@ -70,7 +70,7 @@ def view_run(run_dir: RunDir, liveness: Liveness) -> RunView:
     state, usage = _journal_state(run_dir)
     if liveness is Liveness.LOST:
         return RunView(
-            run_dir, meta, "interrupted", created_ms, 0, usage, errors.INTERRUPTED, None
+            run_dir, meta, "interrupted", created_ms, 0, usage, messages.INTERRUPTED, None
         )  # fmt: skip
     started = meta.get("startedAt")
     duration = time.time_ns() // 1_000_000 - started if isinstance(started, int) else 0
@@ -84,7 +84,7 @@ def never_started(view: RunView) -> RunResult:
         session_id=view.text("sessionId"),
         name=view.text("name"),
         status="aborted",
-        error_message=errors.STOPPED_ON_REQUEST,
+        error_message=messages.STOPPED_ON_REQUEST,
         finished_at_ms=time.time_ns() // 1_000_000,
     )
 

@@ -11,7 +11,7 @@ import os
 import stat
 from typing import TYPE_CHECKING
 
-from pi_subagents import errors
+from pi_subagents import messages
 from pi_subagents.core.attachment import MAX_FILE_BYTES, FileSpec, format_blocks, select_lines
 
 if TYPE_CHECKING:
@@ -27,20 +27,20 @@ def _content(spec: FileSpec, cwd: Path) -> str:
     try:
         descriptor = os.open(cwd / spec.path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (FileNotFoundError, NotADirectoryError):
-        return errors.file_not_found(spec.path)
+        return messages.file_not_found(spec.path)
     except OSError:
-        return errors.file_unreadable(spec.path)
+        return messages.file_unreadable(spec.path)
     try:
         info = os.fstat(descriptor)
         if not stat.S_ISREG(info.st_mode):
-            return errors.file_unreadable(spec.path)
+            return messages.file_unreadable(spec.path)
         with os.fdopen(os.dup(descriptor), "rb") as file:
             data = file.read(MAX_FILE_BYTES + 1)  # it may have grown since
         size = max(info.st_size, len(data))
         if size > MAX_FILE_BYTES:
-            return errors.file_too_large(spec.path, size, MAX_FILE_BYTES)
+            return messages.file_too_large(spec.path, size, MAX_FILE_BYTES)
         return select_lines(data.decode("utf-8"), spec)
     except (OSError, UnicodeDecodeError):
-        return errors.file_unreadable(spec.path)
+        return messages.file_unreadable(spec.path)
     finally:
         os.close(descriptor)

@@ -14,7 +14,7 @@ import stat
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from pi_subagents import errors
+from pi_subagents import messages
 from pi_subagents.core.run_result import RunResult, result_from_json, result_to_json
 from pi_subagents.core.value import replace, value
 from pi_subagents.disk import crash_points, safe_io
@@ -245,7 +245,7 @@ def _fitting(result: RunResult) -> bytes:
                     result,
                     output=result.output[:kept],
                     error_message=result.error_message[:kept],
-                    notes=((errors.NOTE_OUTPUT_CUT,) if cut else ()) + result.notes[:16],
+                    notes=((messages.NOTE_OUTPUT_CUT,) if cut else ()) + result.notes[:16],
                     artifacts_truncated=True,
                 )
             )

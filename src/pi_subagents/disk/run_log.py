@@ -11,7 +11,7 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from pi_subagents import errors
+from pi_subagents import messages
 from pi_subagents.core import events as ev
 from pi_subagents.core.journal import Entry, bounded, encode_entry
 from pi_subagents.core.plain_text import printable
@@ -127,7 +127,7 @@ class RunLog:
 
     def notes(self) -> tuple[str, ...]:
         """Return what has to be said about artifacts that are not whole."""
-        return tuple(errors.note_log_cut(f.name, f.cap) for f in self._files if f.truncated)
+        return tuple(messages.note_log_cut(f.name, f.cap) for f in self._files if f.truncated)
 
     def close(self) -> None:
         """Close every file."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pi_subagents import errors
+from pi_subagents import messages
 from pi_subagents.core.settings import Settings, SettingsProblem, parse_settings
 from pi_subagents.disk.config_home import agent_dir
 from pi_subagents.disk.safe_io import read_json
@@ -50,5 +50,5 @@ def _load(path: Path, problems: list[SettingsProblem]) -> object:
     except FileNotFoundError:
         return None
     except (OSError, ValueError, RuntimeError) as error:
-        problems.append(SettingsProblem(str(path), errors.file_unusable(str(error))))
+        problems.append(SettingsProblem(str(path), messages.file_unusable(str(error))))
         return None

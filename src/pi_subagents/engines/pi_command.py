@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from pi_subagents import errors
+from pi_subagents import messages
 from pi_subagents.disk import config_home
 from pi_subagents.engines import managed_pi, node
 from pi_subagents.engines.programs import is_runnable, search_program
@@ -84,22 +84,24 @@ def _configured(
     try:
         words = parse_command(command, env)
     except ValueError as error:
-        raise PiCommandUnusable(source, shown, errors.command_not_parsed(str(error))) from error
+        raise PiCommandUnusable(source, shown, messages.command_not_parsed(str(error))) from error
     if not words or not words[0]:
-        raise PiCommandUnusable(source, shown, errors.COMMAND_EMPTY)
+        raise PiCommandUnusable(source, shown, messages.COMMAND_EMPTY)
     if any("\0" in word for word in words):
-        raise PiCommandUnusable(source, shown, errors.MUST_NOT_HAVE_NULL)
+        raise PiCommandUnusable(source, shown, messages.MUST_NOT_HAVE_NULL)
     program = Path(words[0])
     if os.sep not in words[0]:
         search = search_program(words[0], env, cwd)
         if search.found is None:
-            reason = errors.COMMAND_INSIDE_CWD if search.left_out else errors.COMMAND_NOT_ON_PATH
+            reason = (
+                messages.COMMAND_INSIDE_CWD if search.left_out else messages.COMMAND_NOT_ON_PATH
+            )
             raise PiCommandUnusable(source, words[0], reason)
         program = search.found
     elif not program.is_absolute():
-        raise PiCommandUnusable(source, words[0], errors.COMMAND_RELATIVE)
+        raise PiCommandUnusable(source, words[0], messages.COMMAND_RELATIVE)
     elif not is_runnable(program):
-        raise PiCommandUnusable(source, words[0], errors.COMMAND_NOT_RUNNABLE)
+        raise PiCommandUnusable(source, words[0], messages.COMMAND_NOT_RUNNABLE)
     argv = (str(program), *words[1:])
     return PiCommand(argv, source, _version_of(argv))
 
@@ -111,7 +113,7 @@ def _on_path(found: Path, env: Mapping[str, str], cwd: Path) -> PiCommand:
         good = node.find_node(env, cwd, data_dir, needs_npm=False)
         if good is None:
             minimum = node.version_text(node.MINIMUM)
-            raise PiCommandUnusable("path", str(found), errors.command_needs_node(minimum))
+            raise PiCommandUnusable("path", str(found), messages.command_needs_node(minimum))
         argv = (str(good.node), os.path.realpath(found))
     return PiCommand(argv, "path", _version_of(argv))
 

@@ -11,7 +11,7 @@ import time
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from pi_subagents import errors
+from pi_subagents import messages
 from pi_subagents.core import events as ev
 from pi_subagents.core.framing import MAX_LINE_BYTES, Frame, Line, LineFramer
 from pi_subagents.core.guards import LoopGuard
@@ -82,7 +82,7 @@ class Intake:
 
     def _on_frame(self, frame: Frame) -> None:
         if not isinstance(frame, Line):
-            note = errors.note_line_skipped(frame.size, MAX_LINE_BYTES)
+            note = messages.note_line_skipped(frame.size, MAX_LINE_BYTES)
             self.notes.append(note)
             self.record(ev.Note(note))
         elif frame.data:

@@ -17,7 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pi_subagents import errors
+from pi_subagents import messages
 from pi_subagents.core.run_result import RunResult
 from pi_subagents.core.run_spec import KILL, STOP, RunSpec, spec_to_json
 from pi_subagents.core.stop_switch import FORCING, StopSwitch
@@ -61,7 +61,7 @@ class ProcessRunner:
         try:
             supervisor = start_supervisor(spec, self._env)
         except OSError as error:
-            return self.refuse(spec, errors.SPAWN_FAILED, aborted=False, note=str(error))
+            return self.refuse(spec, messages.SPAWN_FAILED, aborted=False, note=str(error))
         self._release(spec)  # the supervisor holds it now
         crash_points.reach(crash_points.SUPERVISOR_STARTED)
         attached = _Attachment(supervisor, run_dir, on_event)
@@ -175,7 +175,9 @@ async def _result_of_lost(spec: RunSpec, run_dir: RunDir) -> RunResult:
     result = None
     with suppress(RuntimeError, OSError):  # no thread, no space: then say it all the same
         result = await asyncio.to_thread(conclude_lost, run_dir)
-    return result or _conclude(spec, "interrupted", errors.INTERRUPTED, errors.NOTE_NO_SUPERVISOR)
+    return result or _conclude(
+        spec, "interrupted", messages.INTERRUPTED, messages.NOTE_NO_SUPERVISOR
+    )
 
 
 def _conclude(spec: RunSpec, status: Status, message: str, note: str) -> RunResult:

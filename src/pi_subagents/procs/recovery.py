@@ -14,7 +14,7 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from pi_subagents import errors
+from pi_subagents import messages
 from pi_subagents.core.liveness import Liveness
 from pi_subagents.core.outcome import RunFold
 from pi_subagents.core.run_result import RunResult
@@ -66,16 +66,16 @@ def _interrupted(run_dir: RunDir, processes_left: int) -> RunResult:
     answered = fold.answered() and fold.last is not None
     notes = []
     if answered:
-        notes.append(errors.NOTE_HAD_ANSWERED)
+        notes.append(messages.NOTE_HAD_ANSWERED)
     if processes_left:
-        notes.append(errors.NOTE_PROCESSES_LEFT)
+        notes.append(messages.NOTE_PROCESSES_LEFT)
     return RunResult(
         run_id=run_dir.run_id,
         session_id=_text(meta, "sessionId"),
         name=_text(meta, "name"),
         status="interrupted",
         output=fold.last.text if answered and fold.last else "",
-        error_message=errors.INTERRUPTED,
+        error_message=messages.INTERRUPTED,
         notes=tuple(notes),
         stop_reason=fold.last.stop_reason if fold.last else "",
         provider=fold.last.provider if fold.last else "",

@@ -22,7 +22,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pi_subagents import errors
+from pi_subagents import messages
 from pi_subagents.core import events as ev
 from pi_subagents.core.framing import Frame, Line, LineFramer
 from pi_subagents.core.guards import Rung, StopLadder, TimeoutGuard
@@ -208,7 +208,7 @@ class Supervisor:
             if self._timeout.expired(now):
                 self._stop(Cause.TIMED_OUT)
         elif now >= grace_ends and not self._ladder.begun:
-            self._intake.notes.append(errors.NOTE_FORCED)
+            self._intake.notes.append(messages.NOTE_FORCED)
             self._begin_ladder(now)
         match self._ladder.due(now):
             case Rung.TERM:
@@ -235,7 +235,7 @@ class Supervisor:
     def _end_tree(self, child: Child) -> None:
         """Leave no process behind, then read what is left in the pipes."""
         if not process_tree.kill_tree(child.pid, self._note_reaped):
-            self._intake.notes.append(errors.NOTE_PROCESSES_LEFT)
+            self._intake.notes.append(messages.NOTE_PROCESSES_LEFT)
         for pipe, take in self._streams(child):
             while data := _read(pipe):
                 take(data)
@@ -353,7 +353,7 @@ def internal_failure(spec: RunSpec, reason: str) -> RunResult:
         session_id=spec.session_id,
         name=spec.name,
         status="failed",
-        error_message=errors.supervisor_failed(reason),
+        error_message=messages.supervisor_failed(reason),
         finished_at_ms=now_ms(),
     )
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.core.given_values import thoroughly
 
-from pi_subagents import errors
+from pi_subagents import messages
 from pi_subagents.core.attachment import (
     FileSpec,
     format_blocks,
@@ -44,18 +44,18 @@ def test_every_documented_form_is_read() -> None:
 @pytest.mark.parametrize(
     ("value", "where", "problem"),
     [
-        ("a", "files", errors.NEEDS_FILE_LIST),
-        ([""], "files[0]", errors.NEEDS_FILE),
-        (["a\0b"], "files[0]", errors.NEEDS_FILE),
-        ([7], "files[0]", errors.NEEDS_FILE),
-        (["a", {"head": 1}], "files[1]", errors.NEEDS_FILE),
-        ([{"path": "a", "head": 1, "tail": 1}], "files[0]", errors.FILE_FORMS),
-        ([{"path": "a", "head": 1, "start": 1}], "files[0]", errors.FILE_FORMS),
-        ([{"path": "a", "lines": 1}], "files[0]", errors.FILE_FORMS),
-        ([{"path": "a", "head": 0}], "files[0].head", errors.MUST_BE_LINE),
-        ([{"path": "a", "tail": True}], "files[0].tail", errors.MUST_BE_LINE),
-        ([{"path": "a", "start": 1.5}], "files[0].start", errors.MUST_BE_LINE),
-        ([{"path": "a", "start": 5, "end": 4}], "files[0]", errors.START_AFTER_END),
+        ("a", "files", messages.NEEDS_FILE_LIST),
+        ([""], "files[0]", messages.NEEDS_FILE),
+        (["a\0b"], "files[0]", messages.NEEDS_FILE),
+        ([7], "files[0]", messages.NEEDS_FILE),
+        (["a", {"head": 1}], "files[1]", messages.NEEDS_FILE),
+        ([{"path": "a", "head": 1, "tail": 1}], "files[0]", messages.FILE_FORMS),
+        ([{"path": "a", "head": 1, "start": 1}], "files[0]", messages.FILE_FORMS),
+        ([{"path": "a", "lines": 1}], "files[0]", messages.FILE_FORMS),
+        ([{"path": "a", "head": 0}], "files[0].head", messages.MUST_BE_LINE),
+        ([{"path": "a", "tail": True}], "files[0].tail", messages.MUST_BE_LINE),
+        ([{"path": "a", "start": 1.5}], "files[0].start", messages.MUST_BE_LINE),
+        ([{"path": "a", "start": 5, "end": 4}], "files[0]", messages.START_AFTER_END),
     ],
 )
 def test_what_is_no_file_refuses_the_call_and_names_the_place(

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.core.given_values import events, thoroughly
 
-from pi_subagents import errors
+from pi_subagents import messages
 from pi_subagents.core import events as ev
 from pi_subagents.core.outcome import Cause, Ending, Outcome, RunFold, Status
 from pi_subagents.core.usage import Usage
@@ -275,10 +275,10 @@ def test_messages_calls_and_usage_are_added_up() -> None:
 
 def test_the_messages_of_the_seeds_are_contract() -> None:
     assert (
-        errors.SPAWN_FAILED,
-        errors.LOOP_DETECTED,
-        errors.INTERRUPTED,
-        errors.NO_TEXT_OUTPUT,
+        messages.SPAWN_FAILED,
+        messages.LOOP_DETECTED,
+        messages.INTERRUPTED,
+        messages.NO_TEXT_OUTPUT,
     ) == (
         "Failed to spawn sub-agent process",
         "Loop detected: sub-agent is repeating the same tool calls",
@@ -293,5 +293,5 @@ def test_a_missing_key_is_told_with_a_way_out() -> None:
         "failed",
         error_message="Sub-agent exited with code 1 without an answer: "
         "No API key found for x. Use /login",
-        notes=(errors.NOTE_NO_MODEL,),
+        notes=(messages.NOTE_NO_MODEL,),
     )

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.core.given_values import thoroughly
 
-from pi_subagents import errors
+from pi_subagents import messages
 from pi_subagents.core.retrieval import (
     OutputRequest,
     output_to_json,
@@ -30,9 +30,9 @@ def test_the_parameters_are_read() -> None:
 @pytest.mark.parametrize(
     ("parameters", "where", "problem"),
     [
-        ([], "parameters", errors.NEEDS_SESSION),
-        ({}, "sessionId", errors.NEEDS_STRING),
-        ({"sessionId": 1}, "sessionId", errors.NEEDS_STRING),
+        ([], "parameters", messages.NEEDS_SESSION),
+        ({}, "sessionId", messages.NEEDS_STRING),
+        ({"sessionId": 1}, "sessionId", messages.NEEDS_STRING),
         ({"sessionId": "s", "waitSeconds": -1}, "waitSeconds", "must be 0 to 3600 seconds"),
         (
             {"sessionId": "s", "waitSeconds": float("nan")},
@@ -40,8 +40,8 @@ def test_the_parameters_are_read() -> None:
             "must be 0 to 3600 seconds",
         ),
         ({"sessionId": "s", "waitSeconds": True}, "waitSeconds", "must be 0 to 3600 seconds"),
-        ({"sessionId": "s", "limit": -1}, "limit", errors.MUST_BE_COUNT),
-        ({"sessionId": "s", "tail": 1.5}, "tail", errors.MUST_BE_COUNT),
+        ({"sessionId": "s", "limit": -1}, "limit", messages.MUST_BE_COUNT),
+        ({"sessionId": "s", "tail": 1.5}, "tail", messages.MUST_BE_COUNT),
         (
             {"sessionId": "s", "id": "s"},
             "parameters",

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from tests.unit.core.given_values import texts, thoroughly
 
-from pi_subagents import errors
+from pi_subagents import messages
 from pi_subagents.core import events as ev
 from pi_subagents.core.liveness import Liveness
 from pi_subagents.core.run_result import RunResult
@@ -82,7 +82,7 @@ def test_a_lost_run_is_interrupted_with_the_words_of_the_seed(run: RunDir) -> No
     journal(run, ev.StateChanged("running"), ev.AssistantMessage("a", usage=Usage(input=1)))
     view = view_run(run, Liveness.LOST)
     assert view == RunView(
-        run, META, "interrupted", 1000, 0, Usage(input=1), errors.INTERRUPTED, None
+        run, META, "interrupted", 1000, 0, Usage(input=1), messages.INTERRUPTED, None
     )
     assert view.active is False
 

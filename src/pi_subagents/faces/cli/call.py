@@ -45,9 +45,9 @@ def command(
     """  # noqa: D301 - the backspace is click's mark for "do not re-wrap"
     from pi_subagents import api
     from pi_subagents.core.summary import refusal_to_json
-    from pi_subagents.errors import not_json
     from pi_subagents.faces.cli.live import run_stoppable
     from pi_subagents.faces.cli.main import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_REFUSED
+    from pi_subagents.messages import not_json
 
     try:
         decoded: object = json.loads(options.text_or_stdin(parameters))

@@ -92,7 +92,8 @@ def group(ctx: click.Context, *, quiet: bool, verbose: bool) -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command and exit; every error is one line on standard error, never a traceback."""
-    from pi_subagents.errors import SubagentsError, internal_error
+    from pi_subagents.errors import SubagentsError
+    from pi_subagents.messages import internal_error
 
     try:
         _refuse_windows()

@@ -43,7 +43,8 @@ def offline_choice(*, offline: bool, script: Path | None) -> bool | Script:
     if script is None:
         return offline
     from pi_subagents.engines.offline_model.script import parse_script_text
-    from pi_subagents.errors import OfflineScriptError, file_unusable
+    from pi_subagents.errors import OfflineScriptError
+    from pi_subagents.messages import file_unusable
 
     try:
         return parse_script_text(script.read_text("utf-8"))
