@@ -9,7 +9,7 @@ on a model error, and an answer counts even if the process would not end.
 from __future__ import annotations
 
 from enum import Enum
-from typing import Literal
+from typing import Any, Literal
 
 from pi_subagents import messages
 from pi_subagents.core import events as ev
@@ -83,6 +83,18 @@ class RunFold:
     def answered(self) -> bool:
         """Tell whether the child has given its final, good answer."""
         return self.settled and self.last is not None and self.last.stop_reason in _ANSWERS
+
+    def facts(self) -> dict[str, Any]:
+        """Return what a RunResult says beside the outcome, by the names of its fields."""
+        last = self.last
+        return {
+            "stop_reason": last.stop_reason if last else "",
+            "provider": last.provider if last else "",
+            "model": last.model if last else "",
+            "usage": self.usage,
+            "message_count": self.messages,
+            "tool_call_count": self.tool_calls,
+        }
 
     def decide(self, ending: Ending) -> Outcome:
         """Return the outcome, given how the process ended."""
