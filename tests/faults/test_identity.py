@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from contextlib import ExitStack
@@ -16,8 +17,10 @@ from tests.faults.records import make_run
 from pi_subagents.core.invocation import MARKER_VARIABLE
 from pi_subagents.core.value import replace
 from pi_subagents.disk import crash_points
+from pi_subagents.disk.run_dir import RunDir
 from pi_subagents.procs import identity as ids
 from pi_subagents.procs.identity import Identity, identity_from_json
+from pi_subagents.procs.recovery import conclude_lost
 from pi_subagents.procs.strays import find_strays
 from pi_subagents.runs import Runs
 
@@ -165,3 +168,19 @@ async def test_the_sweep_ends_exactly_the_processes_of_the_lost_run(place: Workp
             innocent.stdin.write(b"alive\n")
             assert innocent.stdout.read(6) == b"alive\n"
             innocent.stdin.close()
+
+
+def test_the_recorded_child_of_a_lost_run_is_ended_even_if_it_emptied_its_environment(
+    tmp_path: Path,
+) -> None:
+    with subprocess.Popen(["sleep", "1000"], env={}) as child:
+        known = ids.identify(child.pid)
+        assert known is not None
+        run = RunDir(tmp_path / ("a" * 32))
+        meta = {"runId": run.run_id, "sessionId": "s", "name": "n", "child": known.to_json()}
+        os.close(run.begin(meta, b""))
+        result = conclude_lost(run)
+        assert result is not None
+        assert (result.status, result.notes) == ("interrupted", ())
+        assert child.wait(timeout=10) == -signal.SIGKILL
+    assert not ids.is_alive(known)

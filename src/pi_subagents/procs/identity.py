@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -91,22 +92,34 @@ def open_proven(identity: Identity) -> int | None:
     return None
 
 
+def kill_proven(identity: Identity) -> None:
+    """Kill exactly that process, if it still exists."""
+    handle = open_proven(identity)
+    if handle is not None:
+        try:
+            signal.pidfd_send_signal(handle, signal.SIGKILL)
+        except ProcessLookupError:  # it ended meanwhile
+            pass
+        finally:
+            os.close(handle)
+
+
 def is_alive(identity: Identity) -> bool:
-    """Tell whether exactly that process still exists."""
+    """Tell whether exactly that process still runs; one that only waits to be reaped does not."""
     handle = open_proven(identity)
     if handle is None:
         return False
     os.close(handle)
-    return True
+    fields = _stat_fields(identity.pid)
+    return bool(fields) and fields[0] != b"Z"
 
 
 def process_stat(pid: int) -> tuple[int, str] | None:
     """Return parent and start time in ticks since boot, or None where that cannot be known."""
+    fields = _stat_fields(pid)
     try:
-        # The name in the second field may hold anything, parentheses included.
-        fields = (_PROC / str(pid) / "stat").read_bytes().rpartition(b")")[2].split()
         return int(fields[1]), fields[19].decode("ascii")
-    except (OSError, IndexError, ValueError):
+    except (IndexError, ValueError):
         return None
 
 
@@ -132,6 +145,14 @@ def pid_namespace() -> str | None:
         return str((_PROC / "self/ns/pid").readlink())
     except OSError:
         return None
+
+
+def _stat_fields(pid: int) -> list[bytes]:
+    """Return what follows the process's name, which may hold anything, parentheses included."""
+    try:
+        return (_PROC / str(pid) / "stat").read_bytes().rpartition(b")")[2].split()
+    except OSError:
+        return []
 
 
 def _open_handle(pid: int) -> int | None:

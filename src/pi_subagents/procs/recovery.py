@@ -19,6 +19,7 @@ from pi_subagents.core.liveness import Liveness
 from pi_subagents.core.outcome import RunFold
 from pi_subagents.core.run_result import RunResult
 from pi_subagents.disk.journal_tail import JournalTail
+from pi_subagents.procs.identity import identity_from_json, is_alive, kill_proven
 from pi_subagents.procs.strays import end_strays
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def conclude_lost(run_dir: RunDir) -> RunResult | None:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         result = run_dir.read_result()
         if result is None:
-            left = end_strays(run_dir.run_id)
+            left = _end_processes(run_dir)
             run_dir.write_result(_interrupted(run_dir, left))
             result = run_dir.read_result()
         with suppress(OSError):
@@ -56,6 +57,14 @@ def conclude_lost(run_dir: RunDir) -> RunResult | None:
     finally:
         os.close(lock)
     return result
+
+
+def _end_processes(run_dir: RunDir) -> int:
+    """End what is left of the run: what carries its marker, and the child that was recorded."""
+    child = identity_from_json(_meta(run_dir).get("child"))
+    if child is not None:  # it may have emptied its environment
+        kill_proven(child)
+    return end_strays(run_dir.run_id) + (child is not None and is_alive(child))
 
 
 def _interrupted(run_dir: RunDir, processes_left: int) -> RunResult:
