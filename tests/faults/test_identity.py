@@ -25,6 +25,8 @@ from pi_subagents.procs.strays import find_strays
 from pi_subagents.runs import Runs
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.fakes.workplace import Workplace
 
 LAST_PID = "/proc/sys/kernel/ns_last_pid"

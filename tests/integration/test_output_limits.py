@@ -9,13 +9,7 @@ from tests.fakes.processes import peak_memory
 from tests.fakes.workplace import answered, tokens, told
 
 from pi_subagents.core import events as ev
-from pi_subagents.disk.run_log import (
-    JOURNAL_CAP,
-    MAX_TEXT_LINES,
-    STDERR_CAP,
-    STDOUT_CAP,
-    TRANSCRIPT_CAP,
-)
+from pi_subagents.disk.run_log import MAX_TEXT_LINES
 
 if TYPE_CHECKING:
     from tests.fakes.driver import FakeProcess
@@ -24,6 +18,9 @@ if TYPE_CHECKING:
 MB = 1_000_000
 MIB = 1024 * 1024
 MEMORY_LIMIT = 120 * MIB
+STDOUT_CAP = JOURNAL_CAP = 64 * MIB
+TRANSCRIPT_CAP = 16 * MIB
+STDERR_CAP = 4 * MIB
 STDOUT_CUT = f"stdout.log reached its limit of {STDOUT_CAP} bytes; what followed was not kept."
 STDERR_CUT = f"stderr.log reached its limit of {STDERR_CAP} bytes; what followed was not kept."
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 SCHEMA_VERSION = 1
+MAX_RUN_BYTES = 256 * 1024 * 1024
 STOP = "stop"
 KILL = "kill"
 
@@ -39,6 +40,7 @@ class RunSpec:
     looping_tool_count: int = 5
     stop_grace_s: float = STOP_GRACE_S
     settled_grace_s: float = SETTLED_GRACE_S
+    max_run_bytes: int = MAX_RUN_BYTES
     lock_fd: int | None = None  # the run's lock, already held, in the supervisor's hands
 
 

@@ -28,6 +28,7 @@ class Settings:
     extend_timeout_max: float = 3600
     looping_tool_count: int = 5
     max_concurrency: int = 4
+    max_run_megabytes: float = 256
     retention_days: float = 30
     retention_megabytes: float = 2048
     pi_command: tuple[str, ...] | str | None = None
@@ -77,6 +78,7 @@ _KEYS: Mapping[str, tuple[str, Reader]] = {
     "extend_timeout_max": ("extend_timeout_max", _number(0, 86_400)),
     "looping_tool_count": ("looping_tool_count", _whole(0, 50)),
     "max_concurrency": ("max_concurrency", _whole(1, 16)),
+    "max_run_megabytes": ("max_run_megabytes", _number(1, 100_000)),
     "retention_days": ("retention_days", _number(0, 36_500)),
     "retention_megabytes": ("retention_megabytes", _number(0, 1_000_000)),
     "pi_command": ("pi_command", _command),

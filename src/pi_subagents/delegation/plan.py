@@ -86,6 +86,7 @@ def _plan(index: int, task: Task, around: Surroundings) -> PlannedRun:
         extend_debounce_s=around.settings.extend_timeout_debounce,
         extend_max_s=around.settings.extend_timeout_max,
         looping_tool_count=around.settings.looping_tool_count,
+        max_run_bytes=int(around.settings.max_run_megabytes * 1024 * 1024),
     )
     try:
         prompt = compose_prompt(with_files(task.prompt, task.files, cwd)).encode("utf-8", "replace")

@@ -16,6 +16,7 @@ from pi_subagents.core import events as ev
 from pi_subagents.core.journal import Entry, bounded, encode_entry
 from pi_subagents.core.plain_text import printable
 from pi_subagents.core.progress import ProgressFormatter
+from pi_subagents.core.run_spec import MAX_RUN_BYTES
 from pi_subagents.disk import safe_io
 from pi_subagents.disk.calls import Calls
 
@@ -24,11 +25,11 @@ if TYPE_CHECKING:
 
     from pi_subagents.disk.run_dir import RunDir
 
-MIB = 1024 * 1024
-STDOUT_CAP = 64 * MIB
-STDERR_CAP = 4 * MIB
-TRANSCRIPT_CAP = 16 * MIB
-JOURNAL_CAP = 64 * MIB
+# What each file may take of what a run may take; the rest is for the result and small files.
+STDOUT_SHARE = 4
+JOURNAL_SHARE = 4
+TRANSCRIPT_SHARE = 16
+STDERR_SHARE = 64
 # Beyond these many, text that is no record of the protocol stays in the raw logs only.
 MAX_TEXT_LINES = 1000
 
@@ -83,11 +84,13 @@ class CappedFile:
 class RunLog:
     """Everything a run leaves behind but its meta and result."""
 
-    def __init__(self, run_dir: RunDir, title: str) -> None:
-        self._journal = CappedFile(run_dir.events, JOURNAL_CAP, whole_records=True)
-        self._transcript = CappedFile(run_dir.transcript, TRANSCRIPT_CAP, whole_records=True)
-        self._stdout = CappedFile(run_dir.stdout, STDOUT_CAP)
-        self._stderr = CappedFile(run_dir.stderr, STDERR_CAP)
+    def __init__(self, run_dir: RunDir, title: str, *, max_bytes: int = MAX_RUN_BYTES) -> None:
+        self._journal = CappedFile(run_dir.events, max_bytes // JOURNAL_SHARE, whole_records=True)
+        self._transcript = CappedFile(
+            run_dir.transcript, max_bytes // TRANSCRIPT_SHARE, whole_records=True
+        )
+        self._stdout = CappedFile(run_dir.stdout, max_bytes // STDOUT_SHARE)
+        self._stderr = CappedFile(run_dir.stderr, max_bytes // STDERR_SHARE)
         self._files = (self._journal, self._transcript, self._stdout, self._stderr)
         self._formatter = ProgressFormatter()
         self.records = 0

@@ -55,7 +55,9 @@ class Supervisor:
         self._spec = spec
         self._dir = run_dir
         self._lifeline = lifeline
-        self._log = RunLog(run_dir, f"{spec.name} (run {spec.run_id})")
+        self._log = RunLog(
+            run_dir, f"{spec.name} (run {spec.run_id})", max_bytes=spec.max_run_bytes
+        )
         self._intake = Intake(
             self._log,
             looping_tool_count=spec.looping_tool_count,

@@ -27,6 +27,7 @@ specs = st.builds(
     looping_tool_count=st.integers(0, 50),
     stop_grace_s=seconds,
     settled_grace_s=seconds,
+    max_run_bytes=st.integers(0, 2**40),
     lock_fd=st.none() | st.integers(0, 1000),
 )
 
@@ -48,6 +49,7 @@ def test_the_defaults_are_those_of_the_design() -> None:
         "looping_tool_count": 5,
         "stop_grace_s": 5,
         "settled_grace_s": 5,
+        "max_run_bytes": 256 * 1024 * 1024,
         "lock_fd": None,
     }
 

@@ -24,6 +24,7 @@ def test_the_defaults_are_those_of_the_seeds() -> None:
             extend_timeout_max=3600,
             looping_tool_count=5,
             max_concurrency=4,
+            max_run_megabytes=256,
             retention_days=30,
             retention_megabytes=2048,
             pi_command=None,
@@ -46,10 +47,11 @@ def test_every_setting_can_be_set() -> None:
         extend_timeout_max=60,
         looping_tool_count=9,
         max_concurrency=2,
+        max_run_megabytes=64,
         retention_days=0.5,
         retention_megabytes=100,
         pi_command="node pi.js",
-    ) == (Settings(25, 120, 12.5, 60, 9, 2, 0.5, 100, "node pi.js"), ())
+    ) == (Settings(25, 120, 12.5, 60, 9, 2, 64, 0.5, 100, "node pi.js"), ())
     assert {name for name, _ in _KEYS.values()} == {f.name for f in fields(Settings)} - {"extra"}
 
 

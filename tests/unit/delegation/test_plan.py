@@ -22,7 +22,12 @@ def around(tmp_path: Path) -> Surroundings:
     (tmp_path / "project").mkdir()
     return Surroundings(
         cwd=tmp_path / "project",
-        settings=Settings(extend_timeout_debounce=7, extend_timeout_max=70, looping_tool_count=9),
+        settings=Settings(
+            extend_timeout_debounce=7,
+            extend_timeout_max=70,
+            looping_tool_count=9,
+            max_run_megabytes=8,
+        ),
         store=RunStore(tmp_path / "runs"),
         pi_command=("node", "pi.js"),
         pi_source="path",
@@ -54,6 +59,7 @@ def test_a_task_becomes_a_directory_and_a_specification(around: Surroundings) ->
         extend_debounce_s=7,
         extend_max_s=70,
         looping_tool_count=9,
+        max_run_bytes=8 * 1024 * 1024,
         lock_fd=spec.lock_fd,
     )
     run_dir = RunDir(Path(spec.run_dir))

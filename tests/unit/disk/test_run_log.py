@@ -65,8 +65,8 @@ def test_raw_output_is_kept_as_it_came(run: RunDir) -> None:
 def test_the_journal_ends_with_a_whole_record_and_a_note(
     run: RunDir, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(run_log, "JOURNAL_CAP", 200)
-    log = RunLog(run, "t")
+    monkeypatch.setattr(run_log, "TRANSCRIPT_SHARE", 1)  # long enough not to be cut as well
+    log = RunLog(run, "t", max_bytes=4 * 200)
     kept = [log.record(ev.Note(f"number {n}"), n) for n in range(9)]
     log.record(ev.Settled(), 9)  # would fit, but a gap must not look like the whole
     log.close()
@@ -78,31 +78,35 @@ def test_the_journal_ends_with_a_whole_record_and_a_note(
     )
 
 
-def test_raw_logs_are_cut_at_the_byte_and_say_so(
-    run: RunDir, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(run_log, "STDOUT_CAP", 8)
-    monkeypatch.setattr(run_log, "STDERR_CAP", 4)
-    log = RunLog(run, "t")
-    log.output(b"12345")
-    log.output(b"67890")
+def test_raw_logs_are_cut_at_the_byte_and_say_so(run: RunDir) -> None:
+    log = RunLog(run, "t", max_bytes=64 * 4)
+    log.output(b"1" * 60)
+    log.output(b"2" * 10)
     log.output(b"more")
     log.error_output(b"1234")
     log.close()
-    assert (run.stdout.read_bytes(), run.stderr.read_bytes()) == (b"12345678", b"1234")
-    assert log.notes() == ("stdout.log reached its limit of 8 bytes; what followed was not kept.",)
+    assert run.stdout.read_bytes() == b"1" * 60 + b"2" * 4
+    assert run.stderr.read_bytes() == b"1234"
+    assert log.notes() == ("stdout.log reached its limit of 64 bytes; what followed was not kept.",)
 
 
-def test_the_transcript_ends_with_a_whole_text(
-    run: RunDir, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(run_log, "TRANSCRIPT_CAP", 20)
-    log = RunLog(run, "t")
-    for n in range(5):
-        assert log.record(ev.Note(f"note {n}"), n)
+def test_the_transcript_ends_with_a_whole_text(run: RunDir) -> None:
+    log = RunLog(run, "t", max_bytes=16 * 100)
+    for n in range(3):
+        assert log.record(ev.Note(f"note {n} " + "x" * 41), n)
     log.close()
-    assert run.transcript.read_text() == "# t\nnote 0\nnote 1\n"
-    assert len(entries(run)) == 5
+    assert run.transcript.read_text() == f"# t\nnote 0 {'x' * 41}\n"
+    assert len(entries(run)) == 3
+
+
+def test_all_files_of_a_run_together_take_less_than_it_may() -> None:
+    shares = (
+        run_log.STDOUT_SHARE,
+        run_log.JOURNAL_SHARE,
+        run_log.TRANSCRIPT_SHARE,
+        run_log.STDERR_SHARE,
+    )
+    assert sum(1 / share for share in shares) < 0.6
 
 
 def test_text_that_is_no_record_is_journaled_only_so_often(
