@@ -86,11 +86,18 @@ def _audit_files(run: RunDir) -> list[str]:
     for path in sorted(run.path.iterdir()):
         if (mode := stat.S_IMODE(path.lstat().st_mode)) != 0o600:
             complaints.append(f"{path.name} has mode {mode:o}")
-        if path.name.endswith(".tmp"):
+        if path.name.endswith(".tmp") and not _killed_while_writing(run, path):
             complaints.append(f"left {path.name}")
     if run.reserved.exists() and (run.reserved.stat().st_nlink > 1):
         complaints.append("has a result that can still be written to")
     return complaints
+
+
+def _killed_while_writing(run: RunDir, temporary: Path) -> bool:
+    """Tell whether a temporary file is what kill -9 leaves: before it had its name, or just after."""
+    result = run.read_result()
+    interrupted = result is not None and result.status == "interrupted"
+    return interrupted or (run.result.exists() and temporary.samefile(run.result))
 
 
 def _audit_story(run: RunDir) -> list[str]:

@@ -55,10 +55,15 @@ async def program(
     )
     try:
         yield process
+    except BaseException as error:
+        error.add_note(f"{name} ended with {process.returncode}")
+        raise
     finally:
         if process.returncode is None:
             process.kill()
-        await process.communicate(b"")
+        output, _ = await process.communicate(b"")
+        if output:
+            print(f"{name} printed: {output.decode(errors='replace')}")
 
 
 async def output_of(process: asyncio.subprocess.Process) -> str:

@@ -77,7 +77,8 @@ async def fail_supervisors(
         async with limit:
             found[number] = await fail_supervisor(place, number, error, once=once)
 
-    name = f"sibling of {error} {once}"
+    numbers = list(numbers)
+    name = f"sibling of {error} {once} {numbers}"
     sibling = place.delegate_by_api(name)
     child = await place.child(name)
     await asyncio.gather(*map(one, numbers))
