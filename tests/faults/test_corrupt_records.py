@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import shutil
+import signal
 import sqlite3
 from contextlib import closing
 from hashlib import blake2b
@@ -32,14 +33,29 @@ from pi_subagents.disk.run_removal import kept_run
 from pi_subagents.errors import RunNotActive, RunNotFound, RunUnreadable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from pi_subagents.disk.run_dir import RunDir
     from pi_subagents.runs import Runs
 
+PATIENCE_S = 30
 RECORDS = ("meta.json", "result.json", "events.jsonl")
 SHOWN = ("meta.json", "result.json")  # a damaged journal costs its own lines only
+
+
+@pytest.fixture(autouse=True)
+def nobody_waits() -> Iterator[None]:
+    """Fail where something waits for a FIFO, instead of waiting along."""
+
+    def ring(*_: object) -> None:
+        raise AssertionError("somebody waits")
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.alarm(PATIENCE_S)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
 
 
 @pytest.fixture

@@ -146,7 +146,9 @@ async def test_kill_9_of_the_caller_ends_attached_runs_and_leaves_detached_ones_
     if mode == "detached":
         child = await place.child("task")
         if point in BEFORE_ANSWER:
-            assert Runs(place.project, place.env).recover() == [], "it lives"
+            look = Runs(place.project, place.env)
+            assert look.recover() == [], "it lives"
+            assert look.find(child.run_id).active
             await child.echo()
             await child.line(b"")
             await child.say("42")

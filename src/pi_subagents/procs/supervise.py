@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 LIFELINE = 0
 WAKE = 1
-READ_SIZE = 128 * 1024
+READ_SIZE = 128 * 1024  # twice what a pipe holds
 MAX_COMMAND_BYTES = 4096
 MAX_SPEC_BYTES = 16 * 1024 * 1024
 _STOP_SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
@@ -172,6 +172,11 @@ class Supervisor:
                 key.data()
             self._note_reaped(process_tree.reap()[0])
             self._check_time(child)
+        for pipe, take in self._streams(child):
+            # Its last words are in the pipe, which holds less than one read takes: journal them
+            # before anything else can happen.
+            if data := _read(pipe):
+                take(data)
 
     def _reader(self, pipe: int, take: Callable[[bytes], None]) -> Callable[[], None]:
         def on_readable() -> None:
