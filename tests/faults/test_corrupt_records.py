@@ -31,13 +31,13 @@ from pi_subagents.delegation.run_view import RunView
 from pi_subagents.disk import run_index
 from pi_subagents.disk.run_removal import kept_run
 from pi_subagents.errors import RunNotActive, RunNotFound, RunUnreadable
+from pi_subagents.runs import Runs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from pi_subagents.disk.run_dir import RunDir
-    from pi_subagents.runs import Runs
 
 PATIENCE_S = 30
 RECORDS = ("meta.json", "result.json", "events.jsonl")
@@ -276,8 +276,9 @@ def _as_committed(run: RunDir) -> None:
 def _foreign(site: Site, tmp_path: Path, kind: str) -> RunDir:
     runs = site.runs()
     if kind == "a copy of a run of ours":
-        other = make_site(tmp_path / "other")
-        original = make_run(Site(other.root).runs(), "ours", finished=False)
+        other = Runs(make_site(tmp_path / "other").project, site.env)  # by the same user
+        original = make_run(other, "ours", finished=False, known=False)
+        assert other.index.sealed(original)
         copy = runs.store.run_dir(original.run_id)
         runs.store.prepare()
         shutil.copytree(original.path, copy.path)

@@ -148,9 +148,9 @@ async def test_the_sweep_ends_exactly_the_processes_of_the_lost_run(place: Workp
         {"NAME": run_id},
         {},
     ]
-    await child.echo()
+    # The child may have died of its closed output by now; what left its session has not.
     await grandchild.echo()
-    assert set(find_strays(run_id)) == {child.pid, grandchild.pid}
+    assert {grandchild.pid} <= set(find_strays(run_id)) <= {child.pid, grandchild.pid}
     with ExitStack() as stack:
         innocents = [
             stack.enter_context(
