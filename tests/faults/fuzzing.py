@@ -91,8 +91,16 @@ def rename(line: bytes, chance: random.Random) -> bytes:
     return line.replace(chance.choice(names), chance.choice(names))
 
 
+def argue(line: bytes, chance: random.Random) -> bytes:
+    """Give a call arguments of a kind nobody expects."""
+    weird = chance.choice(WEIRD)
+    for key in (b'"arguments":{', b'"args":{'):
+        line = line.replace(key, key + b'"x":' + weird + b",")
+    return line
+
+
 MUTATIONS: tuple[Callable[[bytes, random.Random], bytes], ...] = (
-    flip, cut, double, insert, retype, rename,
+    flip, cut, double, insert, retype, rename, argue,
 )  # fmt: skip
 
 
@@ -148,6 +156,7 @@ class Reader:
         line = encode_entry(Entry(self._sequence, 1, kept))
         assert line.count(b"\n") == 1
         assert decode_entry(line[:-1]) == Entry(self._sequence, 1, kept)
+        json.loads(line, parse_constant=_refuse)
         text = self._formatter.text(event)
         for shown in (printable(text or ""), one_line(text or "", 80)):
             assert not _DANGEROUS.search(shown)
@@ -163,6 +172,10 @@ class Reader:
         )  # fmt: skip
         again = json.loads(json.dumps(result_to_json(result), ensure_ascii=True, allow_nan=False))
         assert result_from_json(again) == result
+
+
+def _refuse(constant: str) -> None:
+    raise AssertionError(f"{constant} is not JSON")
 
 
 def fuzz_streams(seed: int, lines: int) -> int:

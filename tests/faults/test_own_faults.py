@@ -1,0 +1,54 @@
+"""Faults of our own: a supervisor that breaks down still tells the truth, and leaves nobody."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tests.fakes.workplace import answered, told
+
+from pi_subagents import messages
+from pi_subagents.procs import process_runner
+
+if TYPE_CHECKING:
+    import pytest
+    from tests.fakes.workplace import Workplace
+
+
+def broken(monkeypatch: pytest.MonkeyPatch, what: str) -> None:
+    """Let supervisors be started with something wrong inside them."""
+    boot = process_runner._BOOT
+    main = "os._exit(main())"
+    assert main in boot
+    fault = f"s = sys.modules['pi_subagents.procs.supervise']; {what}; {main}"
+    monkeypatch.setattr(process_runner, "_BOOT", boot.replace(main, fault))
+
+
+async def test_a_fault_while_output_is_taken_in_is_told_and_nobody_is_left(
+    place: Workplace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    healthy = place.delegate_by_api("healthy")
+    sibling = await place.child("healthy")
+    with monkeypatch.context() as patched:
+        broken(patched, "s.Intake.output = lambda *_: 1 / 0")
+        work = place.delegate_by_api("unlucky")
+        child = await place.child("unlucky")
+    await child.do("ignore_term")
+    await child.fork_setsid()
+    grandchild = await place.driver.grandchild()
+    child.tell("say", text="42")
+    result = await work.result()
+    fault = repr(ZeroDivisionError("division by zero"))
+    assert (result.status, result.error_message) == ("failed", messages.supervisor_failed(fault))
+    await child.gone()
+    await grandchild.gone()
+    await sibling.answer_and_exit("unharmed")
+    assert told(await healthy.result()) == answered("healthy", "unharmed")
+
+
+async def test_a_supervisor_that_cannot_even_begin_is_told(
+    place: Workplace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken(monkeypatch, "raise ImportError")
+    result = await place.delegate_by_api("unlucky").result()
+    assert (result.status, result.error_message) == ("interrupted", messages.INTERRUPTED)
+    assert place.driver.children == []
