@@ -22,6 +22,7 @@ SubagentsError
     RunNotActive
     StoreUnwritable
     SessionNotFound
+  FrontmatterError      a profile, preset or skill file cannot be read         its file is left out
   OfflineScriptError    a script for the offline model is malformed            exit 2
 
 Callers raise with data, never with prose.
@@ -226,6 +227,15 @@ class RunNotActive(StoreError):
         self.run = run
         self.status = status
         super().__init__(f'Run "{run}" is not running (status: {status}); nothing to stop.')
+
+
+class FrontmatterError(SubagentsError):
+    """The front matter of a file cannot be read; the file is left out and reported."""
+
+    def __init__(self, line: int, problem: str) -> None:
+        self.line = line
+        self.problem = problem
+        super().__init__(f"line {line}: {problem}")
 
 
 class OfflineScriptError(SubagentsError):

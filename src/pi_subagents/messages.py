@@ -49,6 +49,31 @@ SETTINGS_NOT_AN_OBJECT = "should be a JSON object; ignored"
 SETTING_GLOBAL_ONLY = "ignored: it counts in the global settings file only"
 
 
+# What can be wrong with the front matter of a profile, preset or skill.
+
+FENCE_NOT_CLOSED = "the front matter begins with `---` and is never closed"
+NEEDS_FIELDS = "the front matter must be one list of `key: value` lines"
+NEEDS_KEY = "a key must be a plain word"
+NO_ALIASES = "anchors, aliases and merge keys are not accepted here"
+NO_TAGS = "YAML tags are not accepted here"
+TOO_DEEP = "values are nested too deep"
+
+
+def repeated_key(key: str) -> str:
+    """Return which key stands twice."""
+    return f'"{key}" is set twice'
+
+
+def frontmatter_too_large(most: int) -> str:
+    """Return the limit of a front matter."""
+    return f"the front matter is longer than {most // 1024} KiB"
+
+
+def yaml_unreadable(problem: str) -> str:
+    """Return why YAML could not be read at all."""
+    return f"not readable as YAML: {problem}"
+
+
 def wrong_task_count(most: int, given: int) -> str:
     """Return why a call with too few or too many tasks is refused."""
     return f"must hold 1 to {most} tasks, not {given}"
