@@ -12,7 +12,7 @@ export RUSTUP_HOME ?= $(CURDIR)/.cache/rustup
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test faults soak check format bench setup clean
+.PHONY: help demo test faults soak check format conformance bench setup clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|' 2>/dev/null \
@@ -41,6 +41,9 @@ check: $(VENV)/.dev ## Lint and types
 format: $(VENV)/.dev ## Put the code in shape
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
+
+conformance: $(BIN)/python ## What was specified, and the test that proves it
+	@$(BIN)/python scripts/conformance.py
 
 bench: setup $(VENV)/.dev ## Measure: start-up, imports, supervisor, delegation
 	@$(BIN)/python benchmarks/run.py

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """
-Write the generated parts of the documents: docs/cli.md and the table of modules.
+Write the generated parts of the documents: docs/cli.md, docs/errors.md, the table of modules.
 
     python scripts/update_docs.py            rewrite what is out of date
     python scripts/update_docs.py --check    change nothing, exit 1 if anything is
 
-In: the live `--help` of every verb and the first sentence of every module's docstring.
+In: the live `--help` of every verb, every exception and message, and the first sentence of every
+module's docstring.
 Needs the package's own dependencies and nothing else.
 """
 
@@ -23,6 +24,7 @@ SOURCE = ROOT / "src"
 PACKAGE = SOURCE / "pi_subagents"
 ARCHITECTURE = ROOT / "docs" / "architecture.md"
 CLI = ROOT / "docs" / "cli.md"
+ERRORS = ROOT / "docs" / "errors.md"
 BEGIN, END = "<!-- modules -->", "<!-- /modules -->"
 HELP_WIDTH = 80
 # As a request meets them, the public face first.
@@ -30,6 +32,7 @@ ROOMS = (
     "",
     "errors",
     "messages",
+    "profile_messages",
     "api",
     "runs",
     "sessions",
@@ -105,14 +108,24 @@ def help_of(verb: str) -> str:
     return "\n".join(line.rstrip() for line in printed.getvalue().strip().splitlines())
 
 
+def errors_page() -> str:
+    """Return docs/errors.md as it should be."""
+    from scripts import errors_advice
+    from scripts import errors_page as page
+
+    from pi_subagents import errors, messages, profile_messages
+
+    return page.errors_page(errors, [messages, profile_messages], errors_advice.ADVICE)
+
+
 def pages() -> dict[Path, str]:
     """Return every generated page as it should be."""
-    return {CLI: cli_page(), ARCHITECTURE: architecture_page()}
+    return {CLI: cli_page(), ERRORS: errors_page(), ARCHITECTURE: architecture_page()}
 
 
 def main(arguments: list[str]) -> int:
     """Bring the documents up to date, or only tell whether they are."""
-    sys.path.insert(0, str(SOURCE))
+    sys.path[:0] = [str(SOURCE), str(ROOT)]
     stale = False
     for path, wanted in pages().items():
         if path.is_file() and path.read_text("utf-8") == wanted:

@@ -1,10 +1,16 @@
 """The documents say what is true: generated parts are current, and links lead somewhere."""
 
+import inspect
 import re
+from collections.abc import Callable
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
-from scripts import update_docs
+from scripts import errors_page, update_docs
+from scripts.errors_advice import ADVICE
+
+from pi_subagents import errors, messages, profile_messages
 
 ROOT = update_docs.ROOT
 HIDDEN_OR_MADE = {"node_modules", "dist", "build"}
@@ -49,16 +55,106 @@ def broken_links(path: Path) -> list[str]:
 def test_there_are_documents_to_look_at():
     names = {path.relative_to(ROOT).as_posix() for path in documents()}
 
-    assert {"README.md", "docs/architecture.md", "docs/cli.md", "examples/README.md"} <= names
+    assert {"README.md", "docs/architecture.md", "docs/cli.md", "docs/errors.md"} <= names
+    assert "examples/README.md" in names
 
 
 @pytest.mark.parametrize(
-    "path", [update_docs.CLI, update_docs.ARCHITECTURE], ids=lambda path: path.name
+    "path",
+    [update_docs.CLI, update_docs.ERRORS, update_docs.ARCHITECTURE],
+    ids=lambda path: path.name,
 )
 def test_generated_pages_are_up_to_date(path: Path):
     assert path.read_text("utf-8") == update_docs.pages()[path], (
         "run: python scripts/update_docs.py"
     )
+
+
+EXCEPTIONS = {
+    name: value
+    for name, value in vars(errors).items()
+    if inspect.isclass(value) and issubclass(value, Exception)
+}
+WORDS = {**vars(messages), **vars(profile_messages)}
+CONSTANTS = {name: value for name, value in WORDS.items() if name.isupper()}
+FUNCTIONS = {name: value for name, value in WORDS.items() if inspect.isfunction(value)}
+MAKERS: dict[str, Callable[..., object]] = {**EXCEPTIONS, **FUNCTIONS}
+
+
+def test_every_exception_is_explained_on_the_page_of_errors():
+    page = update_docs.ERRORS.read_text("utf-8")
+    bases = {base.__name__ for error in EXCEPTIONS.values() for base in error.__bases__}
+    named = re.findall(r"^### (\w+)\n\n```text\n", page, re.MULTILINE)
+
+    assert sorted(named) == sorted(EXCEPTIONS.keys() - bases)
+    for name in named:
+        assert (EXCEPTIONS[name].__doc__ or "").strip() in page
+
+
+def test_every_message_is_explained_on_the_page_of_errors():
+    page = update_docs.ERRORS.read_text("utf-8")
+
+    for text in CONSTANTS.values():
+        assert re.search(rf"^- `+ ?{re.escape(text)} ?`+(  )?$", page, re.MULTILINE), text
+    for name, function in FUNCTIONS.items():
+        meaning = (function.__doc__ or "").removeprefix("Return ")
+        assert re.search(
+            rf"^- `.+`  \n  {re.escape(meaning)}", page, re.MULTILINE | re.IGNORECASE
+        ), name
+
+
+@pytest.mark.parametrize(
+    ("name", "texts"),
+    [
+        ("timed_out", ["Timed out after {timeout_s}s. Consider resuming with a longer timeout."]),
+        ("file_too_large", ["[file too large: {path} ({size}KB, limit {limit}KB)]"]),
+        ("unknown_field", ['unknown field "{key}"; known: {known}']),
+        (
+            "note_exit_after_answer",
+            [
+                "The process ended with exit code {exit_code} after it had answered.",
+                "The process ended with {signal_name} after it had answered.",
+            ],
+        ),
+    ],
+)
+def test_what_differs_from_case_to_case_is_a_placeholder(name: str, texts: list[str]):
+    assert list(errors_page.texts_of(name, FUNCTIONS[name])) == texts
+
+
+def test_messages_stand_under_the_heading_above_them(tmp_path: Path):
+    source = tmp_path / "some_messages.py"
+    source.write_text(
+        '"""Some messages."""\n\nimport re\n\n# First: things.\n\nA = "a"\n# why B\nB = "b"\n\n\n'
+        '# Second\n\n\ndef c(x: str) -> str:\n    """Return a C."""\n    # a step\n\n    return f"c {x}"\n\n\n'
+        'NOTE_D = "d"\nE = "e"\n'
+    )
+    spec = spec_from_file_location("some_messages", source)
+    assert spec
+    assert spec.loader
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+
+    assert errors_page.messages_of(module) == [
+        errors_page.Message("A", ("a",), "", ("First: things",)),
+        errors_page.Message("B", ("b",), "", ("First: things",)),
+        errors_page.Message("c", ("c {x}",), "A C.", ("Second",)),
+        errors_page.Message("NOTE_D", ("d",), "", ("Notes",)),
+        errors_page.Message("E", ("e",), "", ("Second",)),
+    ]
+
+
+def test_advice_and_other_arguments_are_for_messages_that_exist():
+    known = EXCEPTIONS.keys() | CONSTANTS.keys() | FUNCTIONS.keys()
+
+    assert ADVICE.keys() - known == set()
+    assert errors_page.OTHER_ARGUMENTS.keys() - known == set()
+
+
+def test_a_text_is_shown_once_for_each_way_it_can_read():
+    for name in errors_page.OTHER_ARGUMENTS:
+        texts = errors_page.texts_of(name, MAKERS[name])
+        assert len(texts) == len(set(texts)), name
 
 
 @pytest.mark.parametrize("path", documents(), ids=lambda path: path.relative_to(ROOT).as_posix())

@@ -1,5 +1,6 @@
 """Every example runs as it stands, on the real pi and without an account."""
 
+import json
 import os
 import re
 import shlex
@@ -32,9 +33,25 @@ SAID = {
         "second: completed: Here I am.\n"
         "third: aborted: Stopped on request\n"
     ),
+    "resume.py": f"look: {COUNTED}\nlook closer: README.md has 3 lines.\none session: True\n",
     "from_a_shell.sh": (
         f"count | completed | {COUNTED}\nheadings | completed | README.md has 2 headings:\n"
     ),
+}
+# Task files, and what the tasks answer.
+ANSWERED = {
+    "tasks.yaml": {
+        "headings": OUTLINE,
+        "files": "2 Python files in .:\n- ./src/app.py\n- ./src/tools.py",
+        "lines": "README.md has 3 lines.",
+    },
+}
+# Profiles, and the first line of what a sub-agent with each says when it has to read, then to run.
+REFUSED = "This needs the {} tool, which I was not given: nothing was done."
+READ_AND_RAN = {
+    "reviewer.md": ("I read 3 lines of README.md:", COUNTED),
+    "read-only.md": ("I read 3 lines of README.md:", REFUSED.format("bash")),
+    "no-tools.md": (REFUSED.format("read"), REFUSED.format("bash")),
 }
 
 pytestmark = pytest.mark.pi
@@ -83,8 +100,14 @@ def env(tmp_path: Path, pi_command: str) -> dict[str, str]:
 
 def run(script: Path, project: Path, env: dict[str, str]) -> subprocess.CompletedProcess[str]:
     program = "sh" if script.suffix == ".sh" else sys.executable
+    return run_command([program, str(script)], project, env)
+
+
+def run_command(
+    command: list[str], project: Path, env: dict[str, str]
+) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [program, str(script)],
+        command,
         cwd=project,
         env=env,
         stdin=subprocess.DEVNULL,
@@ -95,10 +118,26 @@ def run(script: Path, project: Path, env: dict[str, str]) -> subprocess.Complete
     )
 
 
-def test_every_example_has_an_expectation():
-    scripts = {path.name for path in EXAMPLES.iterdir() if path.suffix in {".py", ".sh"}}
+def subagents(
+    project: Path, env: dict[str, str], *arguments: str
+) -> subprocess.CompletedProcess[str]:
+    program = Path(env["PATH"].split(os.pathsep)[0]) / "subagents"
+    return run_command([str(program), "--quiet", *arguments], project, env)
 
-    assert scripts == set(SAID)
+
+def answers(project: Path, env: dict[str, str], *arguments: str) -> dict[str, str]:
+    """Return what each task answered on the offline model, by its name."""
+    done = subagents(project, env, "run", "--offline", "--json", *arguments)
+    assert done.returncode == 0, done.stderr
+    results = json.loads(done.stdout)["details"]["results"]
+    return {result["name"]: LEFT_OUT.sub("", result["output"]) for result in results}
+
+
+def test_every_example_has_an_expectation():
+    files = [path for path in EXAMPLES.rglob("*") if path.is_file() and path.name != "README.md"]
+    examples = {path.name for path in files if "__pycache__" not in path.parts}
+
+    assert examples == {*SAID, *ANSWERED, *READ_AND_RAN}
 
 
 @pytest.mark.parametrize("name", SAID)
@@ -106,6 +145,28 @@ def test_example(name: str, project: Path, env: dict[str, str]):
     done = run(EXAMPLES / name, project, env)
 
     assert (done.returncode, LEFT_OUT.sub("", done.stdout)) == (0, SAID[name]), done.stderr
+
+
+@pytest.mark.parametrize("name", ANSWERED)
+def test_task_file(name: str, project: Path, env: dict[str, str]):
+    given = answers(project, env, "--task-file", str(EXAMPLES / name))
+
+    assert given == ANSWERED[name]
+
+
+@pytest.mark.parametrize("name", READ_AND_RAN)
+def test_profile(name: str, project: Path, env: dict[str, str]):
+    place = project / ".pi" / "agent-profiles"
+    place.mkdir(parents=True)
+    (place / name).write_bytes((EXAMPLES / "profiles" / name).read_bytes())
+
+    checked = subagents(project, env, "profile", "lint", "--strict")
+    profile = ("--profile", name.removesuffix(".md"))
+    given = answers(project, env, "Read README.md", "Count the Python files in .", *profile)
+
+    assert (checked.returncode, checked.stdout) == (0, "1 profile, 0 problems\n")
+    first_lines = tuple(text.splitlines()[0] for text in given.values())
+    assert first_lines == READ_AND_RAN[name]
 
 
 @pytest.mark.parametrize(

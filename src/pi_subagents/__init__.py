@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pi_subagents.core.stop_switch import StopSwitch
     from pi_subagents.delegation.ports import Update
     from pi_subagents.engines.offline_model.script import parse_script
-    from pi_subagents.errors import RequestError, SetupError, StoreError, SubagentsError
+    from pi_subagents.errors.base import RequestError, SetupError, StoreError, SubagentsError
 
 __all__ = [
     "Delegation",
@@ -52,10 +52,10 @@ _HOMES = {
     "StopSwitch": "core.stop_switch",
     "Update": "delegation.ports",
     "parse_script": "engines.offline_model.script",
-    "RequestError": "errors",
-    "SetupError": "errors",
-    "StoreError": "errors",
-    "SubagentsError": "errors",
+    "RequestError": "errors.base",
+    "SetupError": "errors.base",
+    "StoreError": "errors.base",
+    "SubagentsError": "errors.base",
 }
 
 

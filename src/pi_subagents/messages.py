@@ -36,7 +36,7 @@ NEEDS_TASK_OBJECT = "must be an object with `name` and `prompt`"
 NEEDS_STRING = "is required and must be a string"
 MUST_BE_STRING = "must be a string"
 MUST_BE_SECONDS = "must be a number of seconds"
-NEEDS_SESSION = "must be an object with a `sessionId`"
+NEEDS_OBJECT = "must be an object"
 MUST_BE_COUNT = "must be a whole number of characters"
 NEEDS_FILE_LIST = "must be a list of paths or objects with a `path`"
 NEEDS_FILE = "must be a path, or an object with a `path`"
@@ -49,29 +49,7 @@ SETTINGS_NOT_AN_OBJECT = "should be a JSON object; ignored"
 SETTING_GLOBAL_ONLY = "ignored: it counts in the global settings file only"
 
 
-# What can be wrong with the front matter of a profile, preset or skill.
-
-FENCE_NOT_CLOSED = "the front matter begins with `---` and is never closed"
-NEEDS_FIELDS = "the front matter must be one list of `key: value` lines"
-NEEDS_KEY = "a key must be a plain word"
-NO_ALIASES = "anchors, aliases and merge keys are not accepted here"
-NO_TAGS = "YAML tags are not accepted here"
-TOO_DEEP = "values are nested too deep"
-
-
-def repeated_key(key: str) -> str:
-    """Return which key stands twice."""
-    return f'"{key}" is set twice'
-
-
-def frontmatter_too_large(most: int) -> str:
-    """Return the limit of a front matter."""
-    return f"the front matter is longer than {most // 1024} KiB"
-
-
-def yaml_unreadable(problem: str) -> str:
-    """Return why YAML could not be read at all."""
-    return f"not readable as YAML: {problem}"
+# What can be wrong with a parameter, a setting or a file: limits, names and reasons.
 
 
 def wrong_task_count(most: int, given: int) -> str:
@@ -97,6 +75,11 @@ def unknown_field(key: str, known: tuple[str, ...]) -> str:
 def file_unusable(reason: str) -> str:
     """Return why a file was passed over."""
     return f"cannot be used: {reason}"
+
+
+def larger_than(limit: int) -> str:
+    """Return why a file was not read."""
+    return f"is larger than {limit // 1024} KiB"
 
 
 def index_unusable(reason: str) -> str:
@@ -131,6 +114,16 @@ NOTICE_OFFLINE = (
 NOTICE_OFFLINE_SCRIPT = (
     "Offline: a script stands in for provider and model. It is not a language model."
 )
+
+
+# Lists: what is said where there is nothing to list, or more.
+
+NO_SESSIONS_YET = 'No sessions here yet. Try: subagents run --offline "List the files"'
+
+
+def sessions_left_out(shown: int, total: int) -> str:
+    """Return the notice that a list of sessions is not all of them."""
+    return f"{shown} of {total} sessions; --all lists every one."
 
 
 # Messages of outcomes: values in a result, not exceptions.  Hosts and prompts rely on their words.
@@ -194,9 +187,20 @@ def note_log_cut(name: str, limit: int) -> str:
     return f"{name} reached its limit of {limit} bytes; what followed was not kept."
 
 
+def entry_cut(more: int) -> str:
+    """Return the mark at the end of a text that a host's session log holds a part of."""
+    return f"[cut: {more} more characters]"
+
+
 def supervisor_failed(reason: str) -> str:
     """Return the message of a run whose supervisor failed: a fault of ours, worth a report."""
     return f"Internal error in the supervisor: {reason}"
+
+
+# What a window says while it has no lines: the latest ones, or (expanded) its history.
+
+WINDOW_STARTING = "(starting...)"
+WINDOW_NO_OUTPUT = "(no output)"
 
 
 # Placeholders: what stands in a prompt where a file could not be had.
@@ -215,3 +219,9 @@ def file_unreadable(path: str) -> str:
 def file_too_large(path: str, size: int, limit: int) -> str:
     """Return the placeholder for a file over the limit; sizes are rounded up to whole KB."""
     return f"[file too large: {path} ({-(-size // 1024)}KB, limit {limit // 1024}KB)]"
+
+
+# Marks in what a resumed sub-agent is told of its session.
+
+RESUME_SHORTENED = "... (shortened)"
+RESUME_LEFT_OUT = "(older parts of this session were left out to save room)"

@@ -9,19 +9,50 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import time
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pi_subagents.core.liveness import Liveness
-from pi_subagents.delegation.sessions import load_run
-from pi_subagents.errors import RunUnreadable, SessionNotFound
+from pi_subagents.core.session_view import MAX_SESSIONS, Session, SessionView
+from pi_subagents.delegation.sessions import load_run, run_facts
+from pi_subagents.errors import (
+    ResumedTwice,
+    ResumeNotFound,
+    ResumeStillRunning,
+    RunUnreadable,
+    SessionNotFound,
+)
 from pi_subagents.procs.recovery import liveness_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pi_subagents.core.run_spec import RunSpec
     from pi_subagents.core.session import StoredRun
     from pi_subagents.disk.run_dir import RunDir
     from pi_subagents.runs import Runs
 
 _POLL_S = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class SessionList:
+    """Sessions of one project, newest first, without what was said in them."""
+
+    sessions: tuple[Session, ...]
+    total: int  # how many there are, listed or not
+
+
+def session_list(runs: Runs, *, most: int | None = MAX_SESSIONS) -> SessionList:
+    """Return this project's sessions; those that run are listed even beyond the bound."""
+    found: dict[str, list[StoredRun]] = {}
+    for run in _known_runs(runs):
+        found.setdefault(run.session_id, []).append(run)
+    view = SessionView(most)
+    for session in found.values():
+        for run in session:
+            view.register(run)
+    return SessionList(tuple(view.sessions()), len(found))
 
 
 def find_session(runs: Runs, session_id: str) -> list[StoredRun]:
@@ -38,6 +69,35 @@ def find_session(runs: Runs, session_id: str) -> list[StoredRun]:
     return found
 
 
+def sessions_to_resume(runs: Runs, session_ids: Iterable[str]) -> dict[str, tuple[StoredRun, ...]]:
+    """Return the runs of every session that is to go on, or refuse all of them."""
+    found: dict[str, tuple[StoredRun, ...]] = {}
+    for session_id in session_ids:
+        if session_id in found:
+            raise ResumedTwice(session_id)
+        try:
+            found[session_id] = tuple(find_session(runs, session_id))
+        except SessionNotFound as none:
+            raise ResumeNotFound(session_id) from none
+        if any(run.tool_status == "running" for run in found[session_id]):
+            raise ResumeStillRunning(session_id)
+    return found
+
+
+def refuse_if_resumed_elsewhere(runs: Runs, specs: Iterable[RunSpec]) -> None:
+    """
+    Raise ResumeStillRunning if somebody else began to go on with one of these sessions meanwhile.
+
+    Both have made their runs known before they look, so that at least one sees the other.
+    """
+    for spec in specs:
+        others = (
+            each for each in _directories(runs, spec.session_id) if each.run_id != spec.run_id
+        )
+        if any(liveness_of(each) is Liveness.ALIVE for each in others):
+            raise ResumeStillRunning(spec.session_id)
+
+
 async def wait_for_session(runs: Runs, session_id: str, seconds: float) -> list[StoredRun]:
     """Return a session's runs once it is over, or as they are when the time is up."""
     deadline = time.monotonic() + seconds
@@ -47,6 +107,18 @@ async def wait_for_session(runs: Runs, session_id: str, seconds: float) -> list[
             break
         await asyncio.sleep(_POLL_S)
     return find_session(runs, session_id)
+
+
+def _known_runs(runs: Runs) -> list[StoredRun]:
+    """Return this project's runs that can be asked for by their session, oldest first."""
+    views = (view for view in runs.newest() if not isinstance(view, RunUnreadable))
+    found = [replace(run_facts(view), output="") for view in views if view.text("sessionId")]
+    try:
+        strange = {run_dir.run_id for run_dir in runs.unknown()}
+    except (sqlite3.Error, OSError):
+        strange = set()
+    known = [run for run in found if run.run_id not in strange]
+    return sorted(known, key=lambda run: run.started_at_ms)
 
 
 def _directories(runs: Runs, session_id: str) -> list[RunDir]:

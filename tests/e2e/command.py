@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tests.e2e.conftest import Project
+from tests.fakes import canary
 
 ENTRY = [sys.executable, "-c", "from pi_subagents.faces.cli.main import main; main()"]
 
@@ -38,6 +39,7 @@ def start(project: Project, *arguments: str, **env: str) -> subprocess.Popen[str
 def subagents(project: Project, *arguments: str, stdin: str = "", **env: str) -> Ran:
     process = start(project, *arguments, **env)
     out, err = process.communicate(stdin)
+    assert canary.heard(out, err) == []
     return Ran(process.returncode, out, err)
 
 

@@ -1,10 +1,12 @@
 """A project and a home of its own for every test with the real pi."""
 
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from tests.fakes import canary
 
 from pi_subagents import Delegation, Task, delegate
 from pi_subagents.engines.offline_model.script import parse_script
@@ -16,6 +18,7 @@ class Project:
 
     path: Path
     env: dict[str, str]
+    profile: str | None = canary.PROFILE
 
     @property
     def agent_dir(self) -> Path:
@@ -27,12 +30,17 @@ class Project:
         """Delegate on the offline model: a script, or its rules."""
         offline = True if script is None else parse_script(script)
         return await delegate(
-            tasks, cwd=self.path, env=self.env, offline=offline, concurrency=concurrency
+            tasks,
+            cwd=self.path,
+            env=self.env,
+            offline=offline,
+            concurrency=concurrency,
+            profile=self.profile,
         )
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Project:
+def project(tmp_path: Path) -> Iterator[Project]:
     agent = tmp_path / "home" / ".pi" / "agent"
     agent.mkdir(parents=True)
     # pi waits two seconds before it asks its model again; the tests do not want to.
@@ -42,4 +50,5 @@ def project(tmp_path: Path) -> Project:
     private = {"HOME": str(tmp_path / "home"), "XDG_DATA_HOME": str(tmp_path / "home" / "data")}
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("PI_", "NO_COLOR"))}
     pi = {"PI_SUBAGENTS_PI": os.environ.get("PI_SUBAGENTS_PI", "")}
-    return Project(path, {**kept, **private, **pi})
+    yield Project(path, {**kept, **private, **pi, **canary.plant(agent)})
+    assert canary.hunt([tmp_path]) == []

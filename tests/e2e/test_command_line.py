@@ -153,7 +153,7 @@ def test_a_refused_call_says_why_and_starts_nothing(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("run",), "Missing argument 'PROMPT...'"),
+        (("run",), "Give at least one PROMPT, or a --task-file."),
         (("run", " "), "tasks[0].prompt: must not be empty"),
         (("run", "x", "--timeout", "0.5"), "tasks[0].timeout: must be 1 to 86400 seconds"),
         (("run", *(["x"] * 17)), "tasks: must hold 1 to 16 tasks, not 17"),
@@ -238,7 +238,9 @@ def test_a_session_is_told_by_its_id_from_anywhere(project: Project) -> None:
     elsewhere = dataclasses.replace(project, path=project.path.parent)
 
     assert subagents(elsewhere, "output", session_id).out == "It said hi.\n"
-    transcript = 'Say hi\n→ bash: {"command": "echo hi"}\n[tool result]: hi\n\nIt said hi.\n'
+    transcript = (
+        'Say hi\n---\n→ bash: {"command":"echo hi"}\n---\n[tool result]: hi\n\n---\nIt said hi.\n'
+    )
     assert subagents(elsewhere, "session", session_id).out == transcript
 
     called = subagents(

@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from tests.fakes import canary
 from tests.fakes.auditor import audit
 from tests.fakes.driver import (
     ADDRESS_VARIABLE,
@@ -119,6 +120,7 @@ class Workplace:
     project: Path
     home: Path
     driver: Driver
+    secrets: dict[str, str] = field(default_factory=dict)
     under_way: list[Delegating] = field(default_factory=list)
 
     @property
@@ -129,6 +131,7 @@ class Workplace:
             "HOME": str(self.home),
             "PI_SUBAGENTS_PI": FAKE_PI_COMMAND,
             ADDRESS_VARIABLE: self.driver.address,
+            **self.secrets,
         }
 
     @property
@@ -199,7 +202,7 @@ class Workplace:
                 cwd=self.project,
                 on_update=show,
                 stop=switch,
-                **options,
+                **{"profile": canary.PROFILE, **options},
             )
             return delegation.results
 
@@ -276,12 +279,12 @@ async def open_workplace(root: Path) -> AsyncIterator[Workplace]:
     (project / ".pi").mkdir(parents=True)
     home.mkdir()
     async with open_driver() as driver:
-        place = Workplace(project, home, driver)
+        place = Workplace(project, home, driver, canary.plant(home / ".pi" / "agent"))
         try:
             yield place
         finally:
             await place.leave()
-        complaints = audit(place.store.runs_dir)
+        complaints = audit(place.store.runs_dir) + canary.hunt([project, home])
     # Every process is gone by now, so that nothing can keep these any more.
     await asyncio.gather(*(begun.work for begun in place.under_way), return_exceptions=True)
     if complaints:

@@ -11,6 +11,7 @@ from tests.fakes.workplace import answered, expected, tokens, told
 
 from pi_subagents import messages
 from pi_subagents.core import events as ev
+from pi_subagents.core.request import Task
 
 if TYPE_CHECKING:
     from tests.fakes.workplace import Workplace
@@ -119,6 +120,21 @@ async def test_silence_at_the_time_out_ends_the_run(place: Workplace) -> None:
     assert told(result) == expected("silent", "failed", error_message=TIMED_OUT, exit_code=143)
     assert 1000 <= result.duration_ms < 4000
     await child.gone()
+
+
+async def test_waiting_for_a_place_does_not_count(place: Workplace) -> None:
+    """reference-faults 6: tasks burned their time-out in the queue."""
+    tasks = Task("first", "first"), Task("second", "second", timeout_s=1)
+    work = place.delegate(*tasks, concurrency=1, extend_debounce_s=0)
+    first = await place.child("first")
+    await first.do("pulse", kind="updates", every_s=0.1, times=15)
+    await first.answer_and_exit("took its time")
+    second = await place.child("second")
+    await second.answer_and_exit("in time")
+    assert [told(result) for result in await work.results()] == [
+        answered("first", "took its time"),
+        answered("second", "in time"),
+    ]
 
 
 async def test_work_after_the_time_out_extends_it(place: Workplace) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import signal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tests.fakes.workplace import answered, tokens, told
 
-from pi_subagents import messages
+from pi_subagents import Task, messages
+from pi_subagents.api import delegate
 from pi_subagents.procs import process_runner
 
 if TYPE_CHECKING:
@@ -48,6 +51,29 @@ async def test_by_default_four_children_run_at_once(place: Workplace) -> None:
         await place.driver.children[number].answer_and_exit("done")
     await work.results()
     assert place.driver.most_at_once == 4
+
+
+async def test_nothing_of_a_delegation_is_left_in_the_loop_once_it_returns(
+    place: Workplace,
+) -> None:
+    """reference-faults 31: timers that nobody needed any more kept the caller alive."""
+    settings = {"subagents": {"extend_timeout_debounce": 0, "looping_tool_count": 2}}
+    (place.project / ".pi" / "settings.json").write_text(json.dumps(settings))
+    gone = Task("gone", "gone", cwd=str(place.project / "gone"))
+    tasks = [Task("well", "well"), Task("late", "late", timeout_s=1), Task("again", "again"), gone]
+
+    async def delegate_and_look() -> tuple[list[str], list[object]]:
+        results = (await delegate(tasks, cwd=place.project, env=place.env)).results
+        loop: Any = asyncio.get_running_loop()
+        work = asyncio.all_tasks() - {asyncio.current_task()}
+        timers = [timer for timer in loop._scheduled if not timer.cancelled()]
+        pipes = [key for key in loop._selector.get_map().values() if key.fd != loop._ssock.fileno()]
+        return [result.status for result in results], [*work, *timers, *pipes]
+
+    calling = asyncio.create_task(asyncio.to_thread(asyncio.run, delegate_and_look()))
+    await (await place.child("well")).answer_and_exit("done")
+    await (await place.child("again")).loop(2, "read", {"path": "a"})
+    assert await calling == (["completed", "failed", "failed", "failed"], [])
 
 
 async def test_a_fault_of_our_own_in_one_run_does_not_harm_its_sibling(

@@ -7,6 +7,7 @@ import stat
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.fakes import canary
 from tests.fakes.driver import FAKE_PI
 from tests.fakes.processes import command_lines
 from tests.fakes.workplace import answered, expected, told
@@ -59,7 +60,7 @@ PROMPTS = [
 
 async def test_the_environment_is_the_callers_and_two_words_more(place: Workplace) -> None:
     env = {**place.env, "SOME_KEY": "s3cr\u00e9t \udcff", "EMPTY": "", "PYTHONPATH": "/nowhere"}
-    work = place.delegate_by_api("look around", env=env)
+    work = place.delegate_by_api("look around", env=env, profile=None)
     child = await place.child("look around")
     assert child.environment == {
         **env,
@@ -68,6 +69,27 @@ async def test_the_environment_is_the_callers_and_two_words_more(place: Workplac
     }
     await child.answer_and_exit("seen")
     assert (await work.result()).run_id == child.run_id
+
+
+async def test_a_profiles_key_is_in_the_childs_environment_and_nowhere_else(
+    place: Workplace,
+) -> None:
+    """Every test here runs with the profile; the auditor looks for its key in every file."""
+    work = place.delegate_by_api("look around")
+    child = await place.child("look around")
+    added = {n: v for n, v in child.environment.items() if n not in place.env}
+    assert added == {
+        "PI_SUBAGENTS_CHILD": "1",
+        "PI_SUBAGENTS_RUN": place.run_dir(child).run_id,
+        "PI_API_KEY": canary.IN_PROFILE,
+        "ANTHROPIC_API_KEY": canary.IN_PROFILE,
+        "ANTHROPIC_AUTH_TOKEN": "",
+        "ANTHROPIC_OAUTH_TOKEN": "",
+    }
+    lines = command_lines().values()
+    assert [line for line in lines if any(c.encode() in line for c in canary.CANARIES)] == []
+    await child.answer_and_exit("seen")
+    await work.result()
 
 
 @pytest.mark.parametrize("locale", [{"LC_CTYPE": "C"}, {"LANG": "C.UTF-8"}, {"LC_ALL": "POSIX"}])
@@ -87,7 +109,9 @@ async def test_the_child_is_called_in_its_directory_with_pis_options(
 ) -> None:
     elsewhere = tmp_path / "else where"
     elsewhere.mkdir()
-    work = place.delegate_by_api(Task("here", "here"), Task("there", "there", cwd=str(elsewhere)))
+    work = place.delegate_by_api(
+        Task("here", "here"), Task("there", "there", cwd=str(elsewhere)), profile=None
+    )
     here, there = await place.child("here"), await place.child("there")
     assert (here.arguments, here.cwd) == (ARGUMENTS, str(place.project))
     assert (there.arguments, there.cwd) == (ARGUMENTS, str(elsewhere))
@@ -101,7 +125,7 @@ async def test_prompts_arrive_byte_by_byte_and_in_no_command_line(place: Workpla
     for some in (PROMPTS[:13], PROMPTS[13:]):
         before = len(place.driver.children)
         tasks = [Task(f"prompt {number}", text) for number, text in enumerate(some)]
-        work = place.delegate_by_api(*tasks, concurrency=16)
+        work = place.delegate_by_api(*tasks, concurrency=16, profile=None)
         for number in range(before, before + len(some)):
             await place.driver.next_child(number)
         assert not [line for line in command_lines().values() if CANARY.encode() in line]

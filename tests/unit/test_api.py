@@ -1,12 +1,15 @@
 """The refusals that come before anything is looked up or started."""
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from pi_subagents import Task, delegate, errors
 from pi_subagents.api import call_tool
+from pi_subagents.disk import skill_files
+from pi_subagents.disk.profile_files import invalidate_profiles_cache
 
 TASKS = [{"name": "a", "prompt": "b"}]
 
@@ -41,3 +44,79 @@ async def test_an_unknown_tool_is_refused_with_the_known_ones(tmp_path: Path) ->
     assert str(answer["content"]).startswith(
         "[{'type': 'text', 'text': 'Unknown tool: \"nonsense\"."
     )
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A home that is a project too, and a pi that nobody will get to start."""
+    (tmp_path / "project").mkdir()
+    invalidate_profiles_cache()
+    return tmp_path
+
+
+def profile(directory: Path, name: str, *fields: str) -> None:
+    place = directory / "agent-profiles"
+    place.mkdir(parents=True, exist_ok=True)
+    (place / f"{name}.md").write_text("\n".join(["---", f"name: {name}", *fields, "---", ""]))
+
+
+def surroundings(home: Path) -> dict[str, str]:
+    return {"HOME": str(home), "PI_SUBAGENTS_PI": sys.executable}
+
+
+async def test_the_tool_lists_the_profiles_of_both_directories(home: Path) -> None:
+    project = home / "project"
+    listed = await call_tool("list_subagent_profiles", {}, cwd=project, env=surroundings(home))
+    assert listed["details"] == {"count": 0}
+    profile(home / ".pi/agent", "fast", "model: small")
+    profile(home / ".pi/agent", "reviewer", "model: big")
+    profile(project / ".pi", "reviewer", "tools: read,grep", "modle: x")
+    invalidate_profiles_cache()
+    listed = await call_tool("list_subagent_profiles", {}, cwd=project, env=surroundings(home))
+    lines = {
+        "fast": "profile: fast, model=small",
+        "reviewer": "profile: reviewer, tools=[read,grep]",
+    }
+    problem = (
+        f'{project}/.pi/agent-profiles/reviewer.md:4: unknown field "modle"; ignored '
+        '(did you mean "model"?)'
+    )
+    assert listed == {
+        "content": [{"type": "text", "text": "\n".join(lines.values())}],
+        "details": {
+            "count": 2,
+            "profiles": lines,
+            "scopes": {"fast": "global", "reviewer": "project"},
+            "problems": [problem],
+        },
+        "isError": False,
+    }
+
+
+async def test_skills_are_looked_for_once_in_a_call_and_only_if_a_profile_wants_some(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, field in (
+        ("a", "suggestedSkills: x"),
+        ("b", "loadSkills: y"),
+        ("c", "loadSkills: z"),
+    ):
+        profile(home / ".pi/agent", name, field)
+    profile(home / ".pi/agent", "none", "tools: nothing", "noExtensions: true")
+    searches = []
+    discover = skill_files.discover_skills
+
+    def counted(cwd: Path, env: Mapping[str, str], *, trusted: bool) -> skill_files.Skills:
+        searches.append(cwd)
+        return discover(cwd, env, trusted=trusted)
+
+    monkeypatch.setattr(skill_files, "discover_skills", counted)
+    project, env = home / "project", surroundings(home)
+    tasks = [Task("t", "p", profile=name) for name in "abca"]
+    done = await delegate(tasks, cwd=project, env=env)
+    assert [result.error_message for result in done.results] == [
+        f'Unknown skills: "{name}". Available skills: (none)' for name in "xyzx"
+    ]
+    assert searches == [project]
+    await delegate([Task("t", "p", profile="none")], cwd=project, env=env)
+    assert searches == [project]

@@ -163,6 +163,14 @@ def decode_pi_line(line: bytes) -> Event:
     return _decode_record(record, record["type"])
 
 
+def decode_kept_message(message: object) -> Event:
+    """Turn one message as pi keeps it into an Event; tool results are messages there."""
+    kept = _mapping(message)
+    if kept.get("role") == "toolResult":
+        return _tool_finished(kept, kept.get("content"))
+    return _decode_message(kept)
+
+
 def _decode_record(record: dict[str, object], kind: str) -> Event:
     if kind == "message_end":
         return _decode_message(_mapping(record.get("message")))
@@ -171,12 +179,7 @@ def _decode_record(record: dict[str, object], kind: str) -> Event:
             _tool_call(record.get("toolCallId"), record.get("toolName"), record.get("args"))
         )
     if kind == "tool_execution_end":
-        return ToolFinished(
-            call_id=_text(record.get("toolCallId")),
-            name=_text(record.get("toolName")),
-            text=_content_text(_mapping(record.get("result")).get("content")),
-            failed=record.get("isError") is True,
-        )
+        return _tool_finished(record, _mapping(record.get("result")).get("content"))
     if kind == "auto_retry_start":
         return Retrying(
             attempt=_count(record.get("attempt")),
@@ -210,6 +213,15 @@ def _decode_message(message: Mapping[str, object]) -> Event:
         provider=_text(message.get("provider")),
         model=_text(message.get("model")),
         usage=parse_usage(message.get("usage")),
+    )
+
+
+def _tool_finished(record: Mapping[str, object], content: object) -> ToolFinished:
+    return ToolFinished(
+        call_id=_text(record.get("toolCallId")),
+        name=_text(record.get("toolName")),
+        text=_content_text(content),
+        failed=record.get("isError") is True,
     )
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import yaml
 
-from pi_subagents import messages
+from pi_subagents import profile_messages
 from pi_subagents.errors import FrontmatterError
 
 if TYPE_CHECKING:
@@ -46,10 +46,10 @@ def parse_frontmatter(text: str) -> Frontmatter:
         return Frontmatter({}, {}, text.strip())
     end = next((n for n, line in enumerate(lines[1:], 1) if line.rstrip() == _FENCE), None)
     if end is None:
-        raise FrontmatterError(1, messages.FENCE_NOT_CLOSED)
-    source = "\n".join(lines[1:end])
+        raise FrontmatterError(1, profile_messages.FENCE_NOT_CLOSED)
+    source = "".join(f"{line}\n" for line in lines[1:end])  # a text of several lines may be last
     if len(source) > MAX_YAML:
-        raise FrontmatterError(1, messages.frontmatter_too_large(MAX_YAML))
+        raise FrontmatterError(1, profile_messages.frontmatter_too_large(MAX_YAML))
     fields, where = _fields(source)
     return Frontmatter(fields, where, "\n".join(lines[end + 1 :]).strip())
 
@@ -63,7 +63,7 @@ def _fields(source: str) -> tuple[dict[str, Value], dict[str, int]]:
         raise FrontmatterError(_line(mark), error.problem or error.context or "") from error
     except (yaml.YAMLError, ValueError) as error:  # characters that no YAML may hold
         problem = str(error).splitlines()[0]
-        raise FrontmatterError(1, messages.yaml_unreadable(problem)) from error
+        raise FrontmatterError(1, profile_messages.yaml_unreadable(problem)) from error
 
 
 def _mapping_of(events: Iterator[yaml.Event]) -> tuple[dict[str, Value], dict[str, int]]:
@@ -77,12 +77,12 @@ def _mapping_of(events: Iterator[yaml.Event]) -> tuple[dict[str, Value], dict[st
         if isinstance(event, yaml.ScalarEvent) and event.value == "":
             return {}, where
         if not isinstance(event, yaml.MappingStartEvent):
-            raise FrontmatterError(_line(event.start_mark), messages.NEEDS_FIELDS)
+            raise FrontmatterError(_line(event.start_mark), profile_messages.NEEDS_FIELDS)
         fields = _value(events, event, 1, where)
         assert isinstance(fields, dict)
         for rest in events:  # a second document would be read by nobody
             if isinstance(rest, yaml.DocumentStartEvent):
-                raise FrontmatterError(_line(rest.start_mark), messages.NEEDS_FIELDS)
+                raise FrontmatterError(_line(rest.start_mark), profile_messages.NEEDS_FIELDS)
         return fields, where
     return {}, where
 
@@ -92,13 +92,13 @@ def _value(
 ) -> Value:
     line = _line(event.start_mark)
     if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
-        raise FrontmatterError(line, messages.NO_ALIASES)
+        raise FrontmatterError(line, profile_messages.NO_ALIASES)
     if getattr(event, "tag", None):
-        raise FrontmatterError(line, messages.NO_TAGS)
+        raise FrontmatterError(line, profile_messages.NO_TAGS)
     if depth > MAX_DEPTH:
-        raise FrontmatterError(line, messages.TOO_DEEP)
+        raise FrontmatterError(line, profile_messages.TOO_DEEP)
     if isinstance(event, yaml.ScalarEvent):
-        plain = event.style is None
+        plain = not event.style  # None from one parser, empty from the other
         return None if plain and event.value in _NULLS else event.value
     if isinstance(event, yaml.SequenceStartEvent):
         return [_value(events, item, depth + 1) for item in _until(events, yaml.SequenceEndEvent)]
@@ -107,11 +107,11 @@ def _value(
         key_line = _line(key_event.start_mark)
         key = _value(events, key_event, depth + 1)
         if not isinstance(key, str):
-            raise FrontmatterError(key_line, messages.NEEDS_KEY)
+            raise FrontmatterError(key_line, profile_messages.NEEDS_KEY)
         if key in found:
-            raise FrontmatterError(key_line, messages.repeated_key(key))
+            raise FrontmatterError(key_line, profile_messages.repeated_key(key))
         if key == "<<":
-            raise FrontmatterError(key_line, messages.NO_ALIASES)
+            raise FrontmatterError(key_line, profile_messages.NO_ALIASES)
         found[key] = _value(events, next(events), depth + 1)
         if where is not None:
             where[key] = key_line

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from pi_subagents.core.profile_invocation import ProfileInvocation
+
 CHILD_VARIABLE = "PI_SUBAGENTS_CHILD"
 MARKER_VARIABLE = "PI_SUBAGENTS_RUN"
 
@@ -38,6 +40,7 @@ def plan_invocation(
     *,
     run_id: str,
     trusted: bool,
+    profile: ProfileInvocation | None = None,
     override: ModelOverride | None = None,
 ) -> Invocation:
     """Return the JSON-mode invocation of pi for one run."""
@@ -45,9 +48,11 @@ def plan_invocation(
         *pi_command,
         *("--mode", "json", "-p", "--no-session"),
         "--approve" if trusted else "--no-approve",
-        *(override.arguments if override else ()),
+        *(profile.arguments if profile else ()),
+        *(override.arguments if override else ()),  # the last provider and model count
     )
     environment = {
+        **(profile.environment if profile else {}),
         **(override.environment if override else {}),
         CHILD_VARIABLE: "1",
         MARKER_VARIABLE: run_id,

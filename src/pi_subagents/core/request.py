@@ -30,6 +30,8 @@ class Task:
     cwd: str | None = None
     timeout_s: float = DEFAULT_TIMEOUT_S
     files: tuple[FileSpec, ...] = ()
+    profile: str | None = None
+    resume: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +39,15 @@ class DelegateRequest:
     """A checked call: 1 to 16 tasks, in the order their results will have."""
 
     tasks: tuple[Task, ...]
+    profile: str | None = None
+
+    def profile_of(self, task: Task) -> str | None:
+        """Return the name of the profile a task is to run with: its own, else the call's."""
+        return task.profile or self.profile
 
 
-_TASK_KEYS = ("name", "prompt", "cwd", "timeout", "files")
-_CALL_KEYS = ("tasks",)
+_TASK_KEYS = ("name", "prompt", "cwd", "profile", "timeout", "resume", "files")
+_CALL_KEYS = ("tasks", "profile")
 
 
 def parse_delegate(parameters: object) -> DelegateRequest:
@@ -51,12 +58,15 @@ def parse_delegate(parameters: object) -> DelegateRequest:
     tasks = parameters.get("tasks")
     if not isinstance(tasks, list):
         raise InvalidRequest("tasks", messages.NEEDS_TASK_LIST)
-    return checked_request(_parse_task(f"tasks[{i}]", task) for i, task in enumerate(tasks))
+    return checked_request(
+        (_parse_task(f"tasks[{i}]", task) for i, task in enumerate(tasks)),
+        _optional_text("profile", parameters.get("profile")),
+    )
 
 
-def checked_request(tasks: Iterable[Task]) -> DelegateRequest:
+def checked_request(tasks: Iterable[Task], profile: str | None = None) -> DelegateRequest:
     """Return the request, or refuse it: the one gate for every face."""
-    request = DelegateRequest(tuple(tasks))
+    request = DelegateRequest(tuple(tasks), profile)
     if not 1 <= len(request.tasks) <= MAX_TASKS:
         raise InvalidRequest("tasks", messages.wrong_task_count(MAX_TASKS, len(request.tasks)))
     for index, task in enumerate(request.tasks):
@@ -71,9 +81,9 @@ def _parse_task(where: str, task: object) -> Task:
     for key in ("name", "prompt"):
         if not isinstance(task.get(key), str):
             raise InvalidRequest(f"{where}.{key}", messages.NEEDS_STRING)
-    cwd = task.get("cwd")
-    if cwd is not None and not isinstance(cwd, str):
-        raise InvalidRequest(f"{where}.cwd", messages.MUST_BE_STRING)
+    cwd, profile, resume = (
+        _optional_text(f"{where}.{key}", task.get(key)) for key in ("cwd", "profile", "resume")
+    )
     timeout = task.get("timeout", DEFAULT_TIMEOUT_S)
     if isinstance(timeout, bool) or not isinstance(timeout, int | float):
         raise InvalidRequest(f"{where}.timeout", messages.MUST_BE_SECONDS)
@@ -83,7 +93,15 @@ def _parse_task(where: str, task: object) -> Task:
         cwd=cwd,
         timeout_s=timeout,
         files=parse_files(f"{where}.files", task.get("files", [])),
+        profile=profile,
+        resume=resume,
     )
+
+
+def _optional_text(where: str, value: object) -> str | None:
+    if value is not None and not isinstance(value, str):
+        raise InvalidRequest(where, messages.MUST_BE_STRING)
+    return value
 
 
 def _check_task(where: str, task: Task) -> None:

@@ -1,8 +1,8 @@
 """
-What is asked of a session, and how its answer is told to a host.
+What is asked of a session, or of the profiles, and how the answer is told to a host.
 
-In: the parameters of `get_subagent_output` and `get_subagent_session`, then the session's runs.
-Out: checked values, then the tools' return values.  Nothing is ever cut in silence.
+In: the parameters of a retrieval tool, then what was found.  Out: checked values, then the tool's
+return value.  Nothing is ever cut in silence.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from pi_subagents import messages
+from pi_subagents import messages, profile_messages
 from pi_subagents.core.session import StoredRun, output_text, session_text
 from pi_subagents.errors import InvalidRequest
 
@@ -47,6 +47,23 @@ def parse_output_request(parameters: object) -> OutputRequest:
 def parse_session_request(parameters: object) -> str:
     """Read the parameters of `get_subagent_session`: the session's id."""
     return _session_id(_parameters(parameters, ("sessionId",)))
+
+
+def parse_list_request(parameters: object) -> None:
+    """Check the parameters of `list_subagent_profiles`: there are none."""
+    _parameters(parameters, ())
+
+
+def profiles_to_json(
+    summaries: Mapping[str, str], scopes: Mapping[str, str], problems: tuple[str, ...]
+) -> dict[str, object]:
+    """Return the value of `list_subagent_profiles`: a line each, and what could not be read."""
+    details: dict[str, object] = {"count": len(summaries)}
+    if summaries:
+        details |= {"profiles": dict(summaries), "scopes": dict(scopes)}
+    if problems:
+        details["problems"] = list(problems)
+    return _answer("\n".join(summaries.values()) or profile_messages.NO_PROFILES, details)
 
 
 def output_to_json(
@@ -92,7 +109,7 @@ def _answer(text: str, details: dict[str, object]) -> dict[str, object]:
 
 def _parameters(parameters: object, known: tuple[str, ...]) -> Mapping[str, object]:
     if not isinstance(parameters, Mapping):
-        raise InvalidRequest("parameters", messages.NEEDS_SESSION)
+        raise InvalidRequest("parameters", messages.NEEDS_OBJECT)
     for key in parameters:
         if key not in known:
             raise InvalidRequest("parameters", messages.unknown_field(key, known))

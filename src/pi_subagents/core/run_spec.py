@@ -41,6 +41,7 @@ class RunSpec:
     stop_grace_s: float = STOP_GRACE_S
     settled_grace_s: float = SETTLED_GRACE_S
     max_run_bytes: int = MAX_RUN_BYTES
+    notes: tuple[str, ...] = ()  # said of the run before it began
     lock_fd: int | None = None  # the run's lock, already held, in the supervisor's hands
 
 
@@ -59,6 +60,7 @@ def spec_from_json(content: object) -> RunSpec:
     known = {name: content[name] for name in names if name in content}
     try:
         known["argv"] = tuple(known["argv"])
+        known["notes"] = tuple(known.get("notes", ()))
         return RunSpec(**known)
     except (KeyError, TypeError) as error:
         raise ValueError(message) from error

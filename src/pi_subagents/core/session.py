@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from pi_subagents import messages
 from pi_subagents.core import events as ev
 from pi_subagents.core.run_result import tool_status
+from pi_subagents.core.usage import Usage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 MAX_MESSAGES = 500
 MAX_ARGUMENTS = 120
 MAX_TOOL_RESULT = 500
+SEPARATOR = "\n---\n"
 
 Message = ev.UserMessage | ev.AssistantMessage | ev.ToolFinished
 
@@ -38,6 +40,9 @@ class StoredRun:
     error_message: str = ""
     exit_code: int | None = None
     model: str = ""
+    task: str = ""  # what was asked, without what a resumed run was told of earlier ones
+    usage: Usage = Usage()
+    started_at_ms: int = 0  # 0 where nobody knows
 
     @property
     def tool_status(self) -> str:
@@ -63,44 +68,55 @@ def keep_messages(events: Iterable[ev.Event]) -> tuple[Message, ...]:
 
 def output_text(run: StoredRun) -> str:
     """Return all text of the run's final assistant message, or the placeholder."""
+    return final_text(run) or messages.NO_TEXT_OUTPUT
+
+
+def final_text(run: StoredRun) -> str:
+    """Return all text of the run's final assistant message, empty where it has none."""
     if run.output:
         return run.output
     last = next((m for m in reversed(run.messages) if isinstance(m, ev.AssistantMessage)), None)
-    return last.text if last is not None and last.text.strip() else messages.NO_TEXT_OUTPUT
+    return last.text if last is not None and last.text.strip() else ""
 
 
 def session_text(runs: Sequence[StoredRun]) -> str:
-    """Return the whole transcript, runs separated and, where there are several, numbered."""
+    """Return the whole transcript, messages and runs separated, several runs numbered."""
     several = len(runs) > 1
     parts = []
     for number, run in enumerate(runs, 1):
         header = f"=== Run {number}/{len(runs)} ({run.tool_status}) ===\n" if several else ""
-        parts.append(header + "\n".join(_lines(run)))
-    return "\n---\n".join(parts)
+        parts.append(header + SEPARATOR.join(_told(run)))
+    return SEPARATOR.join(parts)
 
 
-def _lines(run: StoredRun) -> list[str]:
-    lines: list[str] = []
-    for message in run.messages:
-        match message:
-            case ev.UserMessage(text):
-                lines.append(text)
-            case ev.AssistantMessage():
-                if message.text:
-                    lines.append(message.text)
-                lines += [f"→ {call.name}: {_arguments(call)}" for call in message.tool_calls]
-                if message.error_message:
-                    lines.append(f"[Error: {message.error_message}]")
-            case ev.ToolFinished():
-                lines.append(f"[tool result]: {_cut(message.text, MAX_TOOL_RESULT, '...')}")
-    if run.error_message and not any(run.error_message in line for line in lines):
-        lines.append(f"[Error: {run.error_message}]")
-    return lines
+def _told(run: StoredRun) -> list[str]:
+    """Return the text of each message that has any, and the error where no message told it."""
+    told = [text for text in map(_message_text, run.messages) if text]
+    if run.error_message and not any(run.error_message in text for text in told):
+        told.append(f"[Error: {run.error_message}]")
+    return told
 
 
-def _arguments(call: ev.ToolCall) -> str:
-    return _cut(json.dumps(call.arguments or {}, ensure_ascii=False), MAX_ARGUMENTS, "")
+def _message_text(message: Message) -> str:
+    match message:
+        case ev.UserMessage(text):
+            return text
+        case ev.ToolFinished():
+            return f"[tool result]: {cut(message.text, MAX_TOOL_RESULT, '...')}"
+        case ev.AssistantMessage():
+            lines = [message.text] if message.text else []
+            lines += [f"→ {call.name}: {arguments_preview(call)}" for call in message.tool_calls]
+            if message.error_message:
+                lines.append(f"[Error: {message.error_message}]")
+            return "\n".join(lines)
 
 
-def _cut(text: str, limit: int, mark: str) -> str:
+def arguments_preview(call: ev.ToolCall) -> str:
+    """Return the beginning of a call's arguments, as compact JSON."""
+    compact = json.dumps(call.arguments or {}, ensure_ascii=False, separators=(",", ":"))
+    return cut(compact, MAX_ARGUMENTS, "")
+
+
+def cut(text: str, limit: int, mark: str) -> str:
+    """Return the text, or its beginning and the mark where it is longer than that."""
     return text if len(text) <= limit else text[:limit] + mark

@@ -16,6 +16,7 @@ from pi_subagents import messages
 
 GLOBAL = "global settings"
 PROJECT = "project settings"
+MIN_PREVIEW = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +30,16 @@ class Settings:
     looping_tool_count: int = 5
     max_concurrency: int = 4
     max_run_megabytes: float = 256
+    max_resume_kilobytes: float = 128
     retention_days: float = 30
     retention_megabytes: float = 2048
     pi_command: tuple[str, ...] | str | None = None
     extra: Mapping[str, object] = field(default_factory=dict)
+
+
+    def preview_width(self, columns: int | None) -> int:
+        """Return how wide a tool call's preview may be; a terminal's own width counts first."""
+        return self.command_preview_width if columns is None else max(columns - 4, MIN_PREVIEW)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +80,13 @@ def _command(value: object) -> str | tuple[str, ...]:
 # JSON key -> (field, reader).  Users have files with both spellings: neither changes.
 _KEYS: Mapping[str, tuple[str, Reader]] = {
     "maxLinesPerWindow": ("max_lines_per_window", _whole(1, 1000)),
-    "commandPreviewWidth": ("command_preview_width", _whole(20, 100_000)),
+    "commandPreviewWidth": ("command_preview_width", _whole(MIN_PREVIEW, 100_000)),
     "extend_timeout_debounce": ("extend_timeout_debounce", _number(0, 300)),
     "extend_timeout_max": ("extend_timeout_max", _number(0, 86_400)),
     "looping_tool_count": ("looping_tool_count", _whole(0, 50)),
     "max_concurrency": ("max_concurrency", _whole(1, 16)),
     "max_run_megabytes": ("max_run_megabytes", _number(1, 100_000)),
+    "max_resume_kilobytes": ("max_resume_kilobytes", _number(1, 100_000)),
     "retention_days": ("retention_days", _number(0, 36_500)),
     "retention_megabytes": ("retention_megabytes", _number(0, 1_000_000)),
     "pi_command": ("pi_command", _command),

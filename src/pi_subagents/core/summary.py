@@ -12,34 +12,50 @@ from pi_subagents.core.plain_text import one_line
 from pi_subagents.core.request import MAX_NAME_LENGTH
 from pi_subagents.core.run_result import RunResult, tool_status
 from pi_subagents.core.usage import usage_to_json
+from pi_subagents.core.window_view import window_to_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from pi_subagents.core.window import Window
+
 MAX_MESSAGE = 1000
 
 
-def summary_line(result: RunResult) -> str:
-    """Return the line for one task."""
+def summary_line(result: RunResult, profile: str = "") -> str:
+    """Return the line for one task, with the profile it was to run with."""
     mark = "✓" if result.completed else "✗"
     status = tool_status(result.status)
     message = one_line(result.error_message, MAX_MESSAGE)
     told = f"{status} — {message}" if message else status
-    return f"{mark} {one_line(result.name, MAX_NAME_LENGTH)}: {told} (session: {result.session_id})"
+    name, used = (one_line(text, MAX_NAME_LENGTH) for text in (result.name, profile))
+    ending = f" [profile: {used}]" if used else ""
+    return f"{mark} {name}: {told} (session: {result.session_id}){ending}"
 
 
-def delegation_to_json(results: Sequence[RunResult], *, max_lines: int) -> dict[str, object]:
+def delegation_to_json(
+    results: Sequence[RunResult], windows: Sequence[Window], *, max_lines: int
+) -> dict[str, object]:
     """Return the value of `delegate_to_subagents`."""
     return {
-        "content": _text("\n".join(summary_line(result) for result in results)),
+        "content": _text(summary_text(results, windows)),
         "details": {
             "status": "done",
             "maxLines": max_lines,
+            "windows": [window_to_json(window) for window in windows],
             "sessionIds": [result.session_id for result in results],
             "results": [_entry(result) for result in results],
         },
         "isError": False,
     }
+
+
+def summary_text(results: Sequence[RunResult], windows: Sequence[Window]) -> str:
+    """Return a line per task."""
+    return "\n".join(
+        summary_line(result, window.title.profile)
+        for result, window in zip(results, windows, strict=True)
+    )
 
 
 def refusal_to_json(message: str) -> dict[str, object]:

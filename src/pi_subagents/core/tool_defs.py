@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 DELEGATE = "delegate_to_subagents"
 GET_OUTPUT = "get_subagent_output"
 GET_SESSION = "get_subagent_session"
+LIST_PROFILES = "list_subagent_profiles"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,9 @@ _TASK = {
         "name": {"type": "string", "description": "Display name of this sub-agent."},
         "prompt": {"type": "string", "description": "The task, complete in itself."},
         "cwd": {"type": "string", "description": "Absolute working directory."},
+        "profile": {"type": "string", "description": "Named profile, instead of the default."},
         "timeout": {"type": "number", "description": "Seconds, default 600."},
+        "resume": {"type": "string", "description": "Session id to continue, with its history."},
         "files": {
             "type": "array",
             "items": {},
@@ -51,7 +54,10 @@ TOOLS: tuple[ToolDef, ...] = (
         "context window. Returns a line and a session id per task.",
         {
             "type": "object",
-            "properties": {"tasks": {"type": "array", "items": _TASK}},
+            "properties": {
+                "tasks": {"type": "array", "items": _TASK},
+                "profile": {"type": "string", "description": "Default profile for all tasks."},
+            },
             "required": ["tasks"],
         },
     ),
@@ -80,5 +86,10 @@ TOOLS: tuple[ToolDef, ...] = (
             "properties": {"sessionId": _SESSION_ID},
             "required": ["sessionId"],
         },
+    ),
+    ToolDef(
+        LIST_PROFILES,
+        "List the named profiles (model, tools, instructions) that tasks can run with.",
+        {"type": "object", "properties": {}},
     ),
 )

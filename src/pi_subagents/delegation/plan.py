@@ -14,18 +14,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pi_subagents import messages
+from pi_subagents.core.attachment import format_blocks
 from pi_subagents.core.invocation import ModelOverride, plan_invocation
+from pi_subagents.core.profile_invocation import ProfileInvocation, profile_invocation
 from pi_subagents.core.prompt import compose_prompt
+from pi_subagents.core.resume import resume_prompt
 from pi_subagents.core.run_spec import RunSpec
 from pi_subagents.core.value import replace
 from pi_subagents.delegation.ports import PlannedRun
-from pi_subagents.disk.attachments import with_files
+from pi_subagents.delegation.preparation import Preparation
+from pi_subagents.disk.attachments import read_files
 from pi_subagents.disk.run_dir import META_VERSION, RunDir
 from pi_subagents.disk.run_store import RunStore, new_run_id, new_session_id
 from pi_subagents.errors import StoreUnwritable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from pi_subagents.core.request import DelegateRequest, Task
     from pi_subagents.core.settings import Settings
@@ -46,37 +50,51 @@ class Surroundings:
     trusted: Callable[[Path], bool]
     seal: Callable[[RunDir], str | None] = lambda _: None
     override: Callable[[str], ModelOverride] | None = None
+    parent_tools: tuple[str, ...] | None = None
 
 
-def plan_runs(request: DelegateRequest, around: Surroundings) -> tuple[PlannedRun, ...]:
+def plan_runs(
+    request: DelegateRequest,
+    around: Surroundings,
+    preparations: Sequence[Preparation] | None = None,
+) -> tuple[PlannedRun, ...]:
     """Plan every task; StoreUnwritable if there is no room to keep a run."""
     around.store.prepare()
+    prepared = preparations or [Preparation()] * len(request.tasks)
     planned: list[PlannedRun] = []
     try:
-        for index, task in enumerate(request.tasks):
-            planned.append(_plan(index, task, around))
+        for index, (task, needs) in enumerate(zip(request.tasks, prepared, strict=True)):
+            run = _plan(index, task, needs, around)
+            planned.append(replace(run, profile_name=request.profile_of(task) or ""))
     except StoreUnwritable:  # the whole call is refused: nothing may be left of it
-        for run in planned:
-            assert run.spec.lock_fd is not None
-            RunDir(Path(run.spec.run_dir)).discard(run.spec.lock_fd)
+        discard_runs(planned)
         raise
     return tuple(planned)
 
 
-def _plan(index: int, task: Task, around: Surroundings) -> PlannedRun:
+def discard_runs(planned: Iterable[PlannedRun]) -> None:
+    """Take back runs that were planned and will not be started."""
+    for run in planned:
+        assert run.spec.lock_fd is not None
+        RunDir(Path(run.spec.run_dir)).discard(run.spec.lock_fd)
+
+
+def _plan(index: int, task: Task, needs: Preparation, around: Surroundings) -> PlannedRun:
     run_id = new_run_id()
     cwd = Path(task.cwd) if task.cwd else around.cwd
     run_dir = around.store.run_dir(run_id)
     trusted = around.trusted(cwd)
+    texts = _texts(task, needs, cwd, run_dir, around.settings)
     invocation = plan_invocation(
         around.pi_command,
         run_id=run_id,
         trusted=trusted,
+        profile=_profile_invocation(needs, run_dir, texts, around.parent_tools),
         override=around.override(run_id) if around.override else None,
     )
     spec = RunSpec(
         run_id=run_id,
-        session_id=new_session_id(),
+        session_id=task.resume or new_session_id(),
         name=task.name,
         run_dir=str(run_dir.path),
         argv=invocation.argv,
@@ -87,18 +105,61 @@ def _plan(index: int, task: Task, around: Surroundings) -> PlannedRun:
         extend_max_s=around.settings.extend_timeout_max,
         looping_tool_count=around.settings.looping_tool_count,
         max_run_bytes=int(around.settings.max_run_megabytes * 1024 * 1024),
+        notes=needs.notes,
     )
     try:
-        prompt = compose_prompt(with_files(task.prompt, task.files, cwd)).encode("utf-8", "replace")
-        lock = run_dir.begin(_meta(spec, task, around, trusted=trusted), prompt)
+        meta = _meta(spec, task, needs, around, trusted=trusted)
+        prompt, *others = texts.items()
+        lock = run_dir.begin(meta, prompt[1], dict(others))
     except OSError as error:
         raise StoreUnwritable(str(run_dir.path), str(error)) from error
     usable = os.path.isdir(cwd)  # noqa: PTH112 - Path.is_dir() raises where it may not look
-    spec = replace(spec, lock_fd=lock)
-    return PlannedRun(index, task, spec, "" if usable else messages.cwd_missing(str(cwd)))
+    refusal = needs.refusal or ("" if usable else messages.cwd_missing(str(cwd)))
+    return PlannedRun(index, task, replace(spec, lock_fd=lock), refusal, profile=needs.profile)
 
 
-def _meta(spec: RunSpec, task: Task, around: Surroundings, *, trusted: bool) -> dict[str, object]:
+def _texts(
+    task: Task, needs: Preparation, cwd: Path, run_dir: RunDir, settings: Settings
+) -> dict[Path, bytes]:
+    """Return what the child reads, by the file it reads it from: the prompt first."""
+    files = read_files(task.files, cwd)
+    asked = format_blocks(files, task.prompt)
+    texts = {run_dir.prompt: compose_prompt(asked)}
+    if needs.earlier:
+        limit = int(settings.max_resume_kilobytes * 1024)
+        prompt = resume_prompt(needs.earlier, task.prompt, max_bytes=limit)
+        texts = {run_dir.prompt: compose_prompt(format_blocks(files, prompt)), run_dir.task: asked}
+    if needs.profile and needs.profile.system_prompt:
+        texts[run_dir.system_prompt] = needs.profile.system_prompt
+    if needs.profile and needs.profile.append_system_prompt:
+        texts[run_dir.append_prompt] = needs.profile.append_system_prompt
+    return {path: text.encode("utf-8", "replace") for path, text in texts.items()}
+
+
+def _profile_invocation(
+    needs: Preparation,
+    run_dir: RunDir,
+    texts: Mapping[Path, bytes],
+    parent_tools: tuple[str, ...] | None,
+) -> ProfileInvocation | None:
+    if needs.profile is None:
+        return None
+    system, append = (
+        str(path) if path in texts else None
+        for path in (run_dir.system_prompt, run_dir.append_prompt)
+    )
+    return profile_invocation(
+        needs.profile,
+        system_prompt_file=system,
+        append_prompt_file=append,
+        skill_paths=needs.skill_paths,
+        parent_tools=parent_tools,
+    )
+
+
+def _meta(
+    spec: RunSpec, task: Task, needs: Preparation, around: Surroundings, *, trusted: bool
+) -> dict[str, object]:
     return {
         "schemaVersion": META_VERSION,
         "runId": spec.run_id,
@@ -108,6 +169,9 @@ def _meta(spec: RunSpec, task: Task, around: Surroundings, *, trusted: bool) -> 
         "taskLength": len(task.prompt),
         "cwd": spec.cwd,
         "timeoutS": spec.timeout_s,
+        "profile": needs.profile.name if needs.profile else None,
+        "resumed": bool(needs.earlier),
+        "notes": list(needs.notes),
         "attached": spec.attached,
         "engine": "pi",
         "pi": {"source": around.pi_source, "version": around.pi_version},

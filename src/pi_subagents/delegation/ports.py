@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from pi_subagents.core.events import Event
+    from pi_subagents.core.profile import Profile
     from pi_subagents.core.request import Task
     from pi_subagents.core.run_result import RunResult
     from pi_subagents.core.run_spec import RunSpec
@@ -27,6 +28,8 @@ class PlannedRun:
     task: Task
     spec: RunSpec
     refusal: str = ""
+    profile_name: str = ""  # as it was asked for; `profile` only if there is one
+    profile: Profile | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,15 +12,15 @@ import stat
 from typing import TYPE_CHECKING
 
 from pi_subagents import messages
-from pi_subagents.core.attachment import MAX_FILE_BYTES, FileSpec, format_blocks, select_lines
+from pi_subagents.core.attachment import MAX_FILE_BYTES, FileSpec, select_lines
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-def with_files(prompt: str, files: tuple[FileSpec, ...], cwd: Path) -> str:
-    """Return the prompt with the content of every file before it, in the order asked for."""
-    return format_blocks([(spec.path, _content(spec, cwd)) for spec in files], prompt)
+def read_files(files: tuple[FileSpec, ...], cwd: Path) -> list[tuple[str, str]]:
+    """Return every file's path as it was given and its text, in the order asked for."""
+    return [(spec.path, _content(spec, cwd)) for spec in files]
 
 
 def _content(spec: FileSpec, cwd: Path) -> str:

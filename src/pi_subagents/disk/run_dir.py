@@ -12,6 +12,7 @@ import fcntl
 import os
 import stat
 from contextlib import suppress
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from pi_subagents import messages
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 MAKING = ".making-"
 META_VERSION = 1
+_TIMES = ("createdAt", "startedAt")
+_LAST_MS = 253_402_300_799_999  # the end of the year 9999
 RESERVED_BYTES = 64 * 1024
 MAX_KEPT_IN_RESERVE = 48 * 1024
 MAX_META_BYTES = 1024 * 1024
@@ -80,6 +83,21 @@ class RunDir:
         return self.path / "prompt.md"
 
     @property
+    def task(self) -> Path:
+        """What was asked, where a resumed run's prompt tells of earlier runs as well."""
+        return self.path / "task.md"
+
+    @property
+    def system_prompt(self) -> Path:
+        """What replaces the child's own system prompt, where something does."""
+        return self.path / "system-prompt.md"
+
+    @property
+    def append_prompt(self) -> Path:
+        """What is added to the child's system prompt, where something is."""
+        return self.path / "append-system-prompt.md"
+
+    @property
     def lock(self) -> Path:
         """Held by whoever answers for the run."""
         return self.path / "run.lock"
@@ -110,9 +128,14 @@ class RunDir:
         if self.redirected():
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(self.path))
 
-    def begin(self, meta: Mapping[str, object], prompt: bytes) -> int:
+    def begin(
+        self,
+        meta: Mapping[str, object],
+        prompt: bytes,
+        texts: Mapping[Path, bytes] = MappingProxyType({}),
+    ) -> int:
         """
-        Create the directory with what was asked; return its lock, held.
+        Create the directory with what was asked, and further texts; return its lock, held.
 
         Whoever holds the lock, or was handed it, answers for the run: while it is held the run is
         alive, and once the kernel lets go of it the run has a result or is lost.
@@ -127,7 +150,8 @@ class RunDir:
             lock = safe_io.open_new(making.lock)
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             safe_io.reserve(making.reserved, RESERVED_BYTES)
-            safe_io.write_new(making.prompt, prompt)
+            for path, content in {self.prompt: prompt, **texts}.items():
+                safe_io.write_new(making.path / path.name, content)
             making.write_meta(meta)
             crash_points.reach(crash_points.META_WRITTEN)
             Calls.rename(making.path, self.path)
@@ -154,7 +178,7 @@ class RunDir:
             raise ValueError("meta.json does not describe this run")
         if value.get("schemaVersion", META_VERSION) != META_VERSION:
             raise ValueError("meta.json is of another version")
-        return value
+        return {k: v for k, v in value.items() if k not in _TIMES or _is_a_time(v)}
 
     def write_result(self, result: RunResult) -> bool:
         """
@@ -226,6 +250,11 @@ class RunDir:
         finally:
             os.close(descriptor)
         return True
+
+
+def _is_a_time(value: object) -> bool:
+    """Tell whether a record made anywhere holds milliseconds that clocks and indexes can take."""
+    return type(value) is int and 0 <= value <= _LAST_MS
 
 
 def _remove_tree(path: Path) -> None:

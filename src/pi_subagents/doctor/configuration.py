@@ -1,4 +1,4 @@
-"""Check what the user configured: agent directory, settings files, project trust."""
+"""Check what the user configured: agent directory, settings files, project trust, profiles."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import difflib
 import os
 from typing import TYPE_CHECKING
 
+from pi_subagents import profile_messages
 from pi_subagents.core import settings as core_settings
 from pi_subagents.disk.config_home import agent_dir
+from pi_subagents.disk.profile_files import lint_profiles, load_profiles
 from pi_subagents.disk.project_trust import is_trusted
 from pi_subagents.disk.safe_io import read_json
 from pi_subagents.disk.settings_files import (
@@ -27,6 +29,7 @@ AGENT_DIR = Subject("agent-dir", "Agent directory")
 GLOBAL_SETTINGS = Subject("settings-global", "Global settings")
 PROJECT_SETTINGS = Subject("settings-project", "Project settings")
 TRUST = Subject("project-trust", "Project trust")
+PROFILES = Subject("profiles", "Profiles")
 
 OURS, PIS = "PI_AGENT_DIR", "PI_CODING_AGENT_DIR"
 # What pi loads from a project's .pi only where it is trusted.
@@ -41,6 +44,7 @@ PROTECTED = (
 )
 LIKENESS = 0.85
 READABLE = os.R_OK | os.X_OK
+MAX_LISTED = 10
 
 
 def check_agent_dir(place: Place) -> Check:
@@ -128,3 +132,28 @@ def check_trust(place: Place) -> Check:
         "not trusted: children leave out the project's own pi settings and extensions",
         "If you trust it: start pi here and type /trust",
     )
+
+
+def check_profiles(place: Place) -> Check:
+    """Tell which profiles cannot be used, and which show their key to others."""
+    problems = lint_profiles(place.cwd, place.env)
+    known = load_profiles(place.cwd, place.env)
+    count = f"{len(known.by_name)} in use" if known.by_name else "none"
+    # A problem may quote what is in the file; the one about keys never does.
+    exposed = profile_messages.key_readable_by_others("")
+    keys = [str(each) for each in problems if each.problem.startswith(exposed)]
+    broken = [f"{each.path}:{each.line}: cannot be used" for each in problems if each.fatal]
+    if broken or keys:
+        listed = [count, *broken, *keys]
+        more = len(listed) - MAX_LISTED
+        return PROFILES.problem(
+            "\n".join(
+                [*listed[:MAX_LISTED], *([profile_messages.more_lines(more)] if more > 0 else [])]
+            ),
+            "`subagents profile lint` says what is wrong, line by line.",
+            public=f"{count}; {len(broken)} broken, {len(keys)} with a key that others may read",
+        )
+    if problems:
+        found = f"{count}; {len(problems)} warning{'' if len(problems) == 1 else 's'}"
+        return PROFILES.note(found, "`subagents profile lint` lists them.")
+    return PROFILES.ok(count)

@@ -50,6 +50,7 @@ def _configuration(place: Place) -> Iterator[Check]:
     yield conf.GLOBAL_SETTINGS.guarded(lambda: conf.check_global_settings(place))
     yield conf.PROJECT_SETTINGS.guarded(lambda: conf.check_project_settings(place))
     yield conf.TRUST.guarded(lambda: conf.check_trust(place))
+    yield conf.PROFILES.guarded(lambda: conf.check_profiles(place))
 
 
 def _children(place: Place) -> Iterator[Check]:

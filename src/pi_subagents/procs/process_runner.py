@@ -189,7 +189,7 @@ def _conclude(spec: RunSpec, status: Status, message: str, note: str) -> RunResu
         name=spec.name,
         status=status,
         error_message=message,
-        notes=(note,) if note else (),
+        notes=(*spec.notes, *([note] if note else ())),
         finished_at_ms=time.time_ns() // 1_000_000,
     )
     with suppress(OSError):

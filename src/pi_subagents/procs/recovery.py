@@ -73,7 +73,8 @@ def _interrupted(run_dir: RunDir, processes_left: int) -> RunResult:
     started = meta.get("startedAt")
     started_ms = started if isinstance(started, int) else 0
     answered = fold.answered() and fold.last is not None
-    notes = []
+    told = meta.get("notes")
+    notes = [str(note) for note in told] if isinstance(told, list) else []
     if answered:
         notes.append(messages.NOTE_HAD_ANSWERED)
     if processes_left:

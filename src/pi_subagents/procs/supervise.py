@@ -289,7 +289,7 @@ class Supervisor:
             status=outcome.status,
             output=outcome.output,
             error_message=outcome.error_message,
-            notes=(*outcome.notes, *self._intake.notes, *self._log.notes()),
+            notes=(*self._spec.notes, *outcome.notes, *self._intake.notes, *self._log.notes()),
             exit_code=ending.exit_code,
             signal_name=ending.signal_name,
             **fold.facts(),

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.core.given_values import json_objects, json_values, texts, thoroughly
 
+from pi_subagents.core.attachment import FileSpec
 from pi_subagents.core.request import DelegateRequest, Task, checked_request, parse_delegate
 from pi_subagents.errors import CwdHasParentSegments, CwdNotAbsolute, InvalidRequest, RequestError
 
@@ -19,13 +20,109 @@ def call(**fields: object) -> dict[str, object]:
 def test_a_call_with_everything() -> None:
     parameters = {
         "tasks": [
-            {"name": "one", "prompt": "Do it.", "cwd": "/srv/app", "timeout": 30},
-            {"name": "two", "prompt": "Do that.", "cwd": None},
-        ]
+            {
+                "name": "one",
+                "prompt": "Do it.",
+                "cwd": "/srv/app",
+                "profile": "reviewer",
+                "timeout": 30,
+                "resume": "a3f7b9c2d1e8f4a1",
+                "files": ["a.txt"],
+            },
+            {"name": "two", "prompt": "Do that.", "cwd": None, "profile": None, "resume": None},
+        ],
+        "profile": "worker",
     }
-    assert parse_delegate(parameters) == DelegateRequest(
-        (Task("one", "Do it.", "/srv/app", 30), Task("two", "Do that.", None, 600))
+    one = Task(
+        name="one",
+        prompt="Do it.",
+        cwd="/srv/app",
+        timeout_s=30,
+        files=(FileSpec("a.txt"),),
+        profile="reviewer",
+        resume="a3f7b9c2d1e8f4a1",
     )
+    request = parse_delegate(parameters)
+    assert request == DelegateRequest((one, Task("two", "Do that.", None, 600)), "worker")
+    assert [request.profile_of(task) for task in request.tasks] == ["reviewer", "worker"]
+
+
+# The calls that seeds 001 and 004 show, as they stand there.
+DOCUMENTED = {
+    "two tasks": (
+        """{"tasks": [
+            {"name": "review-pr",
+             "prompt": "Review the latest pull request and provide constructive feedback."},
+            {"name": "update-docs",
+             "prompt": "Update the API documentation to reflect the new /v2 endpoints."}]}""",
+        [("review-pr", None, 600, None, ()), ("update-docs", None, 600, None, ())],
+    ),
+    "profiles": (
+        """{"profile": "researcher", "tasks": [
+            {"name": "market-analysis", "profile": "analyst",
+             "prompt": "Research competitor pricing for SaaS analytics platforms."},
+            {"name": "tech-survey",
+             "prompt": "Survey the latest developments in RAG architectures."}]}""",
+        [("market-analysis", "analyst", 600, None, ()), ("tech-survey", "researcher", 600, None, ())],
+    ),
+    "resume": (
+        """{"tasks": [
+            {"name": "refactor-core", "resume": "a3f7b9c2d1e8f4a1", "timeout": 900,
+             "prompt": "Continue refactoring the core module. Focus on the event dispatcher."}]}""",
+        [("refactor-core", None, 900, "a3f7b9c2d1e8f4a1", ())],
+    ),
+    "files": (
+        """{"tasks": [
+            {"name": "review-api", "prompt": "Review the API routes for security issues.",
+             "files": ["src/routes.ts", {"path": "src/middleware.ts", "head": 50}]},
+            {"name": "review-tests", "prompt": "Check test coverage for the auth module.",
+             "files": [{"path": "src/auth.ts", "tail": 30}, "tests/auth.test.ts"]}]}""",
+        [
+            ("review-api", None, 600, None,
+             (FileSpec("src/routes.ts"), FileSpec("src/middleware.ts", head=50))),
+            ("review-tests", None, 600, None,
+             (FileSpec("src/auth.ts", tail=30), FileSpec("tests/auth.test.ts"))),
+        ],
+    ),
+    "per task": (
+        """{"tasks": [
+            {"name": "review-src", "prompt": "Review all TypeScript files in src/.",
+             "profile": "code-reviewer"},
+            {"name": "research-patterns", "profile": "research-budget",
+             "prompt": "Research best practices for error handling in TypeScript."}]}""",
+        [
+            ("review-src", "code-reviewer", 600, None, ()),
+            ("research-patterns", "research-budget", 600, None, ()),
+        ],
+    ),
+    "default": (
+        """{"profile": "fast-worker", "tasks": [
+            {"name": "quick-task", "prompt": "Count the lines in src/."},
+            {"name": "deep-review", "prompt": "Perform a deep security audit of auth.ts.",
+             "profile": "code-reviewer"}]}""",
+        [
+            ("quick-task", "fast-worker", 600, None, ()),
+            ("deep-review", "code-reviewer", 600, None, ()),
+        ],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "expected"), DOCUMENTED.values(), ids=DOCUMENTED)
+def test_every_documented_call_is_read(text: str, expected: list[object]) -> None:
+    request = parse_delegate(json.loads(text))
+    assert [
+        (task.name, request.profile_of(task), task.timeout_s, task.resume, task.files)
+        for task in request.tasks
+    ] == expected
+    assert [task.prompt for task in request.tasks] == [
+        task["prompt"] for task in json.loads(text)["tasks"]
+    ]
+
+
+def test_an_empty_profile_is_none() -> None:
+    request = parse_delegate({**call(profile=""), "profile": ""})
+    assert not request.profile_of(request.tasks[0])
 
 
 @pytest.mark.parametrize(
@@ -39,7 +136,10 @@ def test_a_call_with_everything() -> None:
         ({"tasks": None}, "tasks: is required and must be a list of task objects"),
         ({"tasks": []}, "tasks: must hold 1 to 16 tasks, not 0"),
         ({"tasks": call()["tasks"] * 17}, "tasks: must hold 1 to 16 tasks, not 17"),  # type: ignore[operator]
-        ({"tasks": [], "task": 1}, 'parameters: unknown field "task"; known: tasks'),
+        ({"tasks": [], "task": 1}, 'parameters: unknown field "task"; known: tasks, profile'),
+        ({**call(), "profile": 1}, "profile: must be a string"),
+        (call(profile=[]), "tasks[0].profile: must be a string"),
+        (call(resume=7), "tasks[0].resume: must be a string"),
         ({"tasks": ["a"]}, "tasks[0]: must be an object with `name` and `prompt`"),
         ({"tasks": [{"prompt": "b"}]}, "tasks[0].name: is required and must be a string"),
         ({"tasks": [{"name": "a"}]}, "tasks[0].prompt: is required and must be a string"),
@@ -71,7 +171,10 @@ def test_a_call_with_everything() -> None:
         (call(timeout=10**400), "tasks[0].timeout: must be 1 to 86400 seconds"),
         (
             call(time_out=1),
-            'tasks[0]: unknown field "time_out"; known: name, prompt, cwd, timeout, files',
+            (
+                'tasks[0]: unknown field "time_out"; '
+                "known: name, prompt, cwd, profile, timeout, resume, files"
+            ),
         ),
     ],
 )

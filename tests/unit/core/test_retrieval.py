@@ -9,8 +9,10 @@ from pi_subagents import messages
 from pi_subagents.core.retrieval import (
     OutputRequest,
     output_to_json,
+    parse_list_request,
     parse_output_request,
     parse_session_request,
+    profiles_to_json,
     session_to_json,
 )
 from pi_subagents.core.session import StoredRun
@@ -30,7 +32,7 @@ def test_the_parameters_are_read() -> None:
 @pytest.mark.parametrize(
     ("parameters", "where", "problem"),
     [
-        ([], "parameters", messages.NEEDS_SESSION),
+        ([], "parameters", messages.NEEDS_OBJECT),
         ({}, "sessionId", messages.NEEDS_STRING),
         ({"sessionId": 1}, "sessionId", messages.NEEDS_STRING),
         ({"sessionId": "s", "waitSeconds": -1}, "waitSeconds", "must be 0 to 3600 seconds"),
@@ -102,6 +104,60 @@ def test_the_latest_run_speaks_for_the_session() -> None:
         "exitCode": None,
         "model": None,
     }
+
+
+def test_of_a_resumed_session_only_the_latest_output_is_told() -> None:
+    later = StoredRun("r2", "s", "again", "completed", output="fourteen")
+    assert output_to_json([RUN, later], OutputRequest("s"), max_lines=9) == {
+        "content": [{"type": "text", "text": "fourteen"}],
+        "details": {
+            "sessionId": "s",
+            "status": "completed",
+            "taskName": "again",
+            "runCount": 2,
+            "maxLines": 9,
+            "totalCharacters": 8,
+        },
+        "isError": False,
+    }
+    silent = output_to_json([RUN, StoredRun("r2", "s", "again", "failed")], OutputRequest("s"), max_lines=9)  # fmt: skip
+    assert silent["content"] == [{"type": "text", "text": "(no text output from sub-agent)"}]
+
+
+def test_profiles_are_told_a_line_each_with_scope_and_problems() -> None:
+    lines = {"a": "profile: a, model=m", "b": "profile: b"}
+    scopes = {"a": "global", "b": "project"}
+    assert profiles_to_json(lines, scopes, ("x.md:3: is odd",)) == {
+        "content": [{"type": "text", "text": "profile: a, model=m\nprofile: b"}],
+        "details": {
+            "count": 2,
+            "profiles": lines,
+            "scopes": scopes,
+            "problems": ["x.md:3: is odd"],
+        },
+        "isError": False,
+    }
+
+
+def test_where_there_are_no_profiles_it_is_said_where_to_put_them() -> None:
+    assert profiles_to_json({}, {}, ()) == {
+        "content": [
+            {
+                "type": "text",
+                "text": "No subagent profiles found. Add .md files to ~/.pi/agent/agent-profiles/ "
+                "or .pi/agent-profiles/.",
+            }
+        ],
+        "details": {"count": 0},
+        "isError": False,
+    }
+
+
+@pytest.mark.parametrize("parameters", [None, [], {"cwd": "/"}])
+def test_listing_profiles_takes_no_parameters(parameters: object) -> None:
+    parse_list_request({})
+    with pytest.raises(InvalidRequest):
+        parse_list_request(parameters)
 
 
 json_values = st.recursive(

@@ -51,6 +51,7 @@ def test_the_defaults_are_those_of_the_design() -> None:
         "settled_grace_s": 5,
         "max_run_bytes": 256 * 1024 * 1024,
         "lock_fd": None,
+        "notes": (),
     }
 
 

@@ -30,10 +30,10 @@ def run(status: str = "completed", **changes: object) -> StoredRun:
 
 def test_a_transcript_has_texts_calls_and_shortened_results() -> None:
     assert session_text([run()]) == (
-        "Count the files.\n"
+        "Count the files.\n---\n"
         "Let me look.\n"
-        '→ bash: {"command": "ls | wc -l"}\n'
-        "[tool result]: " + ("7\n" + "x" * 600)[:500] + "...\n"
+        '→ bash: {"command":"ls | wc -l"}\n---\n'
+        "[tool result]: " + ("7\n" + "x" * 600)[:500] + "...\n---\n"
         "There are 7."
     )
 
@@ -41,7 +41,7 @@ def test_a_transcript_has_texts_calls_and_shortened_results() -> None:
 def test_arguments_are_cut_at_120_characters() -> None:
     call = ev.ToolCall("1", "write", {"content": "é" * 300})
     text = session_text([run(messages=(ev.AssistantMessage("", (call,)),))])
-    assert text == "→ write: " + ('{"content": "' + "é" * 300)[:120]
+    assert text == "→ write: " + ('{"content":"' + "é" * 300)[:120]
 
 
 def test_several_runs_are_numbered_and_separated() -> None:
@@ -50,7 +50,7 @@ def test_several_runs_are_numbered_and_separated() -> None:
     assert session_text([first, second]) == (
         "=== Run 1/2 (completed) ===\nCount the files."
         "\n---\n"
-        "=== Run 2/2 (error) ===\nAgain.\n[Error: It broke]"
+        "=== Run 2/2 (error) ===\nAgain.\n---\n[Error: It broke]"
     )
 
 

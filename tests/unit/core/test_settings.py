@@ -48,11 +48,21 @@ def test_every_setting_can_be_set() -> None:
         looping_tool_count=9,
         max_concurrency=2,
         max_run_megabytes=64,
+        max_resume_kilobytes=32,
         retention_days=0.5,
         retention_megabytes=100,
         pi_command="node pi.js",
-    ) == (Settings(25, 120, 12.5, 60, 9, 2, 64, 0.5, 100, "node pi.js"), ())
+    ) == (Settings(25, 120, 12.5, 60, 9, 2, 64, 32, 0.5, 100, "node pi.js"), ())
     assert {name for name, _ in _KEYS.values()} == {f.name for f in fields(Settings)} - {"extra"}
+
+
+def test_the_documented_settings_are_read() -> None:
+    assert read(
+        maxLinesPerWindow=25,
+        commandPreviewWidth=120,
+        extend_timeout_debounce=30,
+        looping_tool_count=5,
+    ) == (Settings(max_lines_per_window=25, command_preview_width=120), ())
 
 
 @pytest.mark.parametrize(
@@ -107,6 +117,13 @@ def test_a_wrong_type_is_reported_and_the_default_used(
 ) -> None:
     where = f"global settings: subagents.{key}"
     assert read(**{key: value}) == (Settings(), (SettingsProblem(where, problem),))
+
+
+@pytest.mark.parametrize(
+    ("columns", "width"), [(120, 116), (25, 21), (24, 20), (10, 20), (None, 90)]
+)
+def test_a_terminals_own_width_counts_before_the_setting(columns: int | None, width: int) -> None:
+    assert Settings(command_preview_width=90).preview_width(columns) == width
 
 
 def test_a_command_may_be_a_line_or_a_list() -> None:

@@ -12,6 +12,8 @@ from pi_subagents.core.run_result import RunResult
 from pi_subagents.core.summary import delegation_to_json, refusal_to_json, summary_line
 from pi_subagents.core.usage import Usage
 from pi_subagents.core.value import replace
+from pi_subagents.core.window import Window, WindowTitle
+from pi_subagents.core.window_view import window_to_json
 
 DONE = RunResult("1" * 32, "a3f7b9c2d1e8f4a1", "build-assets", "completed", "Built.")
 TIMED_OUT = RunResult(
@@ -52,11 +54,13 @@ def test_the_value_of_the_tool_whole() -> None:
         "input": 1, "output": 2, "cacheRead": 3, "cacheWrite": 4, "totalTokens": 10,
         "cost": {"total": 0.5},
     }  # fmt: skip
-    assert delegation_to_json([DONE, TIMED_OUT], max_lines=15) == {
-        "content": [{"type": "text", "text": "\n".join(LINES)}],
+    windows = [Window(WindowTitle("build-assets", "fast")), Window(WindowTitle("run-tests"))]
+    assert delegation_to_json([DONE, TIMED_OUT], windows, max_lines=15) == {
+        "content": [{"type": "text", "text": f"{LINES[0]} [profile: fast]\n{LINES[1]}"}],
         "details": {
             "status": "done",
             "maxLines": 15,
+            "windows": [window_to_json(window) for window in windows],
             "sessionIds": ["a3f7b9c2d1e8f4a1", "f4e1d8a7c0b39265"],
             "results": [
                 {
@@ -100,7 +104,8 @@ def test_the_value_of_a_refusal_whole() -> None:
 @briefly
 @given(st.lists(results.map(lambda result: replace(result, session_id="5" * 16)), max_size=3))
 def test_any_results_give_one_line_each_and_json(some: list[RunResult]) -> None:
-    value = delegation_to_json(some, max_lines=15)
+    windows = [Window(WindowTitle(result.name, result.model)) for result in some]
+    value = delegation_to_json(some, windows, max_lines=15)
     json.dumps(value, allow_nan=False)
     text = value["content"][0]["text"]  # type: ignore[index]
     assert len(text.splitlines()) == len(some)

@@ -11,7 +11,25 @@ def test_the_tools_we_offer() -> None:
         "delegate_to_subagents",
         "get_subagent_output",
         "get_subagent_session",
+        "list_subagent_profiles",
     ]
+
+
+def test_the_parameters_of_every_tool_and_which_are_required() -> None:
+    told = {
+        tool.name: (
+            {name: field["type"] for name, field in tool.parameters["properties"].items()},  # type: ignore[attr-defined]
+            tool.parameters.get("required", []),
+        )
+        for tool in TOOLS
+    }
+    slices = dict.fromkeys(("waitSeconds", "offset", "limit", "tail"), "number")
+    assert told == {
+        "delegate_to_subagents": ({"tasks": "array", "profile": "string"}, ["tasks"]),
+        "get_subagent_output": ({"sessionId": "string", **slices}, ["sessionId"]),
+        "get_subagent_session": ({"sessionId": "string"}, ["sessionId"]),
+        "list_subagent_profiles": ({}, []),
+    }
 
 
 def test_every_schema_is_plain_json() -> None:
@@ -24,6 +42,7 @@ def test_every_schema_is_plain_json() -> None:
 def test_the_fields_of_the_schema_are_those_the_parser_takes() -> None:
     tool = TOOLS[0]
     task = tool.parameters["properties"]["tasks"]["items"]  # type: ignore[index]
+    assert task["required"] == ["name", "prompt"]
     values: dict[str, object] = {"string": "/x", "number": 5, "array": ["notes.txt"]}
     example = {name: values[field["type"]] for name, field in task["properties"].items()}
     parse_delegate({"tasks": [example]})

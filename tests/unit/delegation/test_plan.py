@@ -7,11 +7,16 @@ from pathlib import Path
 
 import pytest
 
+from pi_subagents.core import events as ev
+from pi_subagents.core.attachment import FileSpec
 from pi_subagents.core.invocation import ModelOverride
+from pi_subagents.core.profile import Profile
 from pi_subagents.core.request import DelegateRequest, Task
 from pi_subagents.core.run_spec import RunSpec
+from pi_subagents.core.session import StoredRun
 from pi_subagents.core.settings import Settings
 from pi_subagents.delegation.plan import Surroundings, plan_runs
+from pi_subagents.delegation.preparation import Preparation
 from pi_subagents.disk.run_dir import RunDir
 from pi_subagents.disk.run_store import RunStore
 from pi_subagents.errors import StoreUnwritable
@@ -82,8 +87,91 @@ def test_a_task_becomes_a_directory_and_a_specification(around: Surroundings) ->
         "argv": list(spec.argv),
         "offline": False,
         "trusted": True,
+        "profile": None,
+        "resumed": False,
+        "notes": [],
     }
     assert {key: meta[key] for key in expected} == expected
+
+
+REVIEWER = Profile(
+    "reviewer",
+    provider="anthropic",
+    model="claude-sonnet-4-5",
+    system_prompt="You review.",
+    append_system_prompt="Be brief.",
+    tools=("read", "grep"),
+    api_key="sk-test-abc123",
+)
+
+
+def test_a_profile_decides_options_prompts_and_key(around: Surroundings) -> None:
+    needs = Preparation(REVIEWER, skill_paths=("/skills/a",), notes=("Mind this.",))
+    (run,) = plan_runs(DelegateRequest((Task("a", "Go."),)), around, [needs])
+    run_dir = RunDir(Path(run.spec.run_dir))
+    assert run.profile == REVIEWER
+    assert run.spec.argv[7:] == (
+        *("--provider", "anthropic", "--model", "claude-sonnet-4-5"),
+        *("--system-prompt", str(run_dir.path / "system-prompt.md")),
+        *("--append-system-prompt", str(run_dir.path / "append-system-prompt.md")),
+        *("--tools", "read,grep", "--skill", "/skills/a"),
+    )
+    assert run.spec.environment["PI_API_KEY"] == "sk-test-abc123"
+    assert run.spec.environment["ANTHROPIC_API_KEY"] == "sk-test-abc123"
+    assert run.spec.notes == ("Mind this.",)
+    assert run_dir.system_prompt.read_text() == "You review."
+    assert run_dir.append_prompt.read_text() == "Be brief."
+    modes = {path.name: path.stat().st_mode & 0o777 for path in run_dir.path.iterdir()}
+    assert set(modes.values()) == {0o600}
+    kept = {path.name: path.read_bytes() for path in run_dir.path.iterdir()}
+    assert [name for name, content in kept.items() if b"sk-test" in content] == []
+    assert (run_dir.read_meta()["profile"], run_dir.read_meta()["notes"]) == (
+        "reviewer",
+        ["Mind this."],
+    )
+
+
+def test_the_offline_model_stands_in_for_a_profiles_provider(around: Surroundings) -> None:
+    offline = ModelOverride(("--provider", "offline"), {"X": "1"})
+    around = replace(around, override=lambda _: offline)
+    (run,) = plan_runs(DelegateRequest((Task("a", "b"),)), around, [Preparation(REVIEWER)])
+    assert run.spec.argv[-2:] == ("--provider", "offline")
+
+
+def test_a_resumed_task_goes_on_in_its_session_with_what_was_said(
+    around: Surroundings, tmp_path: Path
+) -> None:
+    (tmp_path / "a.txt").write_text("content")
+    said = (ev.UserMessage("First."), ev.AssistantMessage("Done."))
+    earlier = StoredRun("r", "a3f7b9c2d1e8f4a1", "x", "completed", said)
+    files = (FileSpec(str(tmp_path / "a.txt")),)
+    task = Task("a", "Go on.", resume="a3f7b9c2d1e8f4a1", files=files)
+    (run,) = plan_runs(DelegateRequest((task,)), around, [Preparation(earlier=(earlier,))])
+    run_dir = RunDir(Path(run.spec.run_dir))
+    assert run.spec.session_id == "a3f7b9c2d1e8f4a1"
+    assert run_dir.read_meta()["resumed"] is True
+    header = f"=== {tmp_path}/a.txt ===\ncontent\n\n"
+    assert run_dir.task.read_text() == f"{header}Go on."
+    assert run_dir.prompt.read_text() == (
+        f"{header}Previously:\n\n--- Run 1 (completed, 2 messages) ---\n"
+        "User: First.\nAssistant: Done.\n\nInstructions:\n\nGo on."
+    )
+
+
+def test_what_a_resumed_task_is_told_is_bounded_by_a_setting(around: Surroundings) -> None:
+    said = (ev.UserMessage("x" * 5000), ev.AssistantMessage("Done."))
+    needs = Preparation(earlier=(StoredRun("r", "s", "x", "completed", said),))
+    around = replace(around, settings=Settings(max_resume_kilobytes=1))
+    (run,) = plan_runs(DelegateRequest((Task("a", "Go on.", resume="s"),)), around, [needs])
+    prompt = RunDir(Path(run.spec.run_dir)).prompt.read_text()
+    assert len(prompt) <= 1024 + len("Previously:\n\n\n\nInstructions:\n\nGo on.")
+    assert "Assistant: Done." in prompt
+
+
+def test_a_refusal_of_its_preparation_is_the_tasks_own(around: Surroundings) -> None:
+    needs = [Preparation(refusal="Unknown profile"), Preparation()]
+    runs = plan_runs(DelegateRequest((Task("a", "b"), Task("c", "d"))), around, needs)
+    assert [run.refusal for run in runs] == ["Unknown profile", ""]
 
 
 def test_every_run_has_ids_of_its_own(around: Surroundings) -> None:

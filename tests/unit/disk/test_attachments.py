@@ -5,11 +5,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pi_subagents.core.attachment import FileSpec
-from pi_subagents.disk.attachments import with_files
+from pi_subagents.core.attachment import FileSpec, format_blocks
+from pi_subagents.disk.attachments import read_files
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+
+def with_files(prompt: str, files: tuple[FileSpec, ...], cwd: Path) -> str:
+    return format_blocks(read_files(files, cwd), prompt)
 
 
 def block(path: str, content: str) -> str:

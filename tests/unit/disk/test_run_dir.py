@@ -68,6 +68,12 @@ def test_a_meta_that_is_not_this_runs_is_refused(run: RunDir, content: bytes) ->
         run.read_meta()
 
 
+@pytest.mark.parametrize("time", [10**400, -1, True, 1.5, "1", None])
+def test_a_time_that_no_clock_shows_is_left_out_of_meta(run: RunDir, time: object) -> None:
+    run.write_meta({**META, "createdAt": time, "startedAt": 5})
+    assert run.read_meta() == {**META, "startedAt": 5}
+
+
 def test_the_first_result_stays(run: RunDir) -> None:
     assert run.read_result() is None
     assert run.write_result(RESULT) is True

@@ -4,13 +4,15 @@ import json
 from typing import TYPE_CHECKING
 
 from tests.fakes.healthy_place import agent_dir, with_env, write_settings
+from tests.fakes.profile_home import write_profile
 
+from pi_subagents.disk.profile_files import invalidate_profiles_cache
 from pi_subagents.doctor import configuration
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pi_subagents.doctor.check import Place
+    from pi_subagents.doctor.check import Check, Place
 
 
 def test_the_agent_directory_is_told_with_who_chose_it(place: Place, tmp_path: Path) -> None:
@@ -81,3 +83,64 @@ def test_trust_is_told_with_what_it_means(place: Place) -> None:
     )
     (agent_dir(place) / "trust.json").write_text(json.dumps({str(place.cwd): True}))
     assert check(place).state == "ok"
+
+
+def profiles_check(place: Place) -> Check:
+    invalidate_profiles_cache()
+    return configuration.check_profiles(place)
+
+
+def test_profiles_that_can_all_be_used_are_counted(place: Place) -> None:
+    subject = configuration.PROFILES
+    assert profiles_check(place) == subject.ok("none")
+    own, projects = make_profile_dirs(place)
+    write_profile(own, "fast")
+    write_profile(projects, "slow")
+    assert profiles_check(place) == subject.ok("2 in use")
+
+
+def test_a_profile_with_a_warning_is_worth_a_note(place: Place) -> None:
+    own, _ = make_profile_dirs(place)
+    write_profile(own, "fast", "modle: x")
+    fix = "`subagents profile lint` lists them."
+    assert profiles_check(place) == configuration.PROFILES.note("1 in use; 1 warning", fix)
+    write_profile(own, "slow", "modle: x")
+    assert profiles_check(place) == configuration.PROFILES.note("2 in use; 2 warnings", fix)
+
+
+def test_broken_profiles_and_open_keys_are_named_without_what_is_in_them(place: Place) -> None:
+    own, projects = make_profile_dirs(place)
+    word = write_profile(projects, "word", "extraArgs: [canary-1c7e]")
+    broken = write_profile(own, "broken", "noTools: canary-1c7e")
+    paid = write_profile(own, "paid", "apiKey: canary-1c7e-and-more")
+    paid.chmod(0o644)
+    assert profiles_check(place) == configuration.PROFILES.problem(
+        "2 in use\n"
+        f"{broken}:3: cannot be used\n"
+        f"{word}:3: cannot be used\n"
+        f"{paid}:3: holds an API key, and other users may read it: chmod 600 {paid}",
+        "`subagents profile lint` says what is wrong, line by line.",
+        public="2 in use; 2 broken, 1 with a key that others may read",
+    )
+
+
+def test_an_open_key_alone_is_a_problem(place: Place) -> None:
+    own, _ = make_profile_dirs(place)
+    write_profile(own, "paid", "apiKey: sk-test-abc123").chmod(0o640)
+    assert profiles_check(place).state == "problem"
+
+
+def test_of_many_broken_profiles_some_are_named_and_the_rest_counted(place: Place) -> None:
+    own, _ = make_profile_dirs(place)
+    paths = [write_profile(own, f"p{n:02}", "noTools: x") for n in range(12)]
+    assert profiles_check(place).found == "\n".join(
+        ["none", *(f"{path}:3: cannot be used" for path in paths[:9]), "… (3 more lines)"]
+    )
+
+
+def make_profile_dirs(place: Place) -> tuple[Path, Path]:
+    """Make the user's and the project's."""
+    made = agent_dir(place) / "agent-profiles", place.cwd / ".pi/agent-profiles"
+    for directory in made:
+        directory.mkdir()
+    return made

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 @click.command("call", short_help="Run a tool by name with JSON parameters.")
 @click.argument("tool")
 @click.argument("parameters", metavar="[JSON|-]", default="{}")
+@options.trust_option
 @options.concurrency_option
 @options.offline_option
 @options.script_option
@@ -28,6 +29,7 @@ def command(
     *,
     tool: str,
     parameters: str,
+    trust_project: bool,
     concurrency: int | None,
     offline: bool,
     offline_script: Path | None,
@@ -57,7 +59,7 @@ def command(
     chosen = options.offline_choice(offline=offline, script=offline_script)
     answer, stopped = run_stoppable(
         console,
-        {"offline": chosen, "concurrency": concurrency},
+        {"offline": chosen, "concurrency": concurrency, "trust_project": trust_project},
         lambda chosen: api.call_tool(tool, decoded, **chosen),
     )
     console.json(answer)

@@ -19,7 +19,7 @@ from pi_subagents.core.plain_text import one_line
 from pi_subagents.core.progress import ProgressFormatter
 from pi_subagents.core.run_result import RunResult
 from pi_subagents.core.stop_switch import RUNNING, StopSwitch
-from pi_subagents.core.summary import refusal_to_json, summary_line
+from pi_subagents.core.summary import refusal_to_json
 from pi_subagents.errors import SubagentsError
 from pi_subagents.faces.cli.console import Console, Verbosity, width
 from pi_subagents.faces.cli.main import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_REFUSED
@@ -95,6 +95,7 @@ def run_stoppable(
             "stop": stop,
             "on_update": ProgressPrinter(console),
             "on_notice": console.notice,
+            "columns": width(sys.stderr) if sys.stderr.isatty() else None,
         }
         return await work(watched)
 
@@ -118,7 +119,7 @@ def delegate_live(
     if as_json:
         console.json(delegation.to_json())
     else:
-        print_results(console, delegation.results)
+        print_results(console, delegation)
     if stopped:
         ended = [one_line(r.name, 60) for r in delegation.results if r.status == "aborted"]
         console.notice(f"Interrupted. Stopped: {', '.join(ended) or 'nothing was left to stop'}.")
@@ -126,9 +127,9 @@ def delegate_live(
     return 0 if all(result.completed for result in delegation.results) else EXIT_FAILED
 
 
-def print_results(console: Console, results: tuple[RunResult, ...]) -> None:
+def print_results(console: Console, delegation: api.Delegation) -> None:
     """Print every answer under its task's name, then the summary lines."""
-    for result in results:
+    for result in delegation.results:
         console.answer(f"\n── {one_line(result.name, 60)} ──", bold=True)
         if result.output:
             console.answer(result.output)
@@ -137,5 +138,6 @@ def print_results(console: Console, results: tuple[RunResult, ...]) -> None:
         for note in result.notes:
             console.answer(f"({note})", dim=True)
     console.answer("")
-    for result in results:
-        console.answer(summary_line(result), fg="green" if result.completed else "red")
+    lines = delegation.summary.split("\n")
+    for result, line in zip(delegation.results, lines, strict=True):
+        console.answer(line, fg="green" if result.completed else "red")

@@ -31,6 +31,15 @@ script_option = click.option(
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="Use the offline model with scripted turns from this JSON file.",
 )
+profile_option = click.option(
+    "--profile", help="Run with this profile (`subagents profile list` shows them)."
+)
+trust_option = click.option(
+    "--trust-project",
+    is_flag=True,
+    help="Trust this project for this call: its profiles may set extensions, extraArgs and "
+    "apiKey, and pi loads its .pi settings.",
+)
 concurrency_option = click.option(
     "--concurrency",
     type=click.IntRange(1, 16),

@@ -11,11 +11,13 @@ import click
 from pi_subagents.faces.cli import options
 
 if TYPE_CHECKING:
+    from pi_subagents import api
+    from pi_subagents.core.request import DelegateRequest
     from pi_subagents.faces.cli.console import Console
 
 
 @click.command("run", short_help="Run prompts in parallel, each in a sub-agent of its own.")
-@click.argument("prompts", metavar="PROMPT...", nargs=-1, required=True)
+@click.argument("prompts", metavar="[PROMPT]...", nargs=-1)
 @click.option("--name", "names", multiple=True, help="Name of a task; repeat it, in task order.")
 @click.option(
     "--cwd",
@@ -29,7 +31,22 @@ if TYPE_CHECKING:
     metavar="PATH[:10-50]",
     help="Put a file, or some of its lines, before every prompt; repeat for more.",
 )
+@options.profile_option
+@click.option(
+    "--resume",
+    "sessions",
+    multiple=True,
+    metavar="SESSION",
+    help="Go on with this session; repeat it, in task order.",
+)
+@click.option(
+    "--task-file",
+    type=click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path),
+    metavar="FILE",
+    help="Take the tasks from a JSON or YAML file instead (`-`: JSON from standard input).",
+)
 @click.option("--timeout", type=float, help="Seconds per task, 1 to 86400 (default: 600).")
+@options.trust_option
 @options.concurrency_option
 @options.offline_option
 @options.script_option
@@ -43,7 +60,11 @@ def command(
     names: tuple[str, ...],
     cwd: Path | None,
     files: tuple[str, ...],
+    profile: str | None,
+    sessions: tuple[str, ...],
+    task_file: Path | None,
     timeout: float | None,
+    trust_project: bool,
     concurrency: int | None,
     offline: bool,
     offline_script: Path | None,
@@ -53,15 +74,18 @@ def command(
     Run every PROMPT in a sub-agent of its own, in parallel, and print the answers.
 
     A PROMPT of `-` is read from standard input; paths of --file are relative to the tasks'
-    directory. Progress goes to standard error; answers and a
-    summary line per task go to standard output. Exit code: 0 all completed, 1 some failed,
-    2 refused, 130 interrupted.
+    directory. A task file holds what the tool delegate_to_subagents takes: a list of tasks, or
+    an object with `tasks` and `profile`; a relative cwd in it is meant from the file's place.
+    Progress goes to standard error; answers and a summary line per task go to standard output.
+    Exit code: 0 all completed, 1 some failed, 2 refused, 130 interrupted.
 
     \b
     Examples:
       subagents run "Which modules have no tests?"
       subagents run "Review src/auth" "Review src/db" --name auth --name db --timeout 900
-      subagents run "Explain this" --file src/main.py:10-50
+      subagents run "Explain this" --file src/main.py:10-50 --profile code-reviewer
+      subagents run "Now fix the first one." --resume a3f7b9c2d1e8f4a1
+      subagents run --task-file tasks.yaml
       git diff | subagents run - --name review
       subagents run --offline "Count the Python files in src"
     """  # noqa: D301 - the backspace is click's mark for "do not re-wrap"
@@ -69,22 +93,51 @@ def command(
     from pi_subagents.core.request import DEFAULT_TIMEOUT_S, Task
     from pi_subagents.faces.cli.live import delegate_live
 
-    if len(names) > len(prompts):
-        raise click.UsageError(f"{len(names)} names for {len(prompts)} prompts.")
-    # A person may type `..`; a task may not, so the path is worked out here.
-    directory = os.path.abspath(cwd) if cwd else None  # noqa: PTH100 - links stay as typed
-    attached = tuple(parse_file_argument(each) for each in files)
-    tasks = [
-        Task(
-            name=names[index] if index < len(names) else f"task-{index + 1}",
-            prompt=options.text_or_stdin(prompt),
-            cwd=directory,
-            files=attached,
-            timeout_s=DEFAULT_TIMEOUT_S if timeout is None else timeout,
-        )
-        for index, prompt in enumerate(prompts)
-    ]
-    chosen = options.offline_choice(offline=offline, script=offline_script)
-    return delegate_live(
-        console, tasks, {"offline": chosen, "concurrency": concurrency}, as_json=as_json
-    )
+    if task_file:
+        given = {"PROMPT": prompts, "--name": names, "--cwd": cwd, "--file": files,
+                 "--resume": sessions, "--timeout": timeout}  # fmt: skip
+        if alone := [option for option, value in given.items() if value]:
+            raise click.UsageError(f"--task-file says what to run; leave out {', '.join(alone)}.")
+        request = _tasks_of(task_file)
+        tasks, profile = list(request.tasks), profile or request.profile
+    else:
+        if not prompts:
+            raise click.UsageError("Give at least one PROMPT, or a --task-file.")
+        for many, what in ((names, "names"), (sessions, "sessions")):
+            if len(many) > len(prompts):
+                raise click.UsageError(f"{len(many)} {what} for {len(prompts)} prompts.")
+        # A person may type `..`; a task may not, so the path is worked out here.
+        directory = os.path.abspath(cwd) if cwd else None  # noqa: PTH100 - links stay as typed
+        attached = tuple(parse_file_argument(each) for each in files)
+        tasks = [
+            Task(
+                name=names[index] if index < len(names) else f"task-{index + 1}",
+                prompt=options.text_or_stdin(prompt),
+                cwd=directory,
+                files=attached,
+                timeout_s=DEFAULT_TIMEOUT_S if timeout is None else timeout,
+                resume=sessions[index] if index < len(sessions) else None,
+            )
+            for index, prompt in enumerate(prompts)
+        ]
+    chosen: api.Options = {
+        "offline": options.offline_choice(offline=offline, script=offline_script),
+        "concurrency": concurrency,
+        "profile": profile,
+        "trust_project": trust_project,
+    }
+    return delegate_live(console, tasks, chosen, as_json=as_json)
+
+
+def _tasks_of(path: Path) -> DelegateRequest:
+    from pi_subagents.core.request import parse_delegate
+    from pi_subagents.disk.task_file import MAX_BYTES, read_task_file
+    from pi_subagents.errors import TaskFileUnusable
+    from pi_subagents.messages import file_unusable
+
+    try:
+        with click.open_file(str(path), "rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise TaskFileUnusable(str(path), file_unusable(str(error))) from error
+    return parse_delegate(read_task_file(path, data))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pi_subagents.faces.cli import options
+from pi_subagents.faces.cli.table import print_table
 
 if TYPE_CHECKING:
     from pi_subagents.delegation.run_view import RunView
@@ -81,15 +82,7 @@ def _table(console: Console, views: list[RunView]) -> None:
         )
         for view in views
     ]
-    widths = [max(len(row[i]) for row in (HEADINGS, *rows)) for i in range(len(HEADINGS))]
-    console.answer(_line(HEADINGS, widths), bold=True)
-    for row in rows:
-        colour = COLOURS.get(row[1])
-        console.answer(_line(row, widths), **({"fg": colour} if colour else {}))
-
-
-def _line(row: tuple[str, ...], widths: list[int]) -> str:
-    return "  ".join(cell.ljust(size) for cell, size in zip(row, widths, strict=True)).rstrip()
+    print_table(console, HEADINGS, rows, COLOURS)
 
 
 def duration(milliseconds: float) -> str:

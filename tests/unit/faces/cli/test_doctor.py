@@ -64,6 +64,7 @@ def test_a_healthy_machine_has_a_line_and_a_tick_for_everything(run: Any, place:
         "✓ Global settings",
         "✓ Project settings",
         "✓ Project trust",
+        "✓ Profiles",
         "· Node",
         "✓ pi",
         "✓ Models",

@@ -1,0 +1,103 @@
+"""
+Match the names of a path against the segments of a pattern.
+
+In: names and segments.  Out: yes or no.  `*` and `?` stay within a name, `**` stands for any
+number of names, `[...]` and a backslash work as in a shell.  No pattern can make this slow.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+ANY_DEPTH = "**"
+MAX_ALTERNATIVES = 256
+_ESCAPED = re.compile(r"\\(.)")
+
+
+def names_match(names: Sequence[str], segments: Sequence[str], *, hidden: bool) -> bool:
+    """Tell whether all names are what all segments describe; `hidden` ones may begin with a dot."""
+    end = len(segments)
+    places = _skipping({0}, segments)  # every way through the pattern at once: how far each got
+    for name in names:
+        reached: set[int] = set()
+        for place in places - {end}:
+            if segments[place] == ANY_DEPTH:
+                # The last one needs something to stand for: `a/**` is not `a` itself.
+                if hidden or not name.startswith("."):
+                    reached |= {place, place + 1} if place == end - 1 else {place}
+            elif name_matches(name, segments[place], hidden=hidden):
+                reached.add(place + 1)
+        places = _skipping(reached, segments)
+    return end in places
+
+
+def name_matches(name: str, segment: str, *, hidden: bool) -> bool:
+    """Tell whether one name is what one segment describes."""
+    if name == segment:
+        return True
+    if name in {"", ".", ".."}:
+        return False
+    if name.startswith(".") and not hidden and not segment.startswith("."):
+        return False
+    return _compiled(segment).match(name) is not None
+
+
+def alternatives(pattern: str) -> tuple[str, ...]:
+    """Return a pattern's `{a,b}` written out; one that would give too many stays as it is."""
+    done: list[str] = []
+    waiting = [pattern]
+    while waiting:
+        each = waiting.pop(0)
+        braces = _first_braces(each)
+        if braces is None:
+            done.append(each)
+        else:
+            start, end, choices = braces
+            waiting[:0] = [each[:start] + choice + each[end:] for choice in choices]
+        if len(done) + len(waiting) > MAX_ALTERNATIVES:
+            return (pattern,)
+    return tuple(done)
+
+
+def _skipping(places: set[int], segments: Sequence[str]) -> set[int]:
+    """Add the places behind a `**` that stands for nothing."""
+    found = set(places)
+    for place in range(len(segments) - 1):
+        if place in found and segments[place] == ANY_DEPTH:
+            found.add(place + 1)
+    return found
+
+
+@lru_cache(maxsize=256)
+def _compiled(segment: str) -> re.Pattern[str]:
+    plain = _ESCAPED.sub(lambda found: _literal(found[1]), segment).replace("[^", "[!")
+    return re.compile(fnmatch.translate(plain))
+
+
+def _literal(character: str) -> str:
+    return f"[{character}]" if character in "*?[" else character
+
+
+def _first_braces(pattern: str) -> tuple[int, int, list[str]] | None:
+    """Return where the first `{a,b}` begins and ends, and its choices."""
+    for start, character in enumerate(pattern):
+        if character != "{":
+            continue
+        depth, begin = 0, start + 1
+        choices: list[str] = []
+        for place in range(start, len(pattern)):
+            depth += {"{": 1, "}": -1}.get(pattern[place], 0)
+            if (depth == 1 and pattern[place] == ",") or depth == 0:
+                choices.append(pattern[begin:place])
+                begin = place + 1
+            if depth == 0:
+                break
+        if depth == 0 and len(choices) > 1:
+            return start, begin, choices
+    return None

@@ -1,0 +1,193 @@
+"""
+What a sub-agent's window shows: who it is, how it stands, its latest lines.
+
+In: events in order with the time of each, at last the run's result.  Out: a Window, any time.
+Memory is bounded: `MAX_HISTORY` lines (or as many as the window is high) of `MAX_LINE` characters.
+
+A line is of kind "text" (the child's words, output, standard error) or "tool" (a call's preview,
+see `toolcall.py`).  A face paints `→ ` before a tool line; a bash preview of several lines is as
+many entries, and those that begin with `bash_preview.CONTINUATION` take two blanks instead.
+What `ls` and `find` found is added to the line of the very call, by its id.
+
+Times are milliseconds of one clock, the caller's.  The result has the last word: its duration,
+usage and number of calls replace what was counted here.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+from pi_subagents.core import events as ev
+from pi_subagents.core.plain_text import one_line, printable, shortened
+from pi_subagents.core.progress import ProgressFormatter
+from pi_subagents.core.run_result import RunResult, tool_status
+from pi_subagents.core.todos import TodoCount, TodoTracker
+from pi_subagents.core.toolcall import format_tool_call, summarise_result
+from pi_subagents.core.usage import Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+MAX_HISTORY = 500
+MAX_LINE = 2000
+TAB_WIDTH = 4
+
+Kind = Literal["text", "tool"]
+WindowStatus = Literal["queued", "running", "completed", "error"]
+
+
+@dataclass(frozen=True, slots=True)
+class WindowLine:
+    """One line: printable, not empty, without line ends and tabs."""
+
+    text: str
+    kind: Kind
+
+
+@dataclass(frozen=True, slots=True)
+class WindowTitle:
+    """What is known of a task before it starts; `tool_count` is the length of its allowlist."""
+
+    name: str
+    profile: str = ""
+    provider: str = ""
+    model: str = ""
+    thinking_level: str = ""
+    tool_count: int = 0
+    file_count: int = 0
+    timeout_s: float = 600
+    session_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """One sub-agent at one instant."""
+
+    title: WindowTitle
+    status: WindowStatus = "queued"
+    call_count: int = 0
+    todo: TodoCount = TodoCount()
+    started_at_ms: int | None = None
+    elapsed_ms: int = 0
+    lines: tuple[WindowLine, ...] = ()
+    history: tuple[WindowLine, ...] = ()
+    error_message: str = ""
+    usage: Usage = Usage()
+
+
+class WindowBuilder:
+    """Fold events into a window."""
+
+    def __init__(
+        self, title: WindowTitle, *, cwd: str, home: str, max_lines: int = 15, width: int = 160
+    ) -> None:
+        self._title = title
+        self._cwd = cwd
+        self._home = home
+        self._width = width
+        self._max_lines = max(max_lines, 1)
+        self._kept: deque[WindowLine] = deque(maxlen=max(MAX_HISTORY, max_lines))
+        self._added = 0
+        self._listings: dict[str, int] = {}  # id of an open ls or find call -> number of its line
+        self._todos = TodoTracker()
+        self._words = ProgressFormatter()
+        self._calls = 0
+        self._usage = Usage()
+        self._started_at_ms: int | None = None
+        self._result: RunResult | None = None
+
+    def apply(self, event: ev.Event, now_ms: int) -> None:
+        """Take one event into account."""
+        if self._started_at_ms is None and event != ev.StateChanged("planned"):
+            self._started_at_ms = now_ms
+        self._todos.apply(event)
+        match event:
+            case ev.AssistantMessage():
+                self._take_message(event)
+            case ev.ToolFinished():
+                self._add_to_its_call(event)
+            case ev.ErrorText(text):
+                self._add((f"[stderr]: {line}" for line in _lines(text)), "text")
+            case ev.OutputText() | ev.Retrying() | ev.Note():
+                self._add(_lines(self._words.text(event)), "text")
+
+    def finish(self, result: RunResult) -> None:
+        """Take the run's result: the window stands still from now on."""
+        self._result = result
+
+    def window(self, now_ms: int) -> Window:
+        """Return what is to be shown at this time."""
+        kept = tuple(self._kept)
+        so_far = Window(
+            title=self._title,
+            call_count=self._calls,
+            todo=self._todos.count(),
+            lines=kept[-self._max_lines :],
+            history=kept[-MAX_HISTORY:],
+            usage=self._usage,
+        )
+        if self._result is not None:
+            return _finished(so_far, self._result, self._started_at_ms)
+        if self._started_at_ms is None:
+            return so_far
+        return replace(
+            so_far,
+            status="running",
+            started_at_ms=self._started_at_ms,
+            elapsed_ms=max(0, now_ms - self._started_at_ms),
+        )
+
+    def _take_message(self, message: ev.AssistantMessage) -> None:
+        self._calls += len(message.tool_calls)
+        self._usage += message.usage
+        if not self._title.provider and not self._title.model:
+            self._title = replace(self._title, provider=message.provider, model=message.model)
+        self._add(_lines(message.text), "text")
+        for call in message.tool_calls:
+            preview = format_tool_call(call, cwd=self._cwd, home=self._home, width=self._width)
+            self._add(_lines(preview), "tool")
+            if call.name in ("ls", "find") and call.call_id:
+                self._remember_listing(call.call_id)
+
+    def _add(self, lines: Iterable[str], kind: Kind) -> None:
+        for line in lines:
+            self._kept.append(WindowLine(shortened(line, MAX_LINE), kind))
+            self._added += 1
+
+    def _remember_listing(self, call_id: str) -> None:
+        self._listings.pop(call_id, None)
+        if len(self._listings) >= MAX_HISTORY:
+            self._listings.pop(next(iter(self._listings)))
+        self._listings[call_id] = self._added - 1
+
+    def _add_to_its_call(self, event: ev.ToolFinished) -> None:
+        number = self._listings.pop(event.call_id, None)
+        summary = "" if event.failed else summarise_result(event.name, event.text)
+        if number is None or not summary:
+            return
+        place = number - (self._added - len(self._kept))
+        if place >= 0:  # else it has scrolled out of the history too
+            line = self._kept[place]
+            self._kept[place] = replace(line, text=f"{line.text} → {summary}")
+
+
+def _finished(so_far: Window, result: RunResult, started_at_ms: int | None) -> Window:
+    title = so_far.title
+    return replace(
+        so_far,
+        title=replace(title, session_id=title.session_id or result.session_id),
+        status="completed" if tool_status(result.status) == "completed" else "error",
+        call_count=result.tool_call_count,
+        started_at_ms=result.started_at_ms or started_at_ms,
+        elapsed_ms=result.duration_ms,
+        error_message=one_line(result.error_message, MAX_LINE),
+        usage=result.usage,
+    )
+
+
+def _lines(text: str) -> list[str]:
+    """Return the printable lines that are not blank; only LF ends a line."""
+    lines = printable(text).expandtabs(TAB_WIDTH).split("\n")
+    return [line.rstrip() for line in lines if line.strip()]

@@ -1,0 +1,136 @@
+"""
+Tell a window to a face: its header, its JSON, what to paint in which role.
+
+In: Windows.  Out: plain text, plain JSON values, spans.  Colours, widths and redrawing are the
+face's business.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Literal
+
+from pi_subagents import messages
+from pi_subagents.core.plain_text import one_line
+from pi_subagents.core.request import MAX_NAME_LENGTH
+from pi_subagents.core.toolcall import counted
+from pi_subagents.core.usage import usage_to_json
+from pi_subagents.core.window import WindowLine
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from pi_subagents.core.window import Window, WindowStatus, WindowTitle
+
+Role = Literal["muted", "added", "removed", "plain"]
+Span = tuple[str, Role]
+
+_ICONS: Mapping[WindowStatus, str] = {
+    "queued": "⏳", "running": "⏳", "completed": "✓", "error": "✗",
+}  # fmt: skip
+# Where figures stand in the preview of a tool: what is matched by a group is painted in its role.
+_FIGURES = (
+    re.compile(r"edit → .* (?P<added>\+\d+)/(?P<removed>-\d+)"),
+    re.compile(r"write → .* (?P<added>\+\d+)"),
+    re.compile(r"read → .* (?P<added>\(\d+ lines?\))"),
+    re.compile(r"find → .* → (?P<added>\d+) match(?:es)?\+?"),
+    re.compile(r"ls → .* → (?P<added>\d+) files?, (?P<also_added>\d+) dirs?\+?"),
+    re.compile(r"ls → .* → (?P<added>\d+) (?:file|dir)s?\+?"),
+)
+_ROLES: Mapping[str, Role] = {"added": "added", "also_added": "added", "removed": "removed"}
+
+
+def window_header(window: Window) -> str:
+    """Return the line above a window."""
+    title, todo = window.title, window.todo
+    segments = [
+        f"{_ICONS[window.status]} {_word(title.name)}",
+        _label(title),
+        counted(title.tool_count, "tool"),
+        counted(title.file_count, "file") if title.file_count else "",
+        f"[{todo.completed}/{todo.total}]" if todo.unfinished else "",
+        f"{window.elapsed_ms // 1000}s/{title.timeout_s:g}s",
+    ]
+    return " • ".join(segment for segment in segments if segment)
+
+
+def global_status(windows: Iterable[Window]) -> str:
+    """Return the line above all windows; a count of zero is left out."""
+    statuses = [window.status for window in windows]
+    counts = (
+        (statuses.count("running"), "running", "running"),
+        (statuses.count("queued"), "queued", "queued"),
+        (statuses.count("completed"), "done", "done"),
+        (statuses.count("error"), "error", "errors"),
+    )
+    told = [counted(count, one, many) for count, one, many in counts if count]
+    return f"Sub-agents: {', '.join(told)}"
+
+
+def shown_lines(window: Window, *, expanded: bool) -> tuple[WindowLine, ...]:
+    """Return the lines to paint: the latest or, expanded, the history; never none."""
+    if expanded:
+        return window.history or (WindowLine(messages.WINDOW_NO_OUTPUT, "text"),)
+    return window.lines or (WindowLine(messages.WINDOW_STARTING, "text"),)
+
+
+def spans(line: WindowLine) -> tuple[Span, ...]:
+    """Cut a line into runs of one role each; together they are the line."""
+    if line.kind == "text":
+        return ((line.text, "plain"),)
+    for figures in _FIGURES:
+        if found := figures.fullmatch(line.text):
+            return _painted(line.text, found)
+    return ((line.text, "muted"),)
+
+
+def window_to_json(window: Window, *, with_history: bool = False) -> dict[str, object]:
+    """Return the window as faces in other languages get it; the history only on demand."""
+    title, todo = window.title, window.todo
+    told: dict[str, object] = {
+        "name": _word(title.name),
+        "profile": _word(title.profile) or None,
+        "provider": _word(title.provider) or None,
+        "model": _word(title.model) or None,
+        "thinkingLevel": _word(title.thinking_level) or None,
+        "status": window.status,
+        "toolCount": title.tool_count,
+        "callCount": window.call_count,
+        "fileCount": title.file_count,
+        "todo": {"completed": todo.completed, "total": todo.total} if todo.unfinished else None,
+        "startedAt": window.started_at_ms,
+        "elapsedMs": window.elapsed_ms,
+        "timeoutS": title.timeout_s,
+        "lines": _lines_to_json(window.lines),
+        "errorMessage": window.error_message or None,
+        "sessionId": title.session_id or None,
+        "usage": usage_to_json(window.usage),
+    }
+    return {**told, "history": _lines_to_json(window.history)} if with_history else told
+
+
+def _lines_to_json(lines: Iterable[WindowLine]) -> list[dict[str, str]]:
+    return [{"text": line.text, "kind": line.kind} for line in lines]
+
+
+def _label(title: WindowTitle) -> str:
+    """Return `profile (provider/model thinking)`, or nothing for a task without a profile."""
+    if not title.profile:
+        return ""
+    model = "/".join(_word(part) for part in (title.provider, title.model) if part)
+    details = " ".join(part for part in (model, _word(title.thinking_level)) if part)
+    return _word(title.profile) + (f" ({details})" if details else "")
+
+
+def _word(text: str) -> str:
+    return one_line(text, MAX_NAME_LENGTH)
+
+
+def _painted(text: str, found: re.Match[str]) -> tuple[Span, ...]:
+    runs: list[Span] = []
+    end = 0
+    for name in found.groupdict():
+        runs += [(text[end : found.start(name)], "muted"), (found.group(name), _ROLES[name])]
+        end = found.end(name)
+    runs.append((text[end:], "muted"))
+    return tuple(run for run in runs if run[0])

@@ -1,0 +1,25 @@
+"""
+What a task needs beyond its own words, resolved before anything starts.
+
+A value that `profiles` and the session store fill and `plan` reads; empty, a task needs nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pi_subagents.core.profile import Profile
+    from pi_subagents.core.session import StoredRun
+
+
+@dataclass(frozen=True, slots=True)
+class Preparation:
+    """What a task needs beyond its own words."""
+
+    profile: Profile | None = None
+    skill_paths: tuple[str, ...] = ()
+    refusal: str = ""
+    notes: tuple[str, ...] = ()
+    earlier: tuple[StoredRun, ...] = ()  # the runs of the session it goes on with

@@ -1,0 +1,201 @@
+"""
+The profiles of a directory: load them, save one, remove one, find what is wrong with them.
+
+In: a working directory and the environment.  Out: profiles by name, where a project's override
+global ones, and the problems of their files.  What was read is kept for five seconds.  A file is
+written whole or not at all, for its owner alone, and never through a link.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from pi_subagents import profile_messages
+from pi_subagents.core.extra_args import extra_args_problem
+from pi_subagents.core.frontmatter import parse_frontmatter
+from pi_subagents.core.profile import (
+    GLOBAL,
+    PROJECT,
+    LoadedProfile,
+    Profile,
+    ProfileProblem,
+    is_profile_name,
+    parse_profile,
+)
+from pi_subagents.core.profile_check import find_conflict, profile_conflict
+from pi_subagents.core.profile_text import profile_to_markdown
+from pi_subagents.disk.config_home import agent_dir
+from pi_subagents.disk.profile_dir import (
+    MAX_PROFILE_BYTES,
+    SUFFIX,
+    ProfileFile,
+    ProfilesDir,
+    read_profile,
+    read_profiles_dir,
+)
+from pi_subagents.disk.safe_io import make_private_dirs, replace_file
+from pi_subagents.errors import (
+    FrontmatterError,
+    ProfileKeyInProject,
+    ProfileNotRemoved,
+    ProfileNotSaved,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+DIRECTORY = "agent-profiles"
+CACHE_S = 5.0
+MAX_CACHED = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Profiles:
+    """The profiles that callers in a directory may name, in the order of their names."""
+
+    by_name: Mapping[str, LoadedProfile]
+    problems: tuple[ProfileProblem, ...] = ()
+    overridden: tuple[LoadedProfile, ...] = ()
+
+    def get(self, name: str) -> LoadedProfile | None:
+        """Return the profile of that name, if there is one."""
+        return self.by_name.get(name)
+
+
+# (working directory, global directory) -> when it was read, and what was found.
+_cache: dict[tuple[Path, Path], tuple[float, Profiles]] = {}
+
+
+def profiles_dir(scope: str, cwd: Path, env: Mapping[str, str]) -> Path:
+    """Return where the profiles of a scope are kept."""
+    return (agent_dir(env) if scope == GLOBAL else cwd.absolute() / ".pi") / DIRECTORY
+
+
+def load_profiles(
+    cwd: Path, env: Mapping[str, str], *, clock: Callable[[], float] = time.monotonic
+) -> Profiles:
+    """Return the profiles for callers in `cwd`; at most five seconds old."""
+    key = (cwd.absolute(), agent_dir(env))
+    now = clock()
+    read_at, profiles = _cache.get(key, (None, None))
+    if profiles is not None and read_at is not None and now - read_at < CACHE_S:
+        return profiles
+    profiles = _load(cwd, env)
+    _cache.pop(key, None)  # so that the oldest entry is the first
+    while len(_cache) >= MAX_CACHED:
+        _cache.pop(next(iter(_cache)))
+    _cache[key] = (now, profiles)
+    return profiles
+
+
+def invalidate_profiles_cache() -> None:
+    """Forget what was read: the next call looks again."""
+    _cache.clear()
+
+
+def save_profile(profile: Profile, scope: str, cwd: Path, env: Mapping[str, str]) -> Path:
+    """Write a profile to its file in place of what was there, and return the file."""
+    if scope == PROJECT and profile.api_key:
+        raise ProfileKeyInProject(profile.name)
+    data = _checked_data(profile)
+    path = profiles_dir(scope, cwd, env) / f"{profile.name}{SUFFIX}"
+    there = read_profile(path, scope, [])
+    if there is not None and there.loaded.profile.name != profile.name:
+        raise ProfileNotSaved(profile.name, profile_messages.HOLDS_ANOTHER_PROFILE)
+    try:
+        make_private_dirs(path.parent)
+        replace_file(path, data)
+    except OSError as error:
+        raise ProfileNotSaved(profile.name, error.strerror or str(error)) from error
+    finally:
+        invalidate_profiles_cache()
+    return path
+
+
+def delete_profile(loaded: LoadedProfile) -> None:
+    """Remove the one file a profile came from; what a link leads to stays."""
+    name = loaded.profile.name
+    path = Path(loaded.path)
+    is_ours = path.parent.name == DIRECTORY and path.suffix == SUFFIX and ".." not in path.parts
+    if not (is_ours and is_profile_name(name)):
+        raise ProfileNotRemoved(name, profile_messages.NOT_A_PROFILE_FILE)
+    try:
+        mode = os.lstat(path).st_mode
+        if not (stat.S_ISREG(mode) or stat.S_ISLNK(mode)):
+            raise ProfileNotRemoved(name, profile_messages.NOT_A_PROFILE_FILE)
+        path.unlink()
+    except (OSError, ValueError) as error:
+        raise ProfileNotRemoved(name, getattr(error, "strerror", "") or str(error)) from error
+    finally:
+        invalidate_profiles_cache()
+
+
+def lint_profiles(cwd: Path, env: Mapping[str, str]) -> tuple[ProfileProblem, ...]:
+    """Return everything wrong with every file, as it is now, by path and line."""
+    problems: list[ProfileProblem] = []
+    for directory in _read_both(cwd, env):
+        problems += directory.problems
+        for file in directory.files:
+            problems += _refusals(file)
+    return tuple(sorted(problems, key=lambda found: (found.path, found.line)))
+
+
+def _refusals(file: ProfileFile) -> list[ProfileProblem]:
+    """Return why a call that names this profile would be refused."""
+    profile = file.loaded.profile
+    fields, _ = find_conflict(profile)
+    found = [
+        (fields[1] if fields else "", profile_conflict(profile)),
+        ("extraArgs", extra_args_problem(profile)),
+    ]
+    return [
+        ProfileProblem(file.loaded.path, file.lines.get(key, 1), problem, fatal=True)
+        for key, problem in found
+        if problem
+    ]
+
+
+def _load(cwd: Path, env: Mapping[str, str]) -> Profiles:
+    ours, theirs = _read_both(cwd, env)
+    user = {loaded.profile.name: loaded for loaded in ours.counting}
+    project = {loaded.profile.name: loaded for loaded in theirs.counting}
+    return Profiles(
+        by_name=MappingProxyType(dict(sorted({**user, **project}.items()))),
+        problems=(*ours.problems, *theirs.problems),
+        overridden=tuple(user[name] for name in sorted(user.keys() & project.keys())),
+    )
+
+
+def _read_both(cwd: Path, env: Mapping[str, str]) -> tuple[ProfilesDir, ProfilesDir]:
+    """Return the global directory, then the project's, which is empty if it is the same one."""
+    user, project = (profiles_dir(scope, cwd, env) for scope in (GLOBAL, PROJECT))
+    theirs = ProfilesDir() if _is_same(user, project) else read_profiles_dir(project, PROJECT)
+    return read_profiles_dir(user, GLOBAL), theirs
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    try:
+        return one.samefile(other)
+    except (OSError, ValueError):
+        return False
+
+
+def _checked_data(profile: Profile) -> bytes:
+    """Return the file, after a proof that it will be read as this very profile."""
+    try:
+        text = profile_to_markdown(profile)
+        data = text.encode()
+        kept, _ = parse_profile("", parse_frontmatter(text))
+    except (FrontmatterError, UnicodeEncodeError) as error:
+        raise ProfileNotSaved(profile.name, profile_messages.NOT_READ_BACK) from error
+    # Only blanks and line breaks around and in the system prompt may differ.
+    is_same = kept and kept == replace(profile, system_prompt=kept.system_prompt)
+    if not is_same or len(data) > MAX_PROFILE_BYTES:
+        raise ProfileNotSaved(profile.name, profile_messages.NOT_READ_BACK)
+    return data

@@ -1,0 +1,135 @@
+"""
+Every exception, with its message, once; all other words for users are in `messages` and
+`profile_messages`.
+
+SubagentsError
+  RequestError          the whole call was refused, nothing was started        exit 2
+    InvalidRequest        a parameter is missing, of the wrong type or out of range
+    CwdNotAbsolute        a task's directory is relative
+    CwdHasParentSegments  a task's directory climbs
+    ResumeNotFound        no session of that id to go on with
+    ResumeStillRunning    a session that is to be resumed has not ended
+    ResumedTwice          two tasks want to go on with one session
+    ProfileNotFound       no profile of that name
+    ProfileNameInvalid    no profile may be called so
+    ProfileRefused        a profile contradicts itself
+    ExtraArgRefused       an extraArg of a profile must not reach the child
+    TaskFileUnusable      a file of tasks cannot be read
+    UnknownTool           no tool of that name
+    NestedDelegation      a child tried to delegate
+    PlatformNotSupported  Windows outside WSL
+  SetupError            the child cannot be run on this machine                exit 2
+    PiNotFound            no pi anywhere
+    PiCommandUnusable     a configured pi command cannot be run
+    NodeNotFound          no Node that pi accepts, and none could be fetched
+    InstallFailed         npm or pip failed
+    PortUnavailable       the offline model cannot listen there
+  StoreError            an asked-for record is absent or unreadable            exit 2
+    RunNotFound
+    RunAmbiguous
+    RunUnreadable
+    RunNotActive
+    StoreUnwritable
+    SessionNotFound
+    ProfileKeyInProject   a key would be written into the project
+    ProfileNotSaved
+    ProfileNotRemoved
+  UnknownSkills         a profile names skills that are not there              its task fails
+  SkillUnreadable       a skill to be loaded cannot be read                    its task fails
+  FrontmatterError      a profile, preset or skill file cannot be read         its file is left out
+  OfflineScriptError    a script for the offline model is malformed            exit 2
+
+Callers raise with data, never with prose.
+"""
+
+from __future__ import annotations
+
+from pi_subagents.errors.base import (
+    RequestError,
+    SetupError,
+    StoreError,
+    SubagentsError,
+)
+from pi_subagents.errors.calls import (
+    CwdHasParentSegments,
+    CwdNotAbsolute,
+    InvalidRequest,
+    NestedDelegation,
+    PlatformNotSupported,
+    ResumedTwice,
+    ResumeNotFound,
+    ResumeStillRunning,
+    TaskFileUnusable,
+    UnknownTool,
+)
+from pi_subagents.errors.profiles import (
+    ExtraArgRefused,
+    FrontmatterError,
+    ProfileKeyInProject,
+    ProfileNameInvalid,
+    ProfileNotFound,
+    ProfileNotRemoved,
+    ProfileNotSaved,
+    ProfileRefused,
+    SkillUnreadable,
+    UnknownSkills,
+)
+from pi_subagents.errors.setup import (
+    PI_CHOSEN_BY,
+    PINNED_PI_VERSION,
+    InstallFailed,
+    NodeNotFound,
+    OfflineScriptError,
+    PiCommandUnusable,
+    PiNotFound,
+    PortUnavailable,
+)
+from pi_subagents.errors.store import (
+    RunAmbiguous,
+    RunNotActive,
+    RunNotFound,
+    RunUnreadable,
+    SessionNotFound,
+    StoreUnwritable,
+)
+
+__all__ = [
+    "PINNED_PI_VERSION",
+    "PI_CHOSEN_BY",
+    "CwdHasParentSegments",
+    "CwdNotAbsolute",
+    "ExtraArgRefused",
+    "FrontmatterError",
+    "InstallFailed",
+    "InvalidRequest",
+    "NestedDelegation",
+    "NodeNotFound",
+    "OfflineScriptError",
+    "PiCommandUnusable",
+    "PiNotFound",
+    "PlatformNotSupported",
+    "PortUnavailable",
+    "ProfileKeyInProject",
+    "ProfileNameInvalid",
+    "ProfileNotFound",
+    "ProfileNotRemoved",
+    "ProfileNotSaved",
+    "ProfileRefused",
+    "RequestError",
+    "ResumeNotFound",
+    "ResumeStillRunning",
+    "ResumedTwice",
+    "RunAmbiguous",
+    "RunNotActive",
+    "RunNotFound",
+    "RunUnreadable",
+    "SessionNotFound",
+    "SetupError",
+    "SkillUnreadable",
+    "StoreError",
+    "StoreUnwritable",
+    "SubagentsError",
+    "TaskFileUnusable",
+    "UnknownSkills",
+    "UnknownTool",
+]

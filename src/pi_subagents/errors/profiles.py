@@ -1,0 +1,100 @@
+"""What is wrong with profiles and skills, and the files they are in."""
+
+from __future__ import annotations
+
+from pi_subagents.errors.base import RequestError, StoreError, SubagentsError
+
+
+class ProfileNotFound(RequestError):
+    """No profile has that name here."""
+
+    def __init__(self, name: str, available: tuple[str, ...]) -> None:
+        self.name = name
+        super().__init__(
+            f'Profile "{name}" not found. Available: {", ".join(available) or "(none)"}'
+        )
+
+
+class ProfileNameInvalid(RequestError):
+    """No profile may be called so."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        super().__init__(
+            f"{name[:80]!r} cannot be the name of a profile: 1 to 64 letters, digits, hyphens and "
+            "underscores."
+        )
+
+
+class ProfileRefused(RequestError):
+    """A profile that is used contradicts itself."""
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(problem)
+
+
+class ExtraArgRefused(RequestError):
+    """An item of a profile's `extraArgs` must not reach the child."""
+
+    def __init__(self, profile: str, problem: str) -> None:
+        self.profile = profile
+        super().__init__(problem)
+
+
+class ProfileKeyInProject(StoreError):
+    """An API key would be written into the project."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        super().__init__(
+            f'Profile "{name}" holds an API key and is not saved in the project, whose files '
+            "others may read. Save it globally, or without the key."
+        )
+
+
+class ProfileNotSaved(StoreError):
+    """A profile could not be written."""
+
+    def __init__(self, name: str, reason: str) -> None:
+        self.name = name
+        self.reason = reason
+        super().__init__(f'Profile "{name}" cannot be saved: {reason}')
+
+
+class ProfileNotRemoved(StoreError):
+    """A profile's file could not be removed."""
+
+    def __init__(self, name: str, reason: str) -> None:
+        self.name = name
+        self.reason = reason
+        super().__init__(f'Profile "{name}" cannot be removed: {reason}')
+
+
+class UnknownSkills(SubagentsError):
+    """A profile names skills that are not there; the task that uses it fails."""
+
+    def __init__(self, unknown: tuple[str, ...], available: tuple[str, ...]) -> None:
+        self.unknown = unknown
+        self.available = available
+        wrong = ", ".join(f'"{name}"' for name in unknown)
+        known = ", ".join(available) or "(none)"
+        super().__init__(f"Unknown skills: {wrong}. Available skills: {known}")
+
+
+class SkillUnreadable(SubagentsError):
+    """A skill that is to be loaded cannot be read; the task that wants it fails."""
+
+    def __init__(self, name: str, path: str, reason: str) -> None:
+        self.name = name
+        self.path = path
+        self.reason = reason
+        super().__init__(f'Skill "{name}" cannot be loaded from {path}: {reason}')
+
+
+class FrontmatterError(SubagentsError):
+    """The front matter of a file cannot be read; the file is left out and reported."""
+
+    def __init__(self, line: int, problem: str) -> None:
+        self.line = line
+        self.problem = problem
+        super().__init__(f"line {line}: {problem}")

@@ -1,0 +1,86 @@
+"""Why a child cannot be run on this machine as it is."""
+
+from __future__ import annotations
+
+from pi_subagents.errors.base import SetupError, SubagentsError
+
+PINNED_PI_VERSION = "0.87.1"
+# Who can choose another pi than the managed one, in the words users know them by.
+PI_CHOSEN_BY = {
+    "environment": "PI_SUBAGENTS_PI",
+    "settings": "the setting subagents.pi_command",
+    "path": "PATH",
+}
+
+
+class PiNotFound(SetupError):
+    """No pi is configured, on PATH or installed."""
+
+    def __init__(self, left_out: tuple[str, ...] = ()) -> None:
+        self.left_out = left_out
+        inside = f" ({', '.join(left_out)} is inside the working directory and not used)"
+        super().__init__(
+            f"No pi found{inside if left_out else ''}. Run `subagents setup`: it installs "
+            f"pi {PINNED_PI_VERSION}, and Node if needed, into your data directory."
+        )
+
+
+class PiCommandUnusable(SetupError):
+    """The pi that was chosen cannot be run."""
+
+    def __init__(self, source: str, command: str, reason: str) -> None:
+        self.source = source
+        self.reason = reason
+        # The program alone: what follows it, or is assigned before it, may be a key.
+        program, assigned, _ = (command.split() or [""])[0].partition("=")
+        self.program = f"{program}=…" if assigned else program
+        where = PI_CHOSEN_BY.get(source, source)
+        super().__init__(f"The pi command from {where} cannot be run: {self.program!r} {reason}")
+
+
+class NodeNotFound(SetupError):
+    """No Node that pi accepts, and none could be fetched."""
+
+    def __init__(self, minimum: str, on_path: str | None, reason: str) -> None:
+        self.minimum = minimum
+        self.on_path = on_path
+        self.reason = reason
+        super().__init__(
+            f"pi needs Node {minimum} or newer (on PATH: {on_path or 'none'}), and fetching one "
+            f"did not work. Install Node {minimum} or newer, or "
+            f"`pip install 'pi-subagents[node]'`, then run `subagents setup` again. "
+            f"What went wrong: {reason}"
+        )
+
+
+class InstallFailed(SetupError):
+    """An installer failed; nothing of its work was kept."""
+
+    def __init__(self, step: str, exit_code: int | None, output: tuple[str, ...]) -> None:
+        self.step = step
+        self.exit_code = exit_code
+        self.output = output
+        how = "" if exit_code is None else f" (exit code {exit_code})"
+        tail = "".join(f"\n  {line}" for line in output)
+        super().__init__(
+            f"Set-up failed while {step}{how}. Nothing half-installed was left. Check the network, "
+            f"the registry or proxy settings and the free disk space, then run `subagents setup` "
+            f"again.{tail}"
+        )
+
+
+class PortUnavailable(SetupError):
+    """The offline model cannot listen on the wanted port."""
+
+    def __init__(self, port: int, reason: str) -> None:
+        self.port = port
+        super().__init__(f"Cannot listen on port {port} of loopback: {reason}")
+
+
+class OfflineScriptError(SubagentsError):
+    """A script for the offline model is malformed; nothing of it is used."""
+
+    def __init__(self, where: str, problem: str) -> None:
+        self.where = where
+        self.problem = problem
+        super().__init__(f"Offline model script: {where}: {problem}")

@@ -1,0 +1,60 @@
+"""Why a record cannot be had, kept or changed."""
+
+from __future__ import annotations
+
+from pi_subagents.errors.base import StoreError
+
+
+class RunNotFound(StoreError):
+    """No run has that id here."""
+
+    def __init__(self, run: str, runs_dir: str) -> None:
+        self.run = run
+        super().__init__(
+            f'Run "{run}" not found in {runs_dir}. `subagents runs` lists what is there.'
+        )
+
+
+class RunAmbiguous(StoreError):
+    """Several runs begin with the given characters."""
+
+    def __init__(self, run: str, matches: tuple[str, ...]) -> None:
+        self.run = run
+        self.matches = matches
+        super().__init__(f'"{run}" is the beginning of several runs: {", ".join(matches)}')
+
+
+class RunUnreadable(StoreError):
+    """A run directory lacks what is needed to tell about it."""
+
+    def __init__(self, run: str, reason: str) -> None:
+        self.run = run
+        super().__init__(f'Run "{run}" cannot be read: {reason}')
+
+
+class RunNotActive(StoreError):
+    """A stop was asked for a run that has already ended."""
+
+    def __init__(self, run: str, status: str) -> None:
+        self.run = run
+        self.status = status
+        super().__init__(f'Run "{run}" is not running (status: {status}); nothing to stop.')
+
+
+class StoreUnwritable(StoreError):
+    """Runs cannot be kept here."""
+
+    def __init__(self, runs_dir: str, reason: str) -> None:
+        self.runs_dir = runs_dir
+        super().__init__(f"Cannot keep runs in {runs_dir}: {reason}")
+
+
+class SessionNotFound(StoreError):
+    """No session has that id."""
+
+    def __init__(self, session_id: str) -> None:
+        self.session_id = session_id
+        super().__init__(
+            f'Session "{session_id}" not found. '
+            "The session may have expired or the ID is incorrect."
+        )

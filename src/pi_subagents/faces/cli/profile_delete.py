@@ -1,0 +1,81 @@
+"""
+`subagents profile delete`: remove the file of one profile, after a question or `--yes`.
+
+In: a name, and a scope where both have it.  Out: one file less.  A name that no profile may have,
+or an answer that nobody can give, is refused before anything is touched.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from pi_subagents.faces.cli.profile_names import (
+    candidates,
+    checked_name,
+    complete_names,
+    find_profile,
+)
+
+if TYPE_CHECKING:
+    from pi_subagents.core.profile import LoadedProfile
+    from pi_subagents.faces.cli.console import Console
+
+
+@click.command("delete", short_help="Delete a profile's file (also: rm, remove).")
+@click.argument("name", shell_complete=complete_names)
+@click.option(
+    "--scope",
+    type=click.Choice(["global", "project"]),
+    help="Which one, where both scopes have a profile of this name.",
+)
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.pass_obj
+def delete(console: Console, name: str, *, scope: str | None, yes: bool) -> int:
+    """
+    Delete the file of the profile NAME, after asking.
+
+    Where the file is a link, the link is removed and what it leads to stays.
+    """
+    from pi_subagents.disk.profile_files import delete_profile, load_profiles
+
+    chosen = _chosen(console, checked_name(name), scope)
+    if not yes and not _confirmed(chosen):
+        console.answer("Nothing was deleted.")
+        return 1
+    delete_profile(chosen)
+    console.answer(f'Deleted the {chosen.scope} profile "{name}": {chosen.path}')
+    if left := load_profiles(Path.cwd(), os.environ).get(name):
+        console.notice(f'"{name}" is now the {left.scope} profile in {left.path}.')
+    return 0
+
+
+def _chosen(console: Console, name: str, scope: str | None) -> LoadedProfile:
+    """Return the profile that is meant; which one must be said where there are two."""
+    from pi_subagents.disk.profile_files import load_profiles
+
+    found = load_profiles(Path.cwd(), os.environ)
+    first = find_profile(console, name, found, scope)
+    if scope is None and len(candidates(name, found)) > 1:
+        raise click.UsageError(
+            f'There are two profiles "{name}". Say which: --scope project, the one in use here, or '
+            "--scope global."
+        )
+    return first
+
+
+def _confirmed(chosen: LoadedProfile) -> bool:
+    from pi_subagents.core.plain_text import printable
+
+    if not sys.stdin.isatty():
+        raise click.UsageError(
+            "Nobody can be asked: standard input is not a terminal. To delete it, add --yes."
+        )
+    given = Path(chosen.path)
+    real = given.parent.resolve() / given.name  # the directory may be a link to anywhere
+    click.echo(printable(f"{chosen.scope} profile: {real}"), err=True)
+    return click.confirm(f'Delete subagent profile "{chosen.profile.name}"?', err=True)

@@ -1,0 +1,182 @@
+"""
+`subagents profile show`: one profile, and what a sub-agent would get from it here.
+
+In: a name.  Out: every field that is set, where it came from, what would be left out or refused,
+and with `--invocation` pi's options and the names of variables.  A key is masked everywhere.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from pi_subagents.faces.cli import options
+from pi_subagents.faces.cli.profile_names import (
+    checked_name,
+    complete_names,
+    find_profile,
+    overridden,
+    problem_to_json,
+    tell_problems,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pi_subagents.core.invocation import Invocation
+    from pi_subagents.core.profile import LoadedProfile, Profile, ProfileProblem
+    from pi_subagents.delegation.preparation import Preparation
+    from pi_subagents.disk.profile_files import Profiles
+    from pi_subagents.faces.cli.console import Console
+
+KEY_WIDTH = 18  # as in the lines of core/profile_text, which stand above ours
+RUN = "RUN"  # stands for the directory and the id of a run that does not exist yet
+
+
+@click.command("show", short_help="Show one profile; the API key is masked.")
+@click.argument("name", shell_complete=complete_names)
+@click.option(
+    "--invocation",
+    is_flag=True,
+    help="Also show the options of pi and the names of variables a sub-agent would get here.",
+)
+@options.json_option
+@click.pass_obj
+def show(console: Console, name: str, *, invocation: bool, as_json: bool) -> None:
+    """
+    Show every field that the profile NAME sets, and where it comes from.
+
+    What would keep a sub-agent here from using it, or be left out, is told on standard error.
+    """
+    from pi_subagents.disk.profile_files import load_profiles
+    from pi_subagents.disk.project_trust import is_trusted
+    from pi_subagents.errors import ProfileRefused
+
+    found = load_profiles(Path.cwd(), os.environ)
+    loaded = find_profile(console, checked_name(name), found)
+    problems = [each for each in found.problems if each.path == loaded.path]
+    trusted = is_trusted(Path.cwd(), os.environ)
+    prepared = _prepared(loaded, found, trusted=trusted)
+    planned = _planned(prepared, trusted=trusted) if invocation else None
+    if as_json:
+        console.json(_to_json(loaded, found, problems, prepared, planned))
+    else:
+        _print(console, loaded, found)
+        tell_problems(console, problems)
+        for note in prepared.notes:
+            console.notice(note)
+    if prepared.refusal and invocation:
+        raise ProfileRefused(prepared.refusal)
+    if prepared.refusal and not as_json:
+        console.notice(f"Tasks with this profile cannot start: {prepared.refusal}")
+    if planned and not as_json:
+        _print_invocation(console, planned)
+
+
+def _prepared(loaded: LoadedProfile, found: Profiles, *, trusted: bool) -> Preparation:
+    """Return what a call would make of the profile, or why it would be refused."""
+    from pi_subagents.core.request import Task, checked_request
+    from pi_subagents.delegation.preparation import Preparation
+    from pi_subagents.delegation.profiles import prepare_profiles
+    from pi_subagents.disk.skill_files import discover_skills
+    from pi_subagents.errors import RequestError
+
+    try:
+        (prepared,) = prepare_profiles(
+            checked_request([Task("show", "show")], loaded.profile.name),
+            found,
+            trusted=trusted,
+            parent_tools=None,
+            skills=lambda: discover_skills(Path.cwd(), os.environ, trusted=trusted),
+        )
+    except RequestError as error:
+        return Preparation(refusal=str(error))
+    return prepared
+
+
+def _planned(prepared: Preparation, *, trusted: bool) -> Invocation | None:
+    """Return the invocation of a run in this directory, unless it would be refused."""
+    from pi_subagents.core.invocation import plan_invocation
+    from pi_subagents.core.profile_invocation import profile_invocation
+    from pi_subagents.disk.run_dir import RunDir
+
+    profile, run_dir = prepared.profile, RunDir(Path(RUN))
+    if profile is None or prepared.refusal:
+        return None
+    added = profile_invocation(
+        profile,
+        system_prompt_file=str(run_dir.system_prompt) if profile.system_prompt else None,
+        append_prompt_file=str(run_dir.append_prompt) if profile.append_system_prompt else None,
+        skill_paths=prepared.skill_paths,
+        parent_tools=None,
+    )
+    return plan_invocation((), run_id=RUN, trusted=trusted, profile=added)
+
+
+def _print(console: Console, loaded: LoadedProfile, found: Profiles) -> None:
+    from pi_subagents.core.profile_text import profile_detail
+
+    other = overridden(loaded, found)
+    origin = f"{loaded.scope}, overrides {other}" if other else loaded.scope
+    console.answer(profile_detail(loaded.profile))
+    console.answer(f"  {'scope:':<{KEY_WIDTH}} {origin}")
+    console.answer(f"  {'path:':<{KEY_WIDTH}} {loaded.path}")
+
+
+def _print_invocation(console: Console, planned: Invocation) -> None:
+    console.answer("")
+    console.answer(f"Options of pi ({RUN} is the directory of the run, which holds the prompts):")
+    for line in _option_lines(planned.argv):
+        console.answer(f"  {line}")
+    console.answer("Variables beside your own (values are not shown):")
+    for name, value in planned.environment.items():
+        console.answer(f"  {name}" if value else f"  {name} (set to nothing)")
+
+
+def _option_lines(arguments: Sequence[str]) -> list[str]:
+    """Return a line per option with its values, quoted as a shell wants them."""
+    lines: list[str] = []
+    for item in arguments:
+        if item.startswith("-") or not lines:
+            lines.append(shlex.quote(item))
+        else:
+            lines[-1] += f" {shlex.quote(item)}"
+    return lines
+
+
+def _to_json(
+    loaded: LoadedProfile,
+    found: Profiles,
+    problems: Sequence[ProfileProblem],
+    prepared: Preparation,
+    planned: Invocation | None,
+) -> dict[str, object]:
+    whole: dict[str, object] = {
+        "name": loaded.profile.name,
+        "scope": loaded.scope,
+        "path": loaded.path,
+        "overrides": overridden(loaded, found),
+        "profile": _profile_to_json(loaded.profile),
+        "problems": [problem_to_json(each) for each in problems],
+        "notes": list(prepared.notes),
+        "refusal": prepared.refusal or None,
+    }
+    if planned:
+        variables = [{"name": n, "empty": not v} for n, v in planned.environment.items()]
+        whole["invocation"] = {"arguments": list(planned.argv), "environment": variables}
+    return whole
+
+
+def _profile_to_json(profile: Profile) -> dict[str, object]:
+    """Return the fields that are set, as a file calls them; the key is masked."""
+    from pi_subagents.core.profile import FIELDS, Profile
+    from pi_subagents.core.profile_text import mask_key
+
+    unset = Profile("")
+    values = {key: getattr(profile, field) for key, field in FIELDS.items()}
+    given = {key: v for key, v in values.items() if v != getattr(unset, FIELDS[key])}
+    return given | ({"apiKey": mask_key(profile.api_key)} if profile.api_key else {})

@@ -1,0 +1,66 @@
+"""A home and a project for profiles, and the command run in them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pi_subagents.disk.profile_files import invalidate_profiles_cache
+from pi_subagents.faces.cli.main import main
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ELSEWHERE = ("PI_AGENT_DIR", "PI_CODING_AGENT_DIR", "PI_SUBAGENTS_CHILD", "COLUMNS")
+
+
+@dataclass
+class ProfileHome:
+    """Where `subagents profile` is asked: `user` and `project` are the directories of profiles."""
+
+    root: Path
+    capsys: pytest.CaptureFixture[str]
+
+    @property
+    def user(self) -> Path:
+        return self.root / "home/.pi/agent/agent-profiles"
+
+    @property
+    def project(self) -> Path:
+        return self.root / "project/.pi/agent-profiles"
+
+    def run(self, *arguments: str) -> tuple[object, str, str]:
+        """Run `subagents profile …` and return its exit code and what it printed."""
+        invalidate_profiles_cache()
+        with pytest.raises(SystemExit) as stop:
+            main(["profile", *arguments])
+        return (stop.value.code, *self.capsys.readouterr())
+
+    def trust(self) -> None:
+        """Decide, as pi would, that the project is trusted."""
+        path = self.root / "home/.pi/agent/trust.json"
+        path.write_text(f'{{"{self.root / "project"}": true}}')
+
+
+def make_profile_home(
+    root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> ProfileHome:
+    """Make an empty one, and go there."""
+    home = ProfileHome(root.resolve(), capsys)
+    home.user.mkdir(parents=True)
+    home.project.mkdir(parents=True)
+    for name in ELSEWHERE:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(home.root / "home"))
+    monkeypatch.chdir(home.root / "project")
+    return home
+
+
+def write_profile(directory: Path, name: str, *lines: str, body: str = "") -> Path:
+    """Write a private file of that name; the lines follow `name:`."""
+    path = directory / f"{name}.md"
+    path.write_text("\n".join(["---", f"name: {name}", *lines, "---", body]))
+    path.chmod(0o600)
+    return path

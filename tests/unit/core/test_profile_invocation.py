@@ -1,0 +1,298 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.unit.core.given_values import texts, thoroughly
+
+from pi_subagents import profile_messages
+from pi_subagents.core.profile import Profile
+from pi_subagents.core.profile_invocation import (
+    BUILTIN_TOOLS,
+    ProfileInvocation,
+    profile_invocation,
+    tools_problem,
+    unknown_tools,
+)
+
+PARENT = ("read", "bash", "edit", "write", "web_search")
+
+
+def invocation(
+    profile: Profile,
+    *,
+    system_prompt_file: str | None = None,
+    append_prompt_file: str | None = None,
+    skill_paths: tuple[str, ...] = (),
+    parent_tools: tuple[str, ...] | None = None,
+) -> ProfileInvocation:
+    return profile_invocation(
+        profile,
+        system_prompt_file=system_prompt_file,
+        append_prompt_file=append_prompt_file,
+        skill_paths=skill_paths,
+        parent_tools=parent_tools,
+    )
+
+
+def arguments(profile: Profile, parent: tuple[str, ...] | None = None) -> tuple[str, ...]:
+    return invocation(profile, parent_tools=parent).arguments
+
+
+def test_the_example_of_the_seeds_with_a_file_for_its_prompt() -> None:
+    reviewer = Profile(
+        "reviewer",
+        provider="anthropic",
+        model="claude-sonnet-4-5",
+        thinking_level="high",
+        system_prompt="You are a code reviewer.",
+        tools=("read", "bash", "grep"),
+        no_extensions=True,
+        api_key="sk-test-abc123",
+        extra_args=("--verbose",),
+    )
+    assert invocation(reviewer, system_prompt_file="/run/system-prompt.md") == ProfileInvocation(
+        (
+            "--provider", "anthropic",
+            "--model", "claude-sonnet-4-5",
+            "--system-prompt", "/run/system-prompt.md",
+            "--thinking", "high",
+            "--tools", "read,bash,grep",
+            "--no-extensions",
+            "--verbose",
+        ),
+        {
+            "PI_API_KEY": "sk-test-abc123",
+            "ANTHROPIC_API_KEY": "sk-test-abc123",
+            "ANTHROPIC_AUTH_TOKEN": "",
+            "ANTHROPIC_OAUTH_TOKEN": "",
+        },
+    )  # fmt: skip
+
+
+def test_everything_that_can_be_said_stands_in_the_documented_order() -> None:
+    profile = Profile(
+        "all",
+        provider="p",
+        model="m",
+        thinking_level="low",
+        tools=("read",),
+        no_extensions=True,
+        extensions=("/a.js", "/b.js"),
+        no_skills=True,
+        no_context_files=True,
+        extra_args=("--theme", "x", "--verbose"),
+    )
+    everything = invocation(
+        profile, system_prompt_file="/s", append_prompt_file="/a", skill_paths=("/k1", "/k2")
+    )
+    assert everything == ProfileInvocation(
+        (
+            "--provider", "p", "--model", "m", "--system-prompt", "/s",
+            "--append-system-prompt", "/a", "--thinking", "low", "--tools", "read",
+            "--no-extensions", "--extension", "/a.js", "--extension", "/b.js",
+            "--no-skills", "--skill", "/k1", "--skill", "/k2", "--no-context-files",
+            "--theme", "x", "--verbose",
+        ),
+        {},
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("profile", "expected"),
+    [
+        (Profile("x"), ()),
+        (Profile("x", provider="p"), ("--provider", "p")),
+        (Profile("x", model="a/m:high"), ("--model", "a/m:high")),
+        (Profile("x", thinking_level="off"), ("--thinking", "off")),
+        (Profile("x", no_extensions=True), ("--no-extensions",)),
+        (Profile("x", extensions=("a", "b")), ("--extension", "a", "--extension", "b")),
+        (Profile("x", no_skills=True), ("--no-skills",)),
+        (Profile("x", no_context_files=True), ("--no-context-files",)),
+        (Profile("x", extra_args=("--a", "b=c d")), ("--a", "b=c d")),
+        # texts and names of skills come as files and paths, never as they stand
+        (Profile("x", system_prompt="s", append_system_prompt="a"), ()),
+        (Profile("x", suggested_skills=("s",), load_skills=("l",)), ()),
+        (Profile("x", api_key="k"), ()),
+    ],
+)
+def test_each_field_becomes_its_option(profile: Profile, expected: tuple[str, ...]) -> None:
+    assert arguments(profile) == expected
+
+
+@pytest.mark.parametrize(
+    ("profile", "parent", "expected"),
+    [
+        (Profile("x"), PARENT, ()),
+        (Profile("x", tools=("read", "bash")), None, ("--tools", "read,bash")),
+        (Profile("x", tools=("read", "bash")), ("read",), ("--tools", "read,bash")),
+        (Profile("x", tools=()), None, ("--no-tools",)),
+        (Profile("x", tools=("", " , ")), None, ("--no-tools",)),
+        (Profile("x", tools=(" a ", "b, c", "a")), None, ("--tools", "a,b,c")),
+        (Profile("x", no_tools=True), None, ("--no-tools",)),
+        (Profile("x", no_tools=True, tools=("a",), exclude_tools=("b",)), PARENT, ("--no-tools",)),
+        (Profile("x", tools=("a",), exclude_tools=("a",)), PARENT, ("--tools", "a")),
+        (Profile("x", tools=(), exclude_tools=("a",)), PARENT, ("--no-tools",)),
+        (Profile("x", exclude_tools=("write", "edit")), None, ("--exclude-tools", "write,edit")),
+        (Profile("x", exclude_tools=()), None, ()),
+        (Profile("x", exclude_tools=(" ",)), None, ()),
+        (
+            Profile("x", exclude_tools=("write", "edit")),
+            PARENT,
+            ("--tools", "read,bash,web_search"),
+        ),
+        (Profile("x", exclude_tools=("write, bash",)), PARENT, ("--tools", "read,edit,web_search")),
+        (Profile("x", exclude_tools=("x",)), ("b", "a"), ("--tools", "b,a")),
+        (Profile("x", exclude_tools=()), ("b", "a"), ("--tools", "b,a")),
+        (Profile("x", exclude_tools=PARENT), PARENT, ("--no-tools",)),
+        (Profile("x", exclude_tools=("a",)), (), ("--no-tools",)),
+        (Profile("x", exclude_tools=("a",)), ("a,b",), ("--tools", "b")),
+    ],
+)
+def test_tools_are_none_or_a_list_or_what_an_exclusion_leaves(
+    profile: Profile, parent: tuple[str, ...] | None, expected: tuple[str, ...]
+) -> None:
+    assert arguments(profile, parent) == expected
+
+
+@pytest.mark.parametrize(
+    ("profile", "expected"),
+    [
+        (Profile("x", provider="openai"), {}),
+        (Profile("x", api_key="k"), {"PI_API_KEY": "k"}),
+        (Profile("x", provider="mine", api_key="k"), {"PI_API_KEY": "k"}),
+        (
+            Profile("x", provider="openai", api_key="k"),
+            {"PI_API_KEY": "k", "OPENAI_API_KEY": "k"},
+        ),
+        (
+            Profile("x", model="openai/gpt-4o", api_key="k"),
+            {"PI_API_KEY": "k", "OPENAI_API_KEY": "k"},
+        ),
+    ],
+)
+def test_a_key_is_handed_over_in_the_environment(
+    profile: Profile, expected: dict[str, str]
+) -> None:
+    assert invocation(profile).environment == expected
+
+
+@pytest.mark.parametrize(
+    ("profile", "parent", "expected"),
+    [
+        (Profile("x"), None, ()),
+        (Profile("x", tools=BUILTIN_TOOLS), None, ()),
+        (Profile("x", tools=("read", "reed", "web_search")), None, ("reed", "web_search")),
+        (Profile("x", tools=("read", "reed", "web_search")), PARENT, ("reed",)),
+        (Profile("x", exclude_tools=("wirte",)), None, ("wirte",)),
+        (Profile("x", exclude_tools=("wirte", "web_search")), PARENT, ("wirte",)),
+        (Profile("x", no_tools=True, tools=("reed",)), None, ()),
+        (Profile("x", tools=("read",), exclude_tools=("wirte",)), None, ()),
+    ],
+)
+def test_names_that_neither_pi_nor_the_parent_knows_are_found(
+    profile: Profile, parent: tuple[str, ...] | None, expected: tuple[str, ...]
+) -> None:
+    assert unknown_tools(profile, parent) == expected
+
+
+def test_a_note_tells_that_pi_will_not_mention_them() -> None:
+    assert profile_messages.note_unknown_tools(("reed", "wirte")) == (
+        "The profile names unknown tools: reed, wirte. pi ignores them in silence unless an "
+        "extension of the sub-agent provides them."
+    )
+
+
+TYPOS = Profile("x", tools=("reed", "web_search"), no_extensions=True)
+
+
+def test_allowing_only_what_does_not_exist_is_an_error() -> None:
+    assert tools_problem(TYPOS, None) == (
+        'Profile "x" allows only tools that do not exist: reed, web_search. It loads no extension '
+        "that could provide them. For no tools at all, use `noTools`."
+    )
+
+
+@pytest.mark.parametrize(
+    ("profile", "parent"),
+    [
+        (TYPOS, PARENT),
+        (replace(TYPOS, tools=("reed", "read")), None),
+        (replace(TYPOS, tools=()), None),
+        (replace(TYPOS, tools=None), None),
+        (replace(TYPOS, tools=None, exclude_tools=("wirte",)), None),
+        (replace(TYPOS, no_tools=True), None),
+        (replace(TYPOS, no_extensions=False), None),
+        (replace(TYPOS, extensions=("/search.js",)), None),
+        (replace(TYPOS, extra_args=("-e", "/search.js")), None),
+        (replace(TYPOS, extra_args=("--extension", "/search.js")), None),
+    ],
+)
+def test_it_is_none_where_a_tool_may_be_left_or_none_is_wanted(
+    profile: Profile, parent: tuple[str, ...] | None
+) -> None:
+    assert tools_problem(profile, parent) == ""
+
+
+KEY = "sk-canary"
+names = texts | st.sampled_from([*BUILTIN_TOOLS, "a,b", "--approve", "@x", "read, bash"])
+lists = st.lists(names, max_size=3).map(tuple)
+profiles = st.builds(
+    Profile,
+    name=names,
+    provider=names | st.just("anthropic"),
+    model=names,
+    thinking_level=names,
+    system_prompt=st.just(KEY) | names,
+    append_system_prompt=names,
+    api_key=st.just(KEY),
+    tools=st.none() | lists,
+    exclude_tools=st.none() | lists,
+    no_tools=st.booleans(),
+    no_extensions=st.booleans(),
+    extensions=lists,
+    no_skills=st.booleans(),
+    no_context_files=st.booleans(),
+    extra_args=lists,
+)
+parents = st.none() | lists
+
+
+@thoroughly
+@given(profiles, parents)
+def test_a_key_never_stands_in_the_arguments_or_a_printed_value(
+    profile: Profile, parent: tuple[str, ...] | None
+) -> None:
+    made = invocation(profile, parent_tools=parent)
+    assert KEY not in "\n".join(made.arguments)
+    assert KEY not in repr(made)
+    assert made.environment["PI_API_KEY"] == KEY
+
+
+def split(text: str) -> set[str]:
+    return {name.strip() for name in text.split(",")} - {""}
+
+
+@thoroughly
+@given(profiles, parents)
+def test_a_restriction_never_falls_away(profile: Profile, parent: tuple[str, ...] | None) -> None:
+    plain = replace(profile, provider="", model="", thinking_level="", extensions=(), extra_args=())
+    found = arguments(plain, parent)
+    excluded = split(",".join(profile.exclude_tools or ()))
+    if profile.no_tools:
+        assert found[0] == "--no-tools"
+    elif profile.tools is not None:
+        wanted = split(",".join(profile.tools))
+        assert found[0] == ("--tools" if wanted else "--no-tools")
+        assert not wanted or split(found[1]) == wanted
+    elif profile.exclude_tools is not None and parent is not None:
+        left = split(",".join(parent)) - excluded
+        assert found[0] == ("--tools" if left else "--no-tools")
+        assert not left or split(found[1]) == left
+    elif excluded:
+        assert (found[0], split(found[1])) == ("--exclude-tools", excluded)
+    for flag in ("no_extensions", "no_skills", "no_context_files"):
+        option = f"--{flag.replace('_', '-')}"
+        assert (option in found) == getattr(profile, flag)

@@ -1,0 +1,215 @@
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.unit.core.given_values import events, texts, thoroughly
+
+from pi_subagents.core.todos import TodoCount
+from pi_subagents.core.usage import Usage
+from pi_subagents.core.window import Window, WindowBuilder, WindowLine, WindowStatus, WindowTitle
+from pi_subagents.core.window_view import (
+    Span,
+    global_status,
+    shown_lines,
+    spans,
+    window_header,
+    window_to_json,
+)
+
+if TYPE_CHECKING:
+    from pi_subagents.core import events as ev
+
+PROFILED = WindowTitle(
+    "quick-task",
+    profile="code-reviewer",
+    provider="scripted",
+    model="other",
+    thinking_level="high",
+    tool_count=3,
+    file_count=2,
+    session_id="cac9f93297944b67",
+)
+
+
+@pytest.mark.parametrize(
+    ("window", "header"),
+    [
+        (Window(WindowTitle("quick-task")), "⏳ quick-task • 0 tools • 0s/600s"),
+        (Window(WindowTitle("busy-task"), "running", elapsed_ms=1999), "⏳ busy-task • 0 tools • 1s/600s"),
+        (Window(WindowTitle("busy-task", profile="nope"), "error"), "✗ busy-task • nope • 0 tools • 0s/600s"),
+        (Window(PROFILED, "completed", elapsed_ms=1000),
+         "✓ quick-task • code-reviewer (scripted/other high) • 3 tools • 2 files • 1s/600s"),
+        (Window(PROFILED, "running", todo=TodoCount(1, 3), elapsed_ms=61_000),
+         "⏳ quick-task • code-reviewer (scripted/other high) • 3 tools • 2 files • [1/3] • 61s/600s"),
+        (Window(WindowTitle("t", timeout_s=300.0), todo=TodoCount(3, 3)), "⏳ t • 0 tools • 0s/300s"),
+        (Window(WindowTitle("t", profile="p", model="a/b", thinking_level="off", tool_count=1, file_count=1,
+                            timeout_s=2.5)),
+         "⏳ t • p (a/b off) • 1 tool • 1 file • 0s/2.5s"),
+        (Window(WindowTitle("t", profile="p", provider="acme")), "⏳ t • p (acme) • 0 tools • 0s/600s"),
+        (Window(WindowTitle("t", profile="p", thinking_level="low")), "⏳ t • p (low) • 0 tools • 0s/600s"),
+        # Without a profile the model is nobody's choice, and not told.
+        (Window(WindowTitle("t", provider="acme", model="m")), "⏳ t • 0 tools • 0s/600s"),
+        (Window(WindowTitle("a\n\x1b]0;x\x07b", profile="\x1b[1mp")), "⏳ a b • p • 0 tools • 0s/600s"),
+    ],
+)  # fmt: skip
+def test_the_header_of_a_window(window: Window, header: str) -> None:
+    assert window_header(window) == header
+
+
+@pytest.mark.parametrize(
+    ("statuses", "line"),
+    [
+        (["running"] * 3, "Sub-agents: 3 running"),
+        (["completed", "running", "error", "running"], "Sub-agents: 2 running, 1 done, 1 error"),
+        (["completed", "completed", "error"], "Sub-agents: 2 done, 1 error"),
+        (["error", "error"], "Sub-agents: 2 errors"),
+        (["queued", "queued", "running", "completed"], "Sub-agents: 1 running, 2 queued, 1 done"),
+    ],
+)
+def test_the_status_of_all_windows(statuses: list[WindowStatus], line: str) -> None:
+    assert global_status(Window(WindowTitle("t"), status) for status in statuses) == line
+
+
+def test_the_latest_lines_are_shown_or_the_history_or_why_there_are_none() -> None:
+    one, two = WindowLine("1", "text"), WindowLine("2", "tool")
+    window = Window(PROFILED, lines=(two,), history=(one, two))
+    assert shown_lines(window, expanded=False) == (two,)
+    assert shown_lines(window, expanded=True) == (one, two)
+    assert shown_lines(Window(PROFILED), expanded=False) == (WindowLine("(starting...)", "text"),)
+    assert shown_lines(Window(PROFILED), expanded=True) == (WindowLine("(no output)", "text"),)
+
+
+def test_the_json_of_a_window() -> None:
+    line = WindowLine("ls → . → 2 files", "tool")
+    window = Window(
+        PROFILED,
+        "error",
+        call_count=4,
+        todo=TodoCount(1, 3),
+        started_at_ms=1700000000000,
+        elapsed_ms=1500,
+        lines=(line,),
+        history=(WindowLine("Hello.", "text"), line),
+        error_message="refused",
+        usage=Usage(1, 2, 3, 4, 10, 0.5),
+    )
+    told = {
+        "name": "quick-task",
+        "profile": "code-reviewer",
+        "provider": "scripted",
+        "model": "other",
+        "thinkingLevel": "high",
+        "status": "error",
+        "toolCount": 3,
+        "callCount": 4,
+        "fileCount": 2,
+        "todo": {"completed": 1, "total": 3},
+        "startedAt": 1700000000000,
+        "elapsedMs": 1500,
+        "timeoutS": 600,
+        "lines": [{"text": "ls → . → 2 files", "kind": "tool"}],
+        "errorMessage": "refused",
+        "sessionId": "cac9f93297944b67",
+        "usage": {
+            "input": 1, "output": 2, "cacheRead": 3, "cacheWrite": 4, "totalTokens": 10,
+            "cost": {"total": 0.5},
+        },
+    }  # fmt: skip
+    assert window_to_json(window) == told
+    assert window_to_json(window, with_history=True) == {
+        **told,
+        "history": [
+            {"text": "Hello.", "kind": "text"},
+            {"text": "ls → . → 2 files", "kind": "tool"},
+        ],
+    }
+
+
+def test_what_is_not_known_of_a_window_is_null() -> None:
+    title = WindowTitle("a\x1b[31m\nb", profile="\x1b[31mp")
+    assert window_to_json(Window(title, todo=TodoCount(2, 2))) == {
+        "name": "a b",
+        "profile": "p",
+        "provider": None,
+        "model": None,
+        "thinkingLevel": None,
+        "status": "queued",
+        "toolCount": 0,
+        "callCount": 0,
+        "fileCount": 0,
+        "todo": None,
+        "startedAt": None,
+        "elapsedMs": 0,
+        "timeoutS": 600,
+        "lines": [],
+        "errorMessage": None,
+        "sessionId": None,
+        "usage": {
+            "input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 0,
+            "cost": {"total": 0.0},
+        },
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "runs"),
+    [
+        ("edit → a.py (2 edits) +3/-10",
+         (("edit → a.py (2 edits) ", "muted"), ("+3", "added"), ("/", "muted"), ("-10", "removed"))),
+        ("write → a.py +12", (("write → a.py ", "muted"), ("+12", "added"))),
+        ("read → a.py:1+5 (5 lines)", (("read → a.py:1+5 ", "muted"), ("(5 lines)", "added"))),
+        ("read → a.py:1+1 (1 line)", (("read → a.py:1+1 ", "muted"), ("(1 line)", "added"))),
+        ("ls → . → 2 files",
+         (("ls → . → ", "muted"), ("2", "added"), (" files", "muted"))),
+        ("ls → . → 1 dir", (("ls → . → ", "muted"), ("1", "added"), (" dir", "muted"))),
+        ("ls → . → 500 files, 3 dirs+",
+         (("ls → . → ", "muted"), ("500", "added"), (" files, ", "muted"), ("3", "added"), (" dirs+", "muted"))),
+        ("find → *.ts → 3 matches+",
+         (("find → *.ts → ", "muted"), ("3", "added"), (" matches+", "muted"))),
+        ("find → *.ts in a → 1 match",
+         (("find → *.ts in a → ", "muted"), ("1", "added"), (" match", "muted"))),
+        # No figures, or not those of the tool.
+        ("ls → . → (empty)", (("ls → . → (empty)", "muted"),)),
+        ("ls → .", (("ls → .", "muted"),)),
+        ("bash → echo +5/-3", (("bash → echo +5/-3", "muted"),)),
+        ("bash → ls → 2 files", (("bash → ls → 2 files", "muted"),)),
+        ("│ make", (("│ make", "muted"),)),
+        ("edit → a.py", (("edit → a.py", "muted"),)),
+        ("write → my +5 file.txt", (("write → my +5 file.txt", "muted"),)),
+    ],
+)  # fmt: skip
+def test_figures_of_a_tool_line_are_marked(text: str, runs: tuple[Span, ...]) -> None:
+    assert spans(WindowLine(text, "tool")) == runs
+
+
+def test_the_childs_words_are_plain_even_if_they_look_like_a_tool_line() -> None:
+    text = "edit → a.py (1 edit) +1/-1"
+    assert spans(WindowLine(text, "text")) == ((text, "plain"),)
+
+
+@thoroughly
+@given(
+    st.lists(
+        texts | st.sampled_from(["edit → ", "ls → ", " → ", "2 files", " +1", "/-1", "(5 lines)"]),
+        max_size=6,
+    ).map("".join),
+    st.sampled_from(["text", "tool"]),
+)
+def test_the_runs_of_a_line_are_the_line(text: str, kind: str) -> None:
+    line = WindowLine(text, kind)  # type: ignore[arg-type]
+    assert "".join(run for run, _ in spans(line)) == text
+
+
+@thoroughly
+@given(st.lists(events, max_size=8), texts)
+def test_any_window_can_be_told(happened: list[ev.Event], name: str) -> None:
+    builder = WindowBuilder(WindowTitle(name), cwd="/w", home="/h")
+    for event in happened:
+        builder.apply(event, 0)
+    window = builder.window(0)
+    json.dumps(window_to_json(window, with_history=True)).encode()
+    assert window_header(window).isprintable()

@@ -1,0 +1,257 @@
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pi_subagents import profile_messages
+from pi_subagents.core.profile import GLOBAL, PROJECT, LoadedProfile, Profile, ProfileProblem
+from pi_subagents.core.request import DelegateRequest, Task
+from pi_subagents.core.skill import Skill
+from pi_subagents.delegation.preparation import Preparation
+from pi_subagents.delegation.profiles import prepare_profiles
+from pi_subagents.disk.profile_files import Profiles
+from pi_subagents.disk.skill_files import Skills
+from pi_subagents.errors import ExtraArgRefused, ProfileRefused
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PARENT = ("read", "bash", "web_search")
+
+
+@dataclass
+class Shelf:
+    """Skills that count how often they are looked for."""
+
+    by_name: dict[str, Skill] = field(default_factory=dict)
+    searches: int = 0
+
+    def discover(self) -> Skills:
+        self.searches += 1
+        return Skills(self.by_name, ())
+
+
+@pytest.fixture
+def shelf(tmp_path: Path) -> Shelf:
+    found = Shelf()
+    for name in ("reviewing", "sailing"):
+        path = tmp_path / f"{name}.md"
+        path.write_text(f"---\nname: {name}\ndescription: x\n---\nAll about {name}.\n")
+        found.by_name[name] = Skill(name, "x", str(path))
+    return found
+
+
+def prepare(
+    shelf: Shelf,
+    *profiles: Profile,
+    tasks: tuple[str | None, ...] = (),
+    call: str | None = None,
+    scope: str = GLOBAL,
+    trusted: bool = False,
+    parent_tools: tuple[str, ...] | None = None,
+    problems: tuple[ProfileProblem, ...] = (),
+) -> list[Preparation]:
+    """Prepare tasks that name these profiles, or one for each profile."""
+    known = {each.name: LoadedProfile(each, scope, f"/{each.name}.md") for each in profiles}
+    names = tasks or tuple(known)
+    request = DelegateRequest(tuple(Task("t", "p", profile=name) for name in names), call)
+    prepared = prepare_profiles(
+        request,
+        Profiles(known, problems),
+        trusted=trusted,
+        parent_tools=parent_tools,
+        skills=shelf.discover,
+    )
+    return list(prepared)
+
+
+# Which profile
+
+
+def test_a_tasks_own_profile_comes_first_then_the_calls_then_none(shelf: Shelf) -> None:
+    own, default = Profile("own", model="a"), Profile("default", model="b")
+    assert prepare(shelf, own, default, tasks=("own", None, ""), call="default") == [
+        Preparation(own),
+        Preparation(default),
+        Preparation(default),
+    ]
+    assert prepare(shelf, own, tasks=(None, "own")) == [Preparation(), Preparation(own)]
+
+
+def test_an_unknown_profile_is_its_tasks_refusal_with_what_there_is(shelf: Shelf) -> None:
+    broken = ProfileProblem("/nope.md", 3, "is odd", fatal=True)
+    odd = ProfileProblem("/a.md", 4, "unknown field", fatal=False)
+    a, b = Profile("a"), Profile("b")
+    assert prepare(shelf, a, b, tasks=("nope", "a"), problems=(broken, odd)) == [
+        Preparation(
+            refusal='Unknown profile: "nope". Available profiles: a, b',
+            notes=("/nope.md:3: is odd",),
+        ),
+        Preparation(a),
+    ]
+    assert prepare(shelf, tasks=("constructor",)) == [
+        Preparation(refusal='Unknown profile: "constructor". Available profiles: (none)')
+    ]
+
+
+# What refuses the whole call
+
+
+@pytest.mark.parametrize(
+    ("profile", "message"),
+    [
+        (
+            Profile("p", suggested_skills=("sailing",), no_skills=True),
+            (
+                'Profile "p" has both "suggestedSkills" and "noSkills" set. '
+                "These are mutually exclusive — --no-skills would override --skill flags."
+            ),
+        ),
+        (
+            Profile("p", load_skills=("sailing",), no_skills=True),
+            (
+                'Profile "p" has both "loadSkills" and "noSkills" set. '
+                "These are mutually exclusive — --no-skills disables skill discovery."
+            ),
+        ),
+        (
+            Profile("p", tools=("read",), exclude_tools=("bash",), load_skills=("sailing",)),
+            (
+                'Profile "p" has both "tools" and "excludeTools" set. '
+                "These are mutually exclusive — use one of them."
+            ),
+        ),
+    ],
+)
+def test_a_contradiction_refuses_the_call_before_any_skill_is_looked_for(
+    shelf: Shelf, profile: Profile, message: str
+) -> None:
+    with pytest.raises(ProfileRefused) as refusal:
+        prepare(shelf, profile, Profile("other"), tasks=("other", "p"))
+    assert (str(refusal.value), shelf.searches) == (message, 0)
+
+
+def test_a_profile_that_no_task_uses_refuses_nothing(shelf: Shelf) -> None:
+    torn = Profile("torn", load_skills=("sailing",), no_skills=True)
+    assert prepare(shelf, torn, Profile("a"), tasks=("a",)) == [Preparation(Profile("a"))]
+
+
+def test_an_extra_argument_that_is_refused_refuses_the_call(shelf: Shelf) -> None:
+    profile = Profile("p", tools=("read",), extra_args=("--tools=bash",))
+    with pytest.raises(ExtraArgRefused) as refusal:
+        prepare(shelf, profile)
+    assert str(refusal.value) == (
+        'Refusing extraArg "--tools=bash" which would override profile tool restrictions. '
+        "Use the dedicated profile fields instead."
+    )
+
+
+# Tools
+
+
+def test_an_unknown_tool_is_noted_and_none_known_is_the_tasks_refusal(shelf: Shelf) -> None:
+    some = Profile("some", tools=("read", "wirte"))
+    none = Profile("none", tools=("wirte",), no_extensions=True)
+    assert prepare(shelf, some, none) == [
+        Preparation(some, notes=(profile_messages.note_unknown_tools(("wirte",)),)),
+        Preparation(none, refusal=profile_messages.no_known_tool("none", ("wirte",))),
+    ]
+
+
+def test_a_tool_that_the_parent_has_is_known(shelf: Shelf) -> None:
+    profile = Profile("p", tools=("web_search",))
+    assert prepare(shelf, profile, parent_tools=PARENT) == [Preparation(profile)]
+    excluding = Profile("p", exclude_tools=("web_search",))
+    assert prepare(shelf, excluding, parent_tools=PARENT) == [Preparation(excluding)]
+
+
+# Skills
+
+
+def test_each_profile_is_resolved_once_however_many_tasks_share_it(shelf: Shelf) -> None:
+    one, other = Profile("one", load_skills=("sailing",)), Profile("two", load_skills=("sailing",))
+    block = '<loaded_skill name="sailing">\nAll about sailing.\n</loaded_skill>'
+    prepared = prepare(shelf, one, other, tasks=("one", "two", "one", "one"))
+    first, second = (
+        Preparation(replace(each, append_system_prompt=block)) for each in (one, other)
+    )
+    assert prepared == [first, second, first, first]
+    assert prepared[0] is prepared[2] is prepared[3]
+    assert shelf.searches == 2
+
+
+def test_skills_that_no_profile_wants_are_not_looked_for(shelf: Shelf) -> None:
+    prepare(shelf, Profile("a", no_skills=True), Profile("b"))
+    assert shelf.searches == 0
+
+
+def test_suggested_skills_become_paths_and_loaded_ones_follow_the_appended_prompt(
+    shelf: Shelf,
+) -> None:
+    profile = Profile(
+        "p",
+        append_system_prompt="Mind the wind.",
+        suggested_skills=("sailing", "reviewing", "sailing"),
+        load_skills=("reviewing", "sailing"),
+    )
+    assert prepare(shelf, profile) == [
+        Preparation(
+            replace(
+                profile,
+                append_system_prompt=(
+                    "Mind the wind.\n\n"
+                    '<loaded_skill name="reviewing">\nAll about reviewing.\n</loaded_skill>\n\n'
+                    '<loaded_skill name="sailing">\nAll about sailing.\n</loaded_skill>'
+                ),
+            ),
+            skill_paths=(shelf.by_name["sailing"].path, shelf.by_name["reviewing"].path),
+        )
+    ]
+
+
+def test_an_unknown_skill_is_its_tasks_refusal_alone(shelf: Shelf) -> None:
+    bad = Profile("bad", suggested_skills=("rowing",), load_skills=("flying", "sailing"))
+    unknown = 'Unknown skills: "rowing", "flying". Available skills: reviewing, sailing'
+    assert prepare(shelf, bad, Profile("good"), tasks=("bad", "good")) == [
+        Preparation(bad, refusal=unknown),
+        Preparation(Profile("good")),
+    ]
+
+
+def test_a_skill_that_cannot_be_read_is_its_tasks_refusal_alone(
+    shelf: Shelf, tmp_path: Path
+) -> None:
+    """reference-faults 4: one task's bad skill must not end its siblings."""
+    (tmp_path / "sailing.md").unlink()
+    bad = Profile("bad", load_skills=("sailing",))
+    refused, good = prepare(shelf, bad, Profile("good"))
+    assert (refused.profile, good) == (bad, Preparation(Profile("good")))
+    assert refused.refusal.startswith(
+        f'Skill "sailing" cannot be loaded from {tmp_path}/sailing.md: '
+    )
+
+
+# What only a trusted project may decide
+
+POWERFUL = Profile(
+    "own", model="m", extensions=("a.js",), extra_args=("--verbose",), api_key="sk-x", tools=()
+)
+
+
+def test_a_project_that_is_not_trusted_decides_neither_code_nor_options_nor_keys(
+    shelf: Shelf,
+) -> None:
+    tamed = replace(POWERFUL, extensions=(), extra_args=(), api_key="")
+    note = profile_messages.note_untrusted_profile("own", ("extensions", "extraArgs", "apiKey"))
+    assert prepare(shelf, POWERFUL, scope=PROJECT) == [Preparation(tamed, notes=(note,))]
+    keyed = Profile("own", api_key="sk-x")
+    note = profile_messages.note_untrusted_profile("own", ("apiKey",))
+    assert prepare(shelf, keyed, scope=PROJECT) == [Preparation(Profile("own"), notes=(note,))]
+    assert prepare(shelf, Profile("own"), scope=PROJECT) == [Preparation(Profile("own"))]
+
+
+def test_a_trusted_project_and_the_users_own_directory_decide_everything(shelf: Shelf) -> None:
+    assert prepare(shelf, POWERFUL, scope=PROJECT, trusted=True) == [Preparation(POWERFUL)]
+    assert prepare(shelf, POWERFUL, scope=GLOBAL) == [Preparation(POWERFUL)]

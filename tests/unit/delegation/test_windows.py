@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+from pi_subagents.core import events as ev
+from pi_subagents.core.attachment import FileSpec
+from pi_subagents.core.profile import Profile
+from pi_subagents.core.request import Task
+from pi_subagents.core.run_result import RunResult
+from pi_subagents.core.run_spec import RunSpec
+from pi_subagents.core.settings import Settings
+from pi_subagents.core.window import WindowLine, WindowTitle
+from pi_subagents.delegation.ports import PlannedRun, Update
+from pi_subagents.delegation.windows import Windows
+
+PROFILE = Profile("reviewer", provider="p", model="m", thinking_level="high", tools=("a", "b"))
+
+
+def planned(index: int, profile: Profile | None = None, name: str = "") -> PlannedRun:
+    task = Task(f"t{index}", "x", timeout_s=30, files=(FileSpec("f"),))
+    spec = RunSpec("r" * 32, f"session-{index}", task.name, "/runs/r", (), "/project")
+    return PlannedRun(index, task, spec, "", name, profile)
+
+
+def test_a_window_begins_with_what_is_known_of_its_task() -> None:
+    runs = [planned(0, PROFILE, "reviewer"), planned(1, name="nope"), planned(2)]
+    windows = Windows(runs, Settings(), home="/h").now()
+    assert [window.title for window in windows] == [
+        WindowTitle("t0", "reviewer", "p", "m", "high", 2, 1, 30, "session-0"),
+        WindowTitle("t1", "nope", file_count=1, timeout_s=30, session_id="session-1"),
+        WindowTitle("t2", file_count=1, timeout_s=30, session_id="session-2"),
+    ]
+    assert {window.status for window in windows} == {"queued"}
+
+
+def test_updates_reach_the_window_of_their_run() -> None:
+    runs = [planned(0), planned(1)]
+    windows = Windows(runs, Settings(max_lines_per_window=1), home="/h", columns=24)
+    command = "echo aaaaaaaaaa && echo bbbbbbbbbb"
+    call = ev.ToolCall("1", "bash", {"command": command})
+    windows.apply(Update(runs[1], ev.StateChanged("running")))
+    windows.apply(Update(runs[1], ev.AssistantMessage("Hello.\nWorld.", (call,))))
+    first, second = windows.now()
+    assert (first.status, second.status, second.call_count) == ("queued", "running", 1)
+    assert second.history[:2] == (WindowLine("Hello.", "text"), WindowLine("World.", "text"))
+    assert len(second.lines) == 1
+    assert len(second.history) > 3  # the preview took several lines of 20 characters
+    windows.apply(Update(runs[1], RunResult("r" * 32, "session-1", "t1", "completed")))
+    assert windows.now()[1].status == "completed"
