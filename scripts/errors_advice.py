@@ -37,7 +37,7 @@ ADVICE: Mapping[str, str] = {
     ),
     "ExtraArgRefused": (
         "Correct `extraArgs` in the profile's file. The reasons are listed under "
-        "[profiles and skills](#profiles-and-skills)."
+        "[profiles, presets and skills](#profiles-presets-and-skills)."
     ),
     "TaskFileUnusable": (
         "The file holds what `delegate_to_subagents` takes, or a list of tasks, as JSON or YAML "
@@ -77,6 +77,7 @@ ADVICE: Mapping[str, str] = {
     # Profiles
     "TOOLS_EMPTY": "This is allowed; leave the field out to give the sub-agent its usual tools.",
     "NOT_READ_BACK": "Nothing was written.",
+    "NO_PRESETS": "What `subagents preset list` says; [presets](presets.md) are optional.",
     "NO_PROFILES": "What `list_subagent_profiles` says; profiles are optional.",
     # Outcomes
     "SPAWN_FAILED": (

@@ -53,7 +53,8 @@ OTHER_ARGUMENTS: Mapping[str, tuple[Arguments, ...]] = {
     "UnknownSkills": ({}, {"available": ()}),
     "ProfileNotFound": ({}, {"available": ()}),
     "unknown_profile": ({}, {"available": ()}),
-    "unknown_profile_field": ({}, {"close": ""}),
+    "UnknownPreset": ({}, {"available": ()}),
+    "unknown_file_field": ({}, {"close": ""}),
     "fields_conflict": ({"fields": ("{field}", "{other field}")},),
     "child_stopped_with": ({}, {"stop_reason": ""}),
     "child_ended_early": (
@@ -129,13 +130,15 @@ GROUPS = (
         sections=("Placeholders",),
     ),
     Group(
-        "Profiles and skills",
+        "Profiles, presets and skills",
         "Problems in their files. A file with a fatal one is left out; where a profile that "
         "contradicts itself is used, the whole call is refused.",
         ("UnknownSkills", "SkillUnreadable", "FrontmatterError"),
         (
             "What can be wrong with the front matter",
-            "What can be wrong with a profile",
+            "What can be wrong with a profile or preset",
+            "What is said of the profile a task names",
+            "What is said of presets",
             "What there is to say about the tools",
             "Why an item of a profile's `extraArgs`",
         ),

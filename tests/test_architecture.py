@@ -33,7 +33,16 @@ LEVELS = {
     "faces": 5, "api": 4, "delegation": 3, "procs": 3, "engines": 3, "disk": 2, "core": 1,
     "errors": 0, "messages": 0, "profile_messages": 0, "_version": 0,
 }  # fmt: skip
-COMPOSITION_ROOTS = ("api", "runs", "sessions", "doctor")
+COMPOSITION_ROOTS = (
+    "api",
+    "background",
+    "doctor",
+    "launch",
+    "presets",
+    "runs",
+    "sessions",
+    "tool_calls",
+)
 MAX_LINES = 400
 
 
@@ -109,7 +118,11 @@ def impurities(source: str) -> set[str]:
         for node in ast.walk(tree)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
     }
-    return (tops & IMPURE) | (tops - sys.stdlib_module_names - {"yaml"}) | (calls & {"open", "print", "input"})
+    return (
+        (tops & IMPURE)
+        | (tops - sys.stdlib_module_names - {"yaml"})
+        | (calls & {"open", "print", "input"})
+    )
 
 
 @pytest.mark.parametrize("path", sorted((PACKAGE / "core").rglob("*.py")), ids=lambda p: p.name)

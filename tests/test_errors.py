@@ -65,6 +65,14 @@ EXAMPLES: dict[str, tuple[Exception, str]] = {
         ("'../x' cannot be the name of a profile: 1 to 64 letters, digits, hyphens and "
         "underscores."),
     ),
+    "UnknownPreset": (
+        errors.UnknownPreset("x", ("a", "b")), 'Unknown preset: "x". Available presets: a, b',
+    ),
+    "PresetNameInvalid": (
+        errors.PresetNameInvalid("../x"),
+        ("'../x' cannot be the name of a preset: 1 to 64 letters, digits, hyphens and "
+        "underscores."),
+    ),
     "UnknownTool": (
         errors.UnknownTool("x", ("a", "b")), 'Unknown tool: "x". Available tools: a, b',
     ),

@@ -28,6 +28,27 @@ def command_needs_node(minimum: str) -> str:
     )
 
 
+# Why pi did not tell which models it has: the reasons of ModelsUnknown.
+
+MODELS_IN_UNKNOWN_FORM = "its answer has an unknown form"
+
+
+def pi_gave_no_answer(limit_s: float) -> str:
+    """Return that pi was asked and did not answer in time."""
+    return f"it gave no answer within {limit_s:g} s"
+
+
+def pi_wrote_too_much(limit: int) -> str:
+    """Return that pi was asked and wrote more than an answer can have."""
+    return f"it wrote more than {limit // 1024 // 1024} MiB"
+
+
+def pi_ended_unasked(exit_code: int) -> str:
+    """Return that pi was asked and ended without an answer."""
+    how = f"was ended by signal {-exit_code}" if exit_code < 0 else f"exited with code {exit_code}"
+    return f"it {how}"
+
+
 # What can be wrong with a parameter (InvalidRequest puts the place in front) or a setting.
 
 NEEDS_TASKS = "must be an object with a list `tasks`"
@@ -35,8 +56,13 @@ NEEDS_TASK_LIST = "is required and must be a list of task objects"
 NEEDS_TASK_OBJECT = "must be an object with `name` and `prompt`"
 NEEDS_STRING = "is required and must be a string"
 MUST_BE_STRING = "must be a string"
+MUST_BE_FLAG = "must be true or false"
+NEEDS_PRESET_OR_TASKS = "must be an object with `preset` and `task`, or with `tasks`"
+NEEDS_PRESET_AND_TASK = "must be an object with `preset` and `task`"
+NEEDS_PRESET_TASK_LIST = "must be a list of objects with `preset` and `task`"
 MUST_BE_SECONDS = "must be a number of seconds"
 NEEDS_OBJECT = "must be an object"
+NO_SCRIPT_IN_BACKGROUND = "a script needs somebody to serve it; background runs take the rules only"
 MUST_BE_COUNT = "must be a whole number of characters"
 NEEDS_FILE_LIST = "must be a list of paths or objects with a `path`"
 NEEDS_FILE = "must be a path, or an object with a `path`"
@@ -105,6 +131,11 @@ def setting_of_wrong_type(expected: str, given: str) -> str:
     return f"should be {expected}, is {given}; ignored"
 
 
+def setting_unknown(expected: str, given: str) -> str:
+    """Return why a setting that names none of the choices was left at its default."""
+    return f'should be {expected}, not "{given}"; ignored'
+
+
 # Notices: said once, before the work begins.
 
 NOTICE_OFFLINE = (
@@ -114,6 +145,15 @@ NOTICE_OFFLINE = (
 NOTICE_OFFLINE_SCRIPT = (
     "Offline: a script stands in for provider and model. It is not a language model."
 )
+NOTICE_TMUX_INSIDE = (
+    "Each sub-agent shows its transcript in a window of this tmux session, named sub-<run id>. "
+    "Closing a window stops its run."
+)
+
+
+def notice_tmux_own(attach: str) -> str:
+    """Return how to watch runs whose windows are on a tmux server of our own."""
+    return f"Watch the sub-agents while they run: {attach}"
 
 
 # Lists: what is said where there is nothing to list, or more.
@@ -124,6 +164,49 @@ NO_SESSIONS_YET = 'No sessions here yet. Try: subagents run --offline "List the 
 def sessions_left_out(shown: int, total: int) -> str:
     """Return the notice that a list of sessions is not all of them."""
     return f"{shown} of {total} sessions; --all lists every one."
+
+
+def models_told(shown: int, total: int, age: str) -> str:
+    """Return how many models are listed, of how many, and when pi told them."""
+    count = f"{total} model{'' if total == 1 else 's'}"
+    if shown != total:
+        count = f"{shown} of {count}"
+    when = f"as pi told {age} ago; --refresh asks again" if age else "as pi told just now"
+    return f"{count}, {when}."
+
+
+# Background runs.
+
+
+def background_started(preset: str, run_id: str) -> str:
+    """Return what a host is told of a run that goes on without it."""
+    return (
+        f"Started {preset} in the background as run {run_id}. "
+        "Ask with background_agent_status; nobody needs to wait."
+    )
+
+
+def parallel_done(done: int, total: int) -> str:
+    """Return how many of several sub-agents did their task."""
+    return f"{done} of {total} sub-agents completed."
+
+
+def subagent_failed(status: str, error_message: str) -> str:
+    """Return what stands in place of an answer."""
+    return f"Sub-agent {status}: {error_message}"
+
+
+def background_stopped(count: int) -> str:
+    """Return how many background runs a stop has ended."""
+    return f"Stopped {count} background run{'' if count == 1 else 's'}."
+
+
+def background_output_cut(shown: int, total: int, session_id: str) -> str:
+    """Return where the rest of a long answer is."""
+    return (
+        f"[{shown} of {total} characters; the rest: get_subagent_output "
+        f'sessionId "{session_id}" offset {shown}]'
+    )
 
 
 # Messages of outcomes: values in a result, not exceptions.  Hosts and prompts rely on their words.
@@ -145,6 +228,21 @@ NOTE_PROCESSES_LEFT = "Some processes of the sub-agent could not be ended."
 NOTE_FORCED = "The process did not exit after its answer and was ended."
 NOTE_LENGTH = "The answer was cut by the model's length limit."
 NOTE_EMPTY_ANSWER = "The sub-agent finished without any text."
+
+
+def note_window_not_started(limit_s: float) -> str:
+    """Return why a run never began in its tmux window."""
+    return f"Its tmux window was closed, or did nothing, for {limit_s:g} s."
+
+
+def note_tmux_silent(limit_s: float) -> str:
+    """Return that tmux did not open a window in time."""
+    return f"tmux gave no answer within {limit_s:g} s."
+
+
+def note_tmux_refused(said: str) -> str:
+    """Return that tmux opened no window, and what it said."""
+    return f"tmux opened no window: {said or 'it gave no reason'}"
 
 
 def timed_out(timeout_s: float) -> str:

@@ -94,10 +94,10 @@ def no_known_tool(profile: str, names: tuple[str, ...]) -> str:
     )
 
 
-# What can be wrong with a profile: with a field, with a file, and fields against each other.
+# What can be wrong with a profile or preset: a field, a file, fields against each other.
 
-NEEDS_PROFILE_NAME = "is required: 1 to 64 letters, digits, hyphens and underscores"
-MUST_BE_TRUE_OR_FALSE = "must be true or false"
+NEEDS_NAME = "is required: 1 to 64 letters, digits, hyphens and underscores"
+NEEDS_DESCRIPTION = "is required: a text that says what the preset is for"
 MUST_BE_ITEMS = "must be a list of strings, or one string with commas"
 BODY_HAS_NULL = "the system prompt must not contain a null byte"
 TOOLS_EMPTY = '"tools" is empty: the sub-agent gets no tools'
@@ -110,12 +110,12 @@ ALLOWED_AND_EXCLUDED = "use one of them"
 NOT_A_PROFILE_FILE = "it is not a file of a profiles directory"
 
 
-def profile_field(key: str, problem: str) -> str:
+def field_problem(key: str, problem: str) -> str:
     """Return what is wrong with which field."""
     return f'"{key}" {problem}'
 
 
-def unknown_profile_field(key: str, close: str) -> str:
+def unknown_file_field(key: str, close: str) -> str:
     """Return which field has no meaning, and which may have been meant."""
     return f'unknown field "{key}"; ignored' + (f' (did you mean "{close}"?)' if close else "")
 
@@ -130,12 +130,12 @@ def wrong_thinking_level(levels: tuple[str, ...]) -> str:
     return f'"thinkingLevel" must be one of {", ".join(levels)}; left out'
 
 
-def profile_name_taken(name: str, winner: str) -> str:
+def name_taken(kind: str, name: str, winner: str) -> str:
     """Return why a file is not used beside another with the same name in it."""
-    return f'"{name}" is the name of the profile in {winner}; this file is not used'
+    return f'"{name}" is the name of the {kind} in {winner}; this file is not used'
 
 
-def profile_file_name(name: str) -> str:
+def wanted_file_name(name: str) -> str:
     """Return how a file should be called."""
     return f'the file should be called {name}.md, after its "name"'
 
@@ -145,9 +145,9 @@ def key_readable_by_others(path: str) -> str:
     return f"holds an API key, and other users may read it: chmod 600 {path}"
 
 
-def too_many_profiles(most: int) -> str:
+def too_many_files(kind: str, most: int) -> str:
     """Return the limit of a directory."""
-    return f"holds more than {most} profiles; the rest is not loaded"
+    return f"holds more than {most} {kind}s; the rest is not loaded"
 
 
 def fields_conflict(name: str, fields: tuple[str, str], why: str) -> str:
@@ -180,3 +180,10 @@ def note_untrusted_profile(name: str, left_out: tuple[str, ...]) -> str:
         f'The project\'s profile "{name}" may not set {", ".join(left_out)}: the project is not '
         "trusted. Trust it in pi (/trust), or with --trust-project, if you have read the file."
     )
+
+
+# What is said of presets.
+
+NO_PRESETS = (
+    "No presets found. Add .md files to ~/.pi/agent/subagents/ or .pi/subagents/ of the project."
+)

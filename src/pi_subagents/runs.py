@@ -30,6 +30,7 @@ from pi_subagents.disk.run_store import RUN_ID_BEGINNING, open_store
 from pi_subagents.disk.settings_files import load_settings
 from pi_subagents.errors import RunAmbiguous, RunNotActive, RunNotFound, RunUnreadable
 from pi_subagents.messages import index_unusable
+from pi_subagents.procs.completion_hook import tell_completion
 from pi_subagents.procs.recovery import conclude_lost, liveness_of
 
 if TYPE_CHECKING:
@@ -70,7 +71,10 @@ class Runs:
         """Make planned runs known; return what to say where that is impossible."""
         now_ms = time.time_ns() // 1_000_000
         try:
-            self.index.add(IndexedRun(s.run_id, s.session_id, s.run_dir, now_ms) for s in specs)
+            self.index.add(
+                IndexedRun(s.run_id, s.session_id, s.run_dir, now_ms, detached=not s.attached)
+                for s in specs
+            )
         except (sqlite3.Error, OSError) as error:
             return index_unusable(str(error))
         return ""
@@ -93,14 +97,19 @@ class Runs:
                     continue
                 liveness = liveness_of(run.run_dir)
                 with suppress(OSError):  # a run without room for its result harms no other
-                    if liveness is Liveness.LOST and conclude_lost(run.run_dir) is not None:
+                    if liveness is Liveness.LOST and (result := conclude_lost(run.run_dir)):
                         concluded.append(run.run_dir)
                         liveness = Liveness.FINISHED
+                        if run.detached:
+                            tell_completion(self._on_complete(), run.run_dir, result)
                 if liveness is Liveness.FINISHED:
                     ended.append(run.run_id)
             self.index.mark_ended(ended)
             self.index.remove(gone)
         return concluded
+
+    def _on_complete(self) -> tuple[str, ...]:
+        return load_settings(self._cwd, self._env)[0].on_complete
 
     def newest(self) -> Iterator[RunView | RunUnreadable]:
         """Yield this project's runs, newest first; a damaged one harms only itself."""

@@ -4,7 +4,6 @@ import json
 import os
 import shlex
 import subprocess
-from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -50,13 +49,11 @@ def asked_of_pi(project: Project, cwd: Path, *, trusted: bool) -> Found:
     (answer,) = (
         line for line in map(json.loads, done.stdout.splitlines()) if line["type"] == "response"
     )
-    commands: Iterable[dict[str, object]] = answer["data"]["commands"]
-    skills: Found = []
-    for command in commands:
-        source = command["sourceInfo"]
-        if command["source"] == "skill" and isinstance(source, dict):
-            skills.append((str(command["name"]).removeprefix("skill:"), source["path"]))
-    return skills
+    return [
+        (command["name"].removeprefix("skill:"), command["sourceInfo"]["path"])
+        for command in answer["data"]["commands"]
+        if command["source"] == "skill"
+    ]
 
 
 def found_by_us(project: Project, cwd: Path, *, trusted: bool) -> Found:

@@ -1,4 +1,4 @@
-"""A home and a project for profiles, and the command run in them."""
+"""A home and a project for profiles or presets, and the command run in them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pi_subagents.disk.preset_files import invalidate_presets_cache
 from pi_subagents.disk.profile_files import invalidate_profiles_cache
 from pi_subagents.faces.cli.main import main
 
@@ -22,20 +23,23 @@ class ProfileHome:
 
     root: Path
     capsys: pytest.CaptureFixture[str]
+    verb: str = "profile"
+    directory: str = "agent-profiles"
 
     @property
     def user(self) -> Path:
-        return self.root / "home/.pi/agent/agent-profiles"
+        return self.root / "home/.pi/agent" / self.directory
 
     @property
     def project(self) -> Path:
-        return self.root / "project/.pi/agent-profiles"
+        return self.root / "project/.pi" / self.directory
 
     def run(self, *arguments: str) -> tuple[object, str, str]:
         """Run `subagents profile …` and return its exit code and what it printed."""
         invalidate_profiles_cache()
+        invalidate_presets_cache()
         with pytest.raises(SystemExit) as stop:
-            main(["profile", *arguments])
+            main([self.verb, *arguments])
         return (stop.value.code, *self.capsys.readouterr())
 
     def trust(self) -> None:
@@ -48,7 +52,17 @@ def make_profile_home(
     root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> ProfileHome:
     """Make an empty one, and go there."""
-    home = ProfileHome(root.resolve(), capsys)
+    return _made(ProfileHome(root.resolve(), capsys), monkeypatch)
+
+
+def make_preset_home(
+    root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> ProfileHome:
+    """Make one for `subagents preset` and its directories, and go there."""
+    return _made(ProfileHome(root.resolve(), capsys, "preset", "subagents"), monkeypatch)
+
+
+def _made(home: ProfileHome, monkeypatch: pytest.MonkeyPatch) -> ProfileHome:
     home.user.mkdir(parents=True)
     home.project.mkdir(parents=True)
     for name in ELSEWHERE:
@@ -64,3 +78,8 @@ def write_profile(directory: Path, name: str, *lines: str, body: str = "") -> Pa
     path.write_text("\n".join(["---", f"name: {name}", *lines, "---", body]))
     path.chmod(0o600)
     return path
+
+
+def write_preset(directory: Path, name: str, *lines: str, body: str = "") -> Path:
+    """Write a file of that name; the lines follow `name:` and `description:`."""
+    return write_profile(directory, name, "description: For tests", *lines, body=body)

@@ -40,7 +40,8 @@ REFUSED: Mapping[str, str] = {
         profile_messages.EXTRA_ARG_SESSION,
     ),
     **dict.fromkeys(
-        ("--export", "--help", "-h", "--version", "-v", "--list-models"), profile_messages.EXTRA_ARG_ENDS_PI
+        ("--export", "--help", "-h", "--version", "-v", "--list-models"),
+        profile_messages.EXTRA_ARG_ENDS_PI,
     ),
     **dict.fromkeys(("--approve", "-a", "--no-approve", "-na"), profile_messages.EXTRA_ARG_TRUST),
     "--api-key": profile_messages.EXTRA_ARG_KEY,

@@ -28,9 +28,8 @@ def names_match(names: Sequence[str], segments: Sequence[str], *, hidden: bool) 
         reached: set[int] = set()
         for place in places - {end}:
             if segments[place] == ANY_DEPTH:
-                # The last one needs something to stand for: `a/**` is not `a` itself.
                 if hidden or not name.startswith("."):
-                    reached |= {place, place + 1} if place == end - 1 else {place}
+                    reached |= {place, place + 1}
             elif name_matches(name, segments[place], hidden=hidden):
                 reached.add(place + 1)
         places = _skipping(reached, segments)
@@ -39,10 +38,8 @@ def names_match(names: Sequence[str], segments: Sequence[str], *, hidden: bool) 
 
 def name_matches(name: str, segment: str, *, hidden: bool) -> bool:
     """Tell whether one name is what one segment describes."""
-    if name == segment:
-        return True
-    if name in {"", ".", ".."}:
-        return False
+    if name in {"", ".", ".."}:  # never found by a wildcard
+        return name == segment
     if name.startswith(".") and not hidden and not segment.startswith("."):
         return False
     return _compiled(segment).match(name) is not None
@@ -66,7 +63,7 @@ def alternatives(pattern: str) -> tuple[str, ...]:
 
 
 def _skipping(places: set[int], segments: Sequence[str]) -> set[int]:
-    """Add the places behind a `**` that stands for nothing."""
+    """Add the places behind a `**` that stands for nothing; the last one may not: see `a/**`."""
     found = set(places)
     for place in range(len(segments) - 1):
         if place in found and segments[place] == ANY_DEPTH:
@@ -74,7 +71,7 @@ def _skipping(places: set[int], segments: Sequence[str]) -> set[int]:
     return found
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=1024)
 def _compiled(segment: str) -> re.Pattern[str]:
     plain = _ESCAPED.sub(lambda found: _literal(found[1]), segment).replace("[^", "[!")
     return re.compile(fnmatch.translate(plain))

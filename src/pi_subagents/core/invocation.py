@@ -25,6 +25,7 @@ class ModelOverride:
 
     arguments: tuple[str, ...]
     environment: Mapping[str, str]
+    launcher: tuple[str, ...] = ()  # a command that starts the child in its place
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +42,15 @@ def plan_invocation(
     run_id: str,
     trusted: bool,
     profile: ProfileInvocation | None = None,
+    session_file: str | None = None,
     override: ModelOverride | None = None,
 ) -> Invocation:
     """Return the JSON-mode invocation of pi for one run."""
     arguments = (
+        *(override.launcher if override else ()),
         *pi_command,
-        *("--mode", "json", "-p", "--no-session"),
+        *("--mode", "json", "-p"),
+        *(("--session", session_file) if session_file else ("--no-session",)),
         "--approve" if trusted else "--no-approve",
         *(profile.arguments if profile else ()),
         *(override.arguments if override else ()),  # the last provider and model count

@@ -12,24 +12,26 @@ from typing import TYPE_CHECKING
 
 import yaml
 
-from pi_subagents import profile_messages
-from pi_subagents.core.plain_text import one_line, printable, shortened
+from pi_subagents.core.definition_text import MAX_WIDTH, definition_detail
+from pi_subagents.core.plain_text import one_line, printable
 from pi_subagents.core.profile import FIELDS, Profile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _SHORTEST_SHOWN_KEY = 14
-_MAX_WIDTH = 500
-_MAX_PROMPT_LINES = 20
-_KEY_WIDTH = 18
 _DEFAULTS = {field.name: field.default for field in fields(Profile)}
 _ODD_BREAKS = frozenset("\x85\u2028\u2029")  # YAML would turn some of them into line feeds
 
 
 def profile_summary(profile: Profile) -> str:
     """Return the profile on one line, as the tool and the lists show it."""
-    parts = [f"profile: {profile.name}"]
+    return ", ".join([one_line(f"profile: {profile.name}", MAX_WIDTH), *summary_parts(profile)])
+
+
+def summary_parts(profile: Profile) -> list[str]:
+    """Return what a profile sets, in a few words each."""
+    parts = []
     if profile.provider and not profile.model:
         parts.append(f"provider={profile.provider}")
     if profile.model:
@@ -52,17 +54,15 @@ def profile_summary(profile: Profile) -> str:
         ("extra-args", profile.extra_args),
     )
     parts += [f"{label}=[{','.join(items)}]" for label, items in lists if items]
-    return ", ".join(one_line(part, _MAX_WIDTH) for part in parts)
+    return [one_line(part, MAX_WIDTH) for part in parts]
 
 
 def profile_detail(profile: Profile) -> str:
     """Return every field that is set, one per line; the key is masked."""
-    lines = [f"Profile: {one_line(profile.name, _MAX_WIDTH)}"]
-    for key, value in _set_fields(profile):
-        first, *more = _shown(key, value)
-        lines.append(f"  {key + ':':<{_KEY_WIDTH}} {first}")
-        lines += [" " * (_KEY_WIDTH + 3) + line if line else "" for line in more]
-    return "\n".join(lines)
+    masked = {"apiKey": mask_key(printable(profile.api_key))}
+    shown = [(key, masked.get(key, value)) for key, value in _set_fields(profile)]
+    prompts = ("systemPrompt", "appendSystemPrompt")
+    return definition_detail(f"Profile: {profile.name}", shown, prompts)
 
 
 def mask_key(key: str) -> str:
@@ -88,23 +88,6 @@ def _set_fields(profile: Profile) -> Iterator[tuple[str, object]]:
         value = getattr(profile, name)
         if name != "name" and value != _DEFAULTS[name]:
             yield key, value
-
-
-def _shown(key: str, value: object) -> list[str]:
-    """Return a value in lines for a person; only prompts have more than one."""
-    if isinstance(value, tuple):
-        return [one_line(f"[{', '.join(value)}]", _MAX_WIDTH)]
-    if isinstance(value, bool):
-        return ["true" if value else "false"]
-    text = str(value)
-    if key == "apiKey":
-        return [one_line(mask_key(printable(text)), _MAX_WIDTH)]
-    if key not in ("systemPrompt", "appendSystemPrompt"):
-        return [one_line(text, _MAX_WIDTH)]
-    lines = printable(text).strip().split("\n")
-    more = len(lines) - _MAX_PROMPT_LINES
-    kept = [shortened(line.rstrip(), _MAX_WIDTH) for line in lines[:_MAX_PROMPT_LINES]]
-    return [*kept, profile_messages.more_lines(more)] if more > 0 else kept
 
 
 class _Dumper(yaml.SafeDumper):

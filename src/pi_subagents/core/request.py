@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 from pi_subagents import messages
 from pi_subagents.core.attachment import FileSpec, parse_files
-from pi_subagents.errors import CwdHasParentSegments, CwdNotAbsolute, InvalidRequest
+from pi_subagents.core.parameters import check_cwd, optional_text, refuse_unknown
+from pi_subagents.errors import InvalidRequest
 
 MAX_TASKS = 16
 DEFAULT_TIMEOUT_S = 600.0
@@ -28,7 +29,7 @@ class Task:
     name: str
     prompt: str
     cwd: str | None = None
-    timeout_s: float = DEFAULT_TIMEOUT_S
+    timeout_s: float | None = DEFAULT_TIMEOUT_S  # None: no limit, for tasks of presets
     files: tuple[FileSpec, ...] = ()
     profile: str | None = None
     resume: str | None = None
@@ -54,13 +55,13 @@ def parse_delegate(parameters: object) -> DelegateRequest:
     """Read the parameters of one call."""
     if not isinstance(parameters, Mapping):
         raise InvalidRequest("parameters", messages.NEEDS_TASKS)
-    _refuse_unknown("parameters", parameters, _CALL_KEYS)
+    refuse_unknown("parameters", parameters, _CALL_KEYS)
     tasks = parameters.get("tasks")
     if not isinstance(tasks, list):
         raise InvalidRequest("tasks", messages.NEEDS_TASK_LIST)
     return checked_request(
         (_parse_task(f"tasks[{i}]", task) for i, task in enumerate(tasks)),
-        _optional_text("profile", parameters.get("profile")),
+        optional_text("profile", parameters.get("profile")),
     )
 
 
@@ -77,12 +78,12 @@ def checked_request(tasks: Iterable[Task], profile: str | None = None) -> Delega
 def _parse_task(where: str, task: object) -> Task:
     if not isinstance(task, Mapping):
         raise InvalidRequest(where, messages.NEEDS_TASK_OBJECT)
-    _refuse_unknown(where, task, _TASK_KEYS)
+    refuse_unknown(where, task, _TASK_KEYS)
     for key in ("name", "prompt"):
         if not isinstance(task.get(key), str):
             raise InvalidRequest(f"{where}.{key}", messages.NEEDS_STRING)
     cwd, profile, resume = (
-        _optional_text(f"{where}.{key}", task.get(key)) for key in ("cwd", "profile", "resume")
+        optional_text(f"{where}.{key}", task.get(key)) for key in ("cwd", "profile", "resume")
     )
     timeout = task.get("timeout", DEFAULT_TIMEOUT_S)
     if isinstance(timeout, bool) or not isinstance(timeout, int | float):
@@ -98,35 +99,13 @@ def _parse_task(where: str, task: object) -> Task:
     )
 
 
-def _optional_text(where: str, value: object) -> str | None:
-    if value is not None and not isinstance(value, str):
-        raise InvalidRequest(where, messages.MUST_BE_STRING)
-    return value
-
-
 def _check_task(where: str, task: Task) -> None:
     if not task.name.strip() or len(task.name) > MAX_NAME_LENGTH:
         raise InvalidRequest(f"{where}.name", messages.wrong_length(MAX_NAME_LENGTH))
     if not task.prompt.strip():
         raise InvalidRequest(f"{where}.prompt", messages.MUST_NOT_BE_EMPTY)
     if task.cwd is not None:
-        _check_cwd(where, task.cwd)
-    if not MIN_TIMEOUT_S <= task.timeout_s <= MAX_TIMEOUT_S:  # NaN is in no range
+        check_cwd(f"{where}.cwd", task.cwd)
+    if task.timeout_s is not None and not MIN_TIMEOUT_S <= task.timeout_s <= MAX_TIMEOUT_S:
         problem = messages.wrong_timeout(MIN_TIMEOUT_S, MAX_TIMEOUT_S)
         raise InvalidRequest(f"{where}.timeout", problem)
-
-
-def _check_cwd(where: str, cwd: str) -> None:
-    """Judge the path as it was given: a directory named `a..b` is fine, a climb is not."""
-    if "\0" in cwd:
-        raise InvalidRequest(f"{where}.cwd", messages.MUST_NOT_HAVE_NULL)
-    if not cwd.startswith("/"):
-        raise CwdNotAbsolute(cwd)
-    if ".." in cwd.split("/"):
-        raise CwdHasParentSegments(cwd)
-
-
-def _refuse_unknown(where: str, given: Mapping[str, object], known: tuple[str, ...]) -> None:
-    for key in given:
-        if key not in known:
-            raise InvalidRequest(where, messages.unknown_field(key, known))

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pi_subagents import messages, profile_messages
+from pi_subagents.core.parameters import refuse_unknown, required_text, seconds
 from pi_subagents.core.session import StoredRun, output_text, session_text
 from pi_subagents.errors import InvalidRequest
 
@@ -32,12 +33,9 @@ def parse_output_request(parameters: object) -> OutputRequest:
     """Read the parameters of `get_subagent_output`."""
     known = ("sessionId", "waitSeconds", "offset", "limit", "tail")
     given = _parameters(parameters, known)
-    wait = given.get("waitSeconds", 0)
-    if isinstance(wait, bool) or not isinstance(wait, int | float) or not 0 <= wait <= MAX_WAIT_S:
-        raise InvalidRequest("waitSeconds", messages.wrong_timeout(0, MAX_WAIT_S))
     return OutputRequest(
         session_id=_session_id(given),
-        wait_s=wait,
+        wait_s=seconds("waitSeconds", given.get("waitSeconds", 0), 0, MAX_WAIT_S),
         offset=_count(given, "offset") or 0,
         limit=_count(given, "limit"),
         tail=_count(given, "tail"),
@@ -110,17 +108,12 @@ def _answer(text: str, details: dict[str, object]) -> dict[str, object]:
 def _parameters(parameters: object, known: tuple[str, ...]) -> Mapping[str, object]:
     if not isinstance(parameters, Mapping):
         raise InvalidRequest("parameters", messages.NEEDS_OBJECT)
-    for key in parameters:
-        if key not in known:
-            raise InvalidRequest("parameters", messages.unknown_field(key, known))
+    refuse_unknown("parameters", parameters, known)
     return parameters
 
 
 def _session_id(given: Mapping[str, object]) -> str:
-    session_id = given.get("sessionId")
-    if not isinstance(session_id, str) or not session_id:
-        raise InvalidRequest("sessionId", messages.NEEDS_STRING)
-    return session_id
+    return required_text("sessionId", given.get("sessionId"))
 
 
 def _count(given: Mapping[str, object], key: str) -> int | None:

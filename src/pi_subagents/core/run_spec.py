@@ -42,7 +42,9 @@ class RunSpec:
     settled_grace_s: float = SETTLED_GRACE_S
     max_run_bytes: int = MAX_RUN_BYTES
     notes: tuple[str, ...] = ()  # said of the run before it began
+    on_complete: tuple[str, ...] = ()  # the command that is told of a background run's end
     lock_fd: int | None = None  # the run's lock, already held, in the supervisor's hands
+    screen_fd: int | None = None  # a terminal that shows the transcript, if one does
 
 
 def spec_to_json(spec: RunSpec) -> dict[str, object]:
@@ -60,7 +62,8 @@ def spec_from_json(content: object) -> RunSpec:
     known = {name: content[name] for name in names if name in content}
     try:
         known["argv"] = tuple(known["argv"])
-        known["notes"] = tuple(known.get("notes", ()))
+        for name in ("notes", "on_complete"):
+            known[name] = tuple(known.get(name, ()))
         return RunSpec(**known)
     except (KeyError, TypeError) as error:
         raise ValueError(message) from error

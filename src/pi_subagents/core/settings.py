@@ -13,10 +13,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 
 from pi_subagents import messages
+from pi_subagents.core.plain_text import one_line
 
 GLOBAL = "global settings"
 PROJECT = "project settings"
 MIN_PREVIEW = 20
+MAX_SHOWN = 40
+PROCESS, TMUX = RUNNERS = ("process", "tmux")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +36,12 @@ class Settings:
     max_resume_kilobytes: float = 128
     retention_days: float = 30
     retention_megabytes: float = 2048
+    foreground_timeout: float | None = None
+    background_timeout: float | None = None
+    on_complete: tuple[str, ...] = ()
+    runner: str = PROCESS
     pi_command: tuple[str, ...] | str | None = None
     extra: Mapping[str, object] = field(default_factory=dict)
-
 
     def preview_width(self, columns: int | None) -> int:
         """Return how wide a tool call's preview may be; a terminal's own width counts first."""
@@ -77,6 +83,19 @@ def _command(value: object) -> str | tuple[str, ...]:
     raise TypeError("a command line or a list of strings")
 
 
+def _argv(value: object) -> tuple[str, ...]:
+    if isinstance(value, list) and value and all(isinstance(part, str) for part in value):
+        return tuple(value)
+    raise TypeError("a list of strings: a program and its arguments")
+
+
+def _runner(value: object) -> str:
+    if value in RUNNERS:
+        return str(value)
+    expected = " or ".join(f'"{name}"' for name in RUNNERS)
+    raise ValueError(expected) if isinstance(value, str) else TypeError(expected)
+
+
 # JSON key -> (field, reader).  Users have files with both spellings: neither changes.
 _KEYS: Mapping[str, tuple[str, Reader]] = {
     "maxLinesPerWindow": ("max_lines_per_window", _whole(1, 1000)),
@@ -89,13 +108,19 @@ _KEYS: Mapping[str, tuple[str, Reader]] = {
     "max_resume_kilobytes": ("max_resume_kilobytes", _number(1, 100_000)),
     "retention_days": ("retention_days", _number(0, 36_500)),
     "retention_megabytes": ("retention_megabytes", _number(0, 1_000_000)),
+    "foreground_timeout": ("foreground_timeout", _number(1, 86_400)),
+    "background_timeout": ("background_timeout", _number(1, 86_400)),
+    "on_complete": ("on_complete", _argv),
+    "runner": ("runner", _runner),
     "pi_command": ("pi_command", _command),
 }
 # What names a command, or decides what is removed, is the user's alone to set.
 _GLOBAL_ONLY = ("pi_command", "on_complete", "retention_days", "retention_megabytes")
-KEYS = (*_KEYS, "on_complete")
+KEYS = tuple(_KEYS)
 # The keys whose values are plain numbers: safe to show to anyone.
-NUMBERS: Mapping[str, str] = {key: name for key, (name, read) in _KEYS.items() if read != _command}
+NUMBERS: Mapping[str, str] = {
+    key: name for key, (name, read) in _KEYS.items() if read not in (_command, _argv, _runner)
+}
 
 
 def parse_settings(
@@ -118,6 +143,9 @@ def parse_settings(
                     values[name] = read(raw)
                 except TypeError as wrong:
                     problem = messages.setting_of_wrong_type(str(wrong), type(raw).__name__)
+                    problems.append(SettingsProblem(place, problem))
+                except ValueError as wrong:
+                    problem = messages.setting_unknown(str(wrong), one_line(str(raw), MAX_SHOWN))
                     problems.append(SettingsProblem(place, problem))
     known = {f.name: values[f.name] for f in fields(Settings) if f.name in values}
     return Settings(**known, extra=extra), tuple(problems)  # type: ignore[arg-type]

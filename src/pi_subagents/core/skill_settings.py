@@ -103,11 +103,12 @@ def _repository(source: str) -> str | None:
             found = _HOST_FIRST.fullmatch(f"{_SHORTHAND_HOST}/{where}")
     if found is None:
         return None
+    host = found[1].lower()
     path = found[2].partition("@")[0].rstrip("/").removesuffix(".git")
     parts = path.split("/")
-    if len(parts) == 1 or ".." in parts or "\\" in path or "\0" in path:
+    if len(parts) == 1 or {".", ".."} & {host, *parts} or "\\" in path or "\0" in path:
         return None
-    return f"{found[1].lower()}/{path}"
+    return f"{host}/{path}"
 
 
 def _package(where: str, value: object, problems: list[str]) -> PackageEntry | None:

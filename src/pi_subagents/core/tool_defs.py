@@ -16,6 +16,10 @@ DELEGATE = "delegate_to_subagents"
 GET_OUTPUT = "get_subagent_output"
 GET_SESSION = "get_subagent_session"
 LIST_PROFILES = "list_subagent_profiles"
+SUBAGENT = "subagent"
+BACKGROUND = "background_agent"
+BACKGROUND_STATUS = "background_agent_status"
+BACKGROUND_STOP = "background_agent_stop"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +49,13 @@ _TASK = {
         },
     },
     "required": ["name", "prompt"],
+}
+
+_PRESET_TASK = {
+    "preset": {"type": "string", "description": "Name of the preset."},
+    "task": {"type": "string", "description": "The task, complete in itself."},
+    "model": {"type": "string", "description": "Model, instead of the preset's."},
+    "cwd": {"type": "string", "description": "Working directory."},
 }
 
 TOOLS: tuple[ToolDef, ...] = (
@@ -91,5 +102,52 @@ TOOLS: tuple[ToolDef, ...] = (
         LIST_PROFILES,
         "List the named profiles (model, tools, instructions) that tasks can run with.",
         {"type": "object", "properties": {}},
+    ),
+    ToolDef(
+        SUBAGENT,
+        "Run a task with a named preset and return its answer, or up to 16 in parallel (`tasks`), "
+        "each with its own preset.",
+        {
+            "type": "object",
+            "properties": {
+                **_PRESET_TASK,
+                "tasks": {
+                    "type": "array",
+                    "items": {
+                        "type": "object",
+                        "properties": _PRESET_TASK,
+                        "required": ["preset", "task"],
+                    },
+                },
+            },
+        },
+    ),
+    ToolDef(
+        BACKGROUND,
+        "Start a task with a preset in the background and return at once with its run id.",
+        {"type": "object", "properties": _PRESET_TASK, "required": ["preset", "task"]},
+    ),
+    ToolDef(
+        BACKGROUND_STATUS,
+        "Tell how background runs stand: counts, active runs, and the result of an ended one.",
+        {
+            "type": "object",
+            "properties": {
+                "runId": {"type": "string", "description": "Only this run."},
+                "includeCompleted": {"type": "boolean", "description": "Ended ones too."},
+                "waitSeconds": {
+                    "type": "number",
+                    "description": "Wait so long for its end, or for the first active one's.",
+                },
+            },
+        },
+    ),
+    ToolDef(
+        BACKGROUND_STOP,
+        "Stop one background run, or all.",
+        {
+            "type": "object",
+            "properties": {"runId": {"type": "string", "description": "Only this run."}},
+        },
     ),
 )

@@ -57,7 +57,7 @@ class WindowTitle:
     thinking_level: str = ""
     tool_count: int = 0
     file_count: int = 0
-    timeout_s: float = 600
+    timeout_s: float | None = 600
     session_id: str = ""
 
 

@@ -49,7 +49,7 @@ def window_header(window: Window) -> str:
         counted(title.tool_count, "tool"),
         counted(title.file_count, "file") if title.file_count else "",
         f"[{todo.completed}/{todo.total}]" if todo.unfinished else "",
-        f"{window.elapsed_ms // 1000}s/{title.timeout_s:g}s",
+        f"{window.elapsed_ms // 1000}s" + (f"/{title.timeout_s:g}s" if title.timeout_s else ""),
     ]
     return " • ".join(segment for segment in segments if segment)
 

@@ -22,7 +22,7 @@ from pi_subagents.core.resume import resume_prompt
 from pi_subagents.core.run_spec import RunSpec
 from pi_subagents.core.value import replace
 from pi_subagents.delegation.ports import PlannedRun
-from pi_subagents.delegation.preparation import Preparation
+from pi_subagents.delegation.preparation import Preparation, PresetUse
 from pi_subagents.disk.attachments import read_files
 from pi_subagents.disk.run_dir import META_VERSION, RunDir
 from pi_subagents.disk.run_store import RunStore, new_run_id, new_session_id
@@ -90,6 +90,7 @@ def _plan(index: int, task: Task, needs: Preparation, around: Surroundings) -> P
         run_id=run_id,
         trusted=trusted,
         profile=_profile_invocation(needs, run_dir, texts, around.parent_tools),
+        session_file=str(run_dir.child_session) if needs.preset else None,
         override=around.override(run_id) if around.override else None,
     )
     spec = RunSpec(
@@ -106,6 +107,8 @@ def _plan(index: int, task: Task, needs: Preparation, around: Surroundings) -> P
         looping_tool_count=around.settings.looping_tool_count,
         max_run_bytes=int(around.settings.max_run_megabytes * 1024 * 1024),
         notes=needs.notes,
+        attached=not needs.detached,
+        on_complete=around.settings.on_complete if needs.detached else (),
     )
     try:
         meta = _meta(spec, task, needs, around, trusted=trusted)
@@ -132,8 +135,15 @@ def _texts(
     if needs.profile and needs.profile.system_prompt:
         texts[run_dir.system_prompt] = needs.profile.system_prompt
     if needs.profile and needs.profile.append_system_prompt:
-        texts[run_dir.append_prompt] = needs.profile.append_system_prompt
+        texts[_append_file(needs, run_dir)] = needs.profile.append_system_prompt
+    if needs.preset:
+        texts[run_dir.child_session] = ""  # pi would create it readable for others
     return {path: text.encode("utf-8", "replace") for path, text in texts.items()}
+
+
+def _append_file(needs: Preparation, run_dir: RunDir) -> Path:
+    """Return where an appended prompt is kept: a preset's has the seed's name for it."""
+    return run_dir.system_prompt if needs.preset else run_dir.append_prompt
 
 
 def _profile_invocation(
@@ -144,10 +154,9 @@ def _profile_invocation(
 ) -> ProfileInvocation | None:
     if needs.profile is None:
         return None
-    system, append = (
-        str(path) if path in texts else None
-        for path in (run_dir.system_prompt, run_dir.append_prompt)
-    )
+    append_file = _append_file(needs, run_dir)
+    append = str(append_file) if append_file in texts else None
+    system = str(run_dir.system_prompt) if needs.profile.system_prompt else None
     return profile_invocation(
         needs.profile,
         system_prompt_file=system,
@@ -172,6 +181,7 @@ def _meta(
         "profile": needs.profile.name if needs.profile else None,
         "resumed": bool(needs.earlier),
         "notes": list(needs.notes),
+        **(_preset_meta(needs.preset, RunDir(Path(spec.run_dir))) if needs.preset else {}),
         "attached": spec.attached,
         "engine": "pi",
         "pi": {"source": around.pi_source, "version": around.pi_version},
@@ -180,6 +190,19 @@ def _meta(
         "trusted": trusted,
         "createdAt": _now_ms(),
         "seal": around.seal(RunDir(Path(spec.run_dir))),
+    }
+
+
+def _preset_meta(use: PresetUse, run_dir: RunDir) -> dict[str, object]:
+    preset = use.preset
+    return {
+        "preset": preset.name,
+        "presetSource": use.source,
+        "tools": None if preset.tools is None else list(preset.tools),
+        "systemPrompt": preset.prompt or None,
+        "systemPromptPath": str(run_dir.system_prompt) if preset.prompt else None,
+        "requestedModel": use.requested_model,
+        "resolvedModel": use.resolved_model,
     }
 
 

@@ -10,8 +10,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from pi_subagents.core.preset import Preset
     from pi_subagents.core.profile import Profile
     from pi_subagents.core.session import StoredRun
+
+
+@dataclass(frozen=True, slots=True)
+class PresetUse:
+    """Which preset a run works with, from where, and with which model."""
+
+    preset: Preset
+    source: str  # global or project
+    requested_model: str | None
+    resolved_model: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,3 +34,5 @@ class Preparation:
     refusal: str = ""
     notes: tuple[str, ...] = ()
     earlier: tuple[StoredRun, ...] = ()  # the runs of the session it goes on with
+    preset: PresetUse | None = None  # then `profile` is what the preset comes to
+    detached: bool = False  # a background run: nobody's end is its end

@@ -13,8 +13,8 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from pi_subagents import profile_messages
+from pi_subagents.core.definition import PROJECT
 from pi_subagents.core.extra_args import check_extra_args
-from pi_subagents.core.profile import PROJECT
 from pi_subagents.core.profile_check import profile_conflict
 from pi_subagents.core.profile_invocation import tools_problem, unknown_tools
 from pi_subagents.core.skill import with_loaded_skills

@@ -13,32 +13,26 @@ import stat
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from pi_subagents import profile_messages
+from pi_subagents.core.definition import GLOBAL, PROJECT, FileProblem, is_definition_name
 from pi_subagents.core.extra_args import extra_args_problem
 from pi_subagents.core.frontmatter import parse_frontmatter
-from pi_subagents.core.profile import (
-    GLOBAL,
-    PROJECT,
-    LoadedProfile,
-    Profile,
-    ProfileProblem,
-    is_profile_name,
-    parse_profile,
-)
+from pi_subagents.core.profile import LoadedProfile, Profile, parse_profile
 from pi_subagents.core.profile_check import find_conflict, profile_conflict
 from pi_subagents.core.profile_text import profile_to_markdown
 from pi_subagents.disk.config_home import agent_dir
-from pi_subagents.disk.profile_dir import (
-    MAX_PROFILE_BYTES,
+from pi_subagents.disk.definition_dir import (
+    MAX_BYTES,
     SUFFIX,
-    ProfileFile,
-    ProfilesDir,
-    read_profile,
-    read_profiles_dir,
+    DefinitionFile,
+    DefinitionsDir,
+    read_directory,
+    read_file,
 )
+from pi_subagents.disk.definition_files import Definitions, Recent, is_same_dir
+from pi_subagents.disk.profile_dir import PROFILES
 from pi_subagents.disk.safe_io import make_private_dirs, replace_file
 from pi_subagents.errors import (
     FrontmatterError,
@@ -51,25 +45,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 DIRECTORY = "agent-profiles"
-CACHE_S = 5.0
-MAX_CACHED = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Profiles:
+class Profiles(Definitions[LoadedProfile]):
     """The profiles that callers in a directory may name, in the order of their names."""
 
-    by_name: Mapping[str, LoadedProfile]
-    problems: tuple[ProfileProblem, ...] = ()
-    overridden: tuple[LoadedProfile, ...] = ()
 
-    def get(self, name: str) -> LoadedProfile | None:
-        """Return the profile of that name, if there is one."""
-        return self.by_name.get(name)
-
-
-# (working directory, global directory) -> when it was read, and what was found.
-_cache: dict[tuple[Path, Path], tuple[float, Profiles]] = {}
+_cache: Recent[Profiles] = Recent()
 
 
 def profiles_dir(scope: str, cwd: Path, env: Mapping[str, str]) -> Path:
@@ -82,16 +65,7 @@ def load_profiles(
 ) -> Profiles:
     """Return the profiles for callers in `cwd`; at most five seconds old."""
     key = (cwd.absolute(), agent_dir(env))
-    now = clock()
-    read_at, profiles = _cache.get(key, (None, None))
-    if profiles is not None and read_at is not None and now - read_at < CACHE_S:
-        return profiles
-    profiles = _load(cwd, env)
-    _cache.pop(key, None)  # so that the oldest entry is the first
-    while len(_cache) >= MAX_CACHED:
-        _cache.pop(next(iter(_cache)))
-    _cache[key] = (now, profiles)
-    return profiles
+    return _cache.get(key, clock(), lambda: Profiles.merged(*_read_both(cwd, env)))
 
 
 def invalidate_profiles_cache() -> None:
@@ -105,8 +79,8 @@ def save_profile(profile: Profile, scope: str, cwd: Path, env: Mapping[str, str]
         raise ProfileKeyInProject(profile.name)
     data = _checked_data(profile)
     path = profiles_dir(scope, cwd, env) / f"{profile.name}{SUFFIX}"
-    there = read_profile(path, scope, [])
-    if there is not None and there.loaded.profile.name != profile.name:
+    there = read_file(PROFILES, path, scope, [])
+    if there is not None and there.loaded.name != profile.name:
         raise ProfileNotSaved(profile.name, profile_messages.HOLDS_ANOTHER_PROFILE)
     try:
         make_private_dirs(path.parent)
@@ -123,7 +97,7 @@ def delete_profile(loaded: LoadedProfile) -> None:
     name = loaded.profile.name
     path = Path(loaded.path)
     is_ours = path.parent.name == DIRECTORY and path.suffix == SUFFIX and ".." not in path.parts
-    if not (is_ours and is_profile_name(name)):
+    if not (is_ours and is_definition_name(name)):
         raise ProfileNotRemoved(name, profile_messages.NOT_A_PROFILE_FILE)
     try:
         mode = os.lstat(path).st_mode
@@ -136,9 +110,9 @@ def delete_profile(loaded: LoadedProfile) -> None:
         invalidate_profiles_cache()
 
 
-def lint_profiles(cwd: Path, env: Mapping[str, str]) -> tuple[ProfileProblem, ...]:
+def lint_profiles(cwd: Path, env: Mapping[str, str]) -> tuple[FileProblem, ...]:
     """Return everything wrong with every file, as it is now, by path and line."""
-    problems: list[ProfileProblem] = []
+    problems: list[FileProblem] = []
     for directory in _read_both(cwd, env):
         problems += directory.problems
         for file in directory.files:
@@ -146,7 +120,7 @@ def lint_profiles(cwd: Path, env: Mapping[str, str]) -> tuple[ProfileProblem, ..
     return tuple(sorted(problems, key=lambda found: (found.path, found.line)))
 
 
-def _refusals(file: ProfileFile) -> list[ProfileProblem]:
+def _refusals(file: DefinitionFile[LoadedProfile]) -> list[FileProblem]:
     """Return why a call that names this profile would be refused."""
     profile = file.loaded.profile
     fields, _ = find_conflict(profile)
@@ -155,35 +129,21 @@ def _refusals(file: ProfileFile) -> list[ProfileProblem]:
         ("extraArgs", extra_args_problem(profile)),
     ]
     return [
-        ProfileProblem(file.loaded.path, file.lines.get(key, 1), problem, fatal=True)
+        FileProblem(file.loaded.path, file.lines.get(key, 1), problem, fatal=True)
         for key, problem in found
         if problem
     ]
 
 
-def _load(cwd: Path, env: Mapping[str, str]) -> Profiles:
-    ours, theirs = _read_both(cwd, env)
-    user = {loaded.profile.name: loaded for loaded in ours.counting}
-    project = {loaded.profile.name: loaded for loaded in theirs.counting}
-    return Profiles(
-        by_name=MappingProxyType(dict(sorted({**user, **project}.items()))),
-        problems=(*ours.problems, *theirs.problems),
-        overridden=tuple(user[name] for name in sorted(user.keys() & project.keys())),
-    )
-
-
-def _read_both(cwd: Path, env: Mapping[str, str]) -> tuple[ProfilesDir, ProfilesDir]:
+def _read_both(
+    cwd: Path, env: Mapping[str, str]
+) -> tuple[DefinitionsDir[LoadedProfile], DefinitionsDir[LoadedProfile]]:
     """Return the global directory, then the project's, which is empty if it is the same one."""
     user, project = (profiles_dir(scope, cwd, env) for scope in (GLOBAL, PROJECT))
-    theirs = ProfilesDir() if _is_same(user, project) else read_profiles_dir(project, PROJECT)
-    return read_profiles_dir(user, GLOBAL), theirs
-
-
-def _is_same(one: Path, other: Path) -> bool:
-    try:
-        return one.samefile(other)
-    except (OSError, ValueError):
-        return False
+    theirs: DefinitionsDir[LoadedProfile] = DefinitionsDir()
+    if not is_same_dir(user, project):
+        theirs = read_directory(PROFILES, project, PROJECT)
+    return read_directory(PROFILES, user, GLOBAL), theirs
 
 
 def _checked_data(profile: Profile) -> bytes:
@@ -196,6 +156,6 @@ def _checked_data(profile: Profile) -> bytes:
         raise ProfileNotSaved(profile.name, profile_messages.NOT_READ_BACK) from error
     # Only blanks and line breaks around and in the system prompt may differ.
     is_same = kept and kept == replace(profile, system_prompt=kept.system_prompt)
-    if not is_same or len(data) > MAX_PROFILE_BYTES:
+    if not is_same or len(data) > MAX_BYTES:
         raise ProfileNotSaved(profile.name, profile_messages.NOT_READ_BACK)
     return data

@@ -98,6 +98,16 @@ class RunDir:
         return self.path / "append-system-prompt.md"
 
     @property
+    def child_session(self) -> Path:
+        """The child's own pi session, where it keeps one."""
+        return self.path / "child-session.jsonl"
+
+    @property
+    def told(self) -> Path:
+        """Made by the one who tells the user's command of the end."""
+        return self.path / "completion.told"
+
+    @property
     def lock(self) -> Path:
         """Held by whoever answers for the run."""
         return self.path / "run.lock"

@@ -28,6 +28,7 @@ T = TypeVar("T")
 FILE_NAME = "index.sqlite3"
 KEY_NAME = "seal.key"
 KEY_BYTES = 32
+VERSION = 2
 _WAIT_S = 10.0
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS runs (
@@ -35,12 +36,16 @@ CREATE TABLE IF NOT EXISTS runs (
     session_id TEXT NOT NULL,
     directory TEXT NOT NULL,
     created_ms INTEGER NOT NULL,
-    ended INTEGER NOT NULL DEFAULT 0
+    ended INTEGER NOT NULL DEFAULT 0,
+    detached INTEGER NOT NULL DEFAULT 0
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS runs_by_session ON runs (session_id, created_ms);
 CREATE INDEX IF NOT EXISTS runs_not_ended ON runs (ended) WHERE ended = 0;
-PRAGMA user_version = 1;
+CREATE INDEX IF NOT EXISTS runs_detached ON runs (detached, created_ms) WHERE detached = 1;
+PRAGMA user_version = 2;
 """
+# Version 1 had no column `detached`: there were no background runs.
+_FROM_VERSION_1 = "ALTER TABLE runs ADD COLUMN detached INTEGER NOT NULL DEFAULT 0"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +56,7 @@ class IndexedRun:
     session_id: str
     directory: str
     created_ms: int
+    detached: bool = False  # a background run
 
     @property
     def run_dir(self) -> RunDir:
@@ -67,11 +73,11 @@ class RunIndex:
 
     def add(self, runs: Iterable[IndexedRun]) -> None:
         """Make runs known; one that is known already keeps whether it ended."""
-        rows = [(r.run_id, r.session_id, r.directory, r.created_ms) for r in runs]
+        rows = [(r.run_id, r.session_id, r.directory, r.created_ms, r.detached) for r in runs]
         self._use(
             lambda db: db.executemany(
-                "INSERT OR IGNORE INTO runs (run_id, session_id, directory, created_ms) "
-                "VALUES (?, ?, ?, ?)",
+                "INSERT OR IGNORE INTO runs (run_id, session_id, directory, created_ms, detached) "
+                "VALUES (?, ?, ?, ?, ?)",
                 rows,
             )
         )
@@ -100,6 +106,10 @@ class RunIndex:
     def of_session(self, session_id: str) -> list[IndexedRun]:
         """Return the runs of a session, oldest first."""
         return self._select("WHERE session_id = ? ORDER BY created_ms", (session_id,))
+
+    def detached(self) -> list[IndexedRun]:
+        """Return every background run of this user, newest first."""
+        return self._select("WHERE detached = 1 ORDER BY created_ms DESC, run_id", ())
 
     def unknown(self, run_dirs: Iterable[RunDir]) -> list[RunDir]:
         """Return those directories that are not in the index, copies of known ones included."""
@@ -145,7 +155,8 @@ class RunIndex:
                     if other.run_dir.path.is_dir():
                         continue
                     moved.append(other.run_id)  # to here
-                row = IndexedRun(run_dir.run_id, session, str(run_dir.path), created)
+                detached = meta.get("attached") is False
+                row = IndexedRun(run_dir.run_id, session, str(run_dir.path), created, detached)
                 adopted[run_dir] = known[run_dir.run_id] = row
         self.remove(moved)
         self.add(adopted.values())
@@ -172,8 +183,13 @@ class RunIndex:
             self._use(lambda db: db.executemany(change, rows))
 
     def _select(self, where: str, values: tuple[str, ...]) -> list[IndexedRun]:
-        query = f"SELECT run_id, session_id, directory, created_ms FROM runs {where}"  # noqa: S608 - constants
-        return self._use(lambda db: [IndexedRun(*row) for row in db.execute(query, values)])
+        query = f"SELECT run_id, session_id, directory, created_ms, detached FROM runs {where}"  # noqa: S608 - constants
+        return self._use(
+            lambda db: [
+                IndexedRun(run_id, session_id, directory, created_ms, bool(detached))
+                for run_id, session_id, directory, created_ms, detached in db.execute(query, values)
+            ]
+        )
 
     def _use(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """Do the work in one transaction; a damaged index is put aside and begun anew."""
@@ -204,8 +220,13 @@ class RunIndex:
         with suppress(FileExistsError):
             write_new(self._path, b"")  # SQLite would create it readable for all
         with closing(sqlite3.connect(self._path, timeout=_WAIT_S)) as db, db:
-            if db.execute("PRAGMA user_version").fetchone() == (0,):
+            (version,) = db.execute("PRAGMA user_version").fetchone()
+            if version == 0:
                 db.execute("PRAGMA journal_mode = WAL")
+            elif version == 1:
+                with suppress(sqlite3.OperationalError):  # another process was quicker
+                    db.execute(_FROM_VERSION_1)
+            if version < VERSION:
                 db.executescript(_SCHEMA)
             db.execute("PRAGMA synchronous = NORMAL")
             return work(db)

@@ -21,6 +21,7 @@ from pi_subagents.disk import safe_io
 from pi_subagents.disk.calls import Calls
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from pi_subagents.disk.run_dir import RunDir
@@ -84,7 +85,15 @@ class CappedFile:
 class RunLog:
     """Everything a run leaves behind but its meta and result."""
 
-    def __init__(self, run_dir: RunDir, title: str, *, max_bytes: int = MAX_RUN_BYTES) -> None:
+    def __init__(
+        self,
+        run_dir: RunDir,
+        title: str,
+        *,
+        max_bytes: int = MAX_RUN_BYTES,
+        show: Callable[[bytes], None] | None = None,
+    ) -> None:
+        self._show = show  # what the transcript gets, for whoever watches
         self._journal = CappedFile(run_dir.events, max_bytes // JOURNAL_SHARE, whole_records=True)
         self._transcript = CappedFile(
             run_dir.transcript, max_bytes // TRANSCRIPT_SHARE, whole_records=True
@@ -95,7 +104,7 @@ class RunLog:
         self._formatter = ProgressFormatter()
         self.records = 0
         self._text_lines = 0
-        self._transcript.write(f"# {printable(title)}\n".encode("utf-8", "replace"))
+        self._tell(f"# {title}")
 
     @property
     def truncated(self) -> bool:
@@ -113,8 +122,14 @@ class RunLog:
         kept = self._journal.write(encode_entry(Entry(self.records, time_ms, event)))
         text = self._formatter.text(event)
         if text:
-            self._transcript.write(f"{printable(text)}\n".encode("utf-8", "replace"))
+            self._tell(text)
         return kept
+
+    def _tell(self, text: str) -> None:
+        line = f"{printable(text)}\n".encode("utf-8", "replace")
+        self._transcript.write(line)
+        if self._show is not None:
+            self._show(line)
 
     def output(self, data: bytes) -> None:
         """Keep raw bytes of the child's standard output."""

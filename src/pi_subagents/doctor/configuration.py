@@ -1,4 +1,4 @@
-"""Check what the user configured: agent directory, settings files, project trust, profiles."""
+"""Check what the user configured: agent directory, settings files, trust, profiles, presets."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from pi_subagents import profile_messages
 from pi_subagents.core import settings as core_settings
 from pi_subagents.disk.config_home import agent_dir
+from pi_subagents.disk.preset_files import lint_presets, load_presets
 from pi_subagents.disk.profile_files import lint_profiles, load_profiles
 from pi_subagents.disk.project_trust import is_trusted
 from pi_subagents.disk.safe_io import read_json
@@ -21,8 +22,10 @@ from pi_subagents.disk.settings_files import (
 from pi_subagents.doctor.check import Check, Place, Subject
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
+    from pi_subagents.core.definition import FileProblem
     from pi_subagents.core.settings import SettingsProblem
 
 AGENT_DIR = Subject("agent-dir", "Agent directory")
@@ -30,6 +33,7 @@ GLOBAL_SETTINGS = Subject("settings-global", "Global settings")
 PROJECT_SETTINGS = Subject("settings-project", "Project settings")
 TRUST = Subject("project-trust", "Project trust")
 PROFILES = Subject("profiles", "Profiles")
+PRESETS = Subject("presets", "Presets")
 
 OURS, PIS = "PI_AGENT_DIR", "PI_CODING_AGENT_DIR"
 # What pi loads from a project's .pi only where it is trusted.
@@ -138,22 +142,37 @@ def check_profiles(place: Place) -> Check:
     """Tell which profiles cannot be used, and which show their key to others."""
     problems = lint_profiles(place.cwd, place.env)
     known = load_profiles(place.cwd, place.env)
-    count = f"{len(known.by_name)} in use" if known.by_name else "none"
     # A problem may quote what is in the file; the one about keys never does.
     exposed = profile_messages.key_readable_by_others("")
     keys = [str(each) for each in problems if each.problem.startswith(exposed)]
+    return _definitions(PROFILES, "profile", len(known.by_name), problems, keys)
+
+
+def check_presets(place: Place) -> Check:
+    """Tell which presets cannot be used."""
+    problems = lint_presets(place.cwd, place.env)
+    known = load_presets(place.cwd, place.env)
+    return _definitions(PRESETS, "preset", len(known.by_name), problems, [])
+
+
+def _definitions(
+    subject: Subject, noun: str, in_use: int, problems: Sequence[FileProblem], keys: list[str]
+) -> Check:
+    """Tell how files of one kind stand; `keys` are the lines about keys that others may read."""
+    count = f"{in_use} in use" if in_use else "none"
     broken = [f"{each.path}:{each.line}: cannot be used" for each in problems if each.fatal]
     if broken or keys:
         listed = [count, *broken, *keys]
         more = len(listed) - MAX_LISTED
-        return PROFILES.problem(
+        with_keys = f", {len(keys)} with a key that others may read" if keys else ""
+        return subject.problem(
             "\n".join(
                 [*listed[:MAX_LISTED], *([profile_messages.more_lines(more)] if more > 0 else [])]
             ),
-            "`subagents profile lint` says what is wrong, line by line.",
-            public=f"{count}; {len(broken)} broken, {len(keys)} with a key that others may read",
+            f"`subagents {noun} lint` says what is wrong, line by line.",
+            public=f"{count}; {len(broken)} broken{with_keys}",
         )
     if problems:
         found = f"{count}; {len(problems)} warning{'' if len(problems) == 1 else 's'}"
-        return PROFILES.note(found, "`subagents profile lint` lists them.")
-    return PROFILES.ok(count)
+        return subject.note(found, f"`subagents {noun} lint` lists them.")
+    return subject.ok(count)

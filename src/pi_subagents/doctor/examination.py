@@ -51,6 +51,7 @@ def _configuration(place: Place) -> Iterator[Check]:
     yield conf.PROJECT_SETTINGS.guarded(lambda: conf.check_project_settings(place))
     yield conf.TRUST.guarded(lambda: conf.check_trust(place))
     yield conf.PROFILES.guarded(lambda: conf.check_profiles(place))
+    yield conf.PRESETS.guarded(lambda: conf.check_presets(place))
 
 
 def _children(place: Place) -> Iterator[Check]:

@@ -14,6 +14,11 @@ SubagentsError
     ProfileNameInvalid    no profile may be called so
     ProfileRefused        a profile contradicts itself
     ExtraArgRefused       an extraArg of a profile must not reach the child
+    UnknownPreset         no preset of that name
+    PresetNameInvalid     no preset may be called so
+    NoModelGiven          neither the call nor its preset names a model
+    ModelNotAvailable     the sub-agent has no model of that name
+    ModelAmbiguous        several of its models go by that name
     TaskFileUnusable      a file of tasks cannot be read
     UnknownTool           no tool of that name
     NestedDelegation      a child tried to delegate
@@ -23,9 +28,14 @@ SubagentsError
     PiCommandUnusable     a configured pi command cannot be run
     NodeNotFound          no Node that pi accepts, and none could be fetched
     InstallFailed         npm or pip failed
+    ModelsUnknown         pi did not tell which models it has
     PortUnavailable       the offline model cannot listen there
+    TmuxNotFound          the tmux runner was chosen, and there is no tmux
+    TmuxTooOld            the tmux runner was chosen, and tmux is too old
+    RuntimeDirUnusable    the tmux runner has no private directory for its sockets
   StoreError            an asked-for record is absent or unreadable            exit 2
     RunNotFound
+    BackgroundRunNotFound
     RunAmbiguous
     RunUnreadable
     RunNotActive
@@ -62,9 +72,16 @@ from pi_subagents.errors.calls import (
     TaskFileUnusable,
     UnknownTool,
 )
+from pi_subagents.errors.models import (
+    ModelAmbiguous,
+    ModelNotAvailable,
+    ModelsUnknown,
+    NoModelGiven,
+)
 from pi_subagents.errors.profiles import (
     ExtraArgRefused,
     FrontmatterError,
+    PresetNameInvalid,
     ProfileKeyInProject,
     ProfileNameInvalid,
     ProfileNotFound,
@@ -72,6 +89,7 @@ from pi_subagents.errors.profiles import (
     ProfileNotSaved,
     ProfileRefused,
     SkillUnreadable,
+    UnknownPreset,
     UnknownSkills,
 )
 from pi_subagents.errors.setup import (
@@ -83,8 +101,12 @@ from pi_subagents.errors.setup import (
     PiCommandUnusable,
     PiNotFound,
     PortUnavailable,
+    RuntimeDirUnusable,
+    TmuxNotFound,
+    TmuxTooOld,
 )
 from pi_subagents.errors.store import (
+    BackgroundRunNotFound,
     RunAmbiguous,
     RunNotActive,
     RunNotFound,
@@ -96,19 +118,25 @@ from pi_subagents.errors.store import (
 __all__ = [
     "PINNED_PI_VERSION",
     "PI_CHOSEN_BY",
+    "BackgroundRunNotFound",
     "CwdHasParentSegments",
     "CwdNotAbsolute",
     "ExtraArgRefused",
     "FrontmatterError",
     "InstallFailed",
     "InvalidRequest",
+    "ModelAmbiguous",
+    "ModelNotAvailable",
+    "ModelsUnknown",
     "NestedDelegation",
+    "NoModelGiven",
     "NodeNotFound",
     "OfflineScriptError",
     "PiCommandUnusable",
     "PiNotFound",
     "PlatformNotSupported",
     "PortUnavailable",
+    "PresetNameInvalid",
     "ProfileKeyInProject",
     "ProfileNameInvalid",
     "ProfileNotFound",
@@ -123,6 +151,7 @@ __all__ = [
     "RunNotActive",
     "RunNotFound",
     "RunUnreadable",
+    "RuntimeDirUnusable",
     "SessionNotFound",
     "SetupError",
     "SkillUnreadable",
@@ -130,6 +159,9 @@ __all__ = [
     "StoreUnwritable",
     "SubagentsError",
     "TaskFileUnusable",
+    "TmuxNotFound",
+    "TmuxTooOld",
+    "UnknownPreset",
     "UnknownSkills",
     "UnknownTool",
 ]

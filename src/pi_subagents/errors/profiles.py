@@ -1,4 +1,4 @@
-"""What is wrong with profiles and skills, and the files they are in."""
+"""What is wrong with profiles, presets and skills, and the files they are in."""
 
 from __future__ import annotations
 
@@ -20,10 +20,7 @@ class ProfileNameInvalid(RequestError):
 
     def __init__(self, name: str) -> None:
         self.name = name
-        super().__init__(
-            f"{name[:80]!r} cannot be the name of a profile: 1 to 64 letters, digits, hyphens and "
-            "underscores."
-        )
+        super().__init__(_name_invalid("profile", name))
 
 
 class ProfileRefused(RequestError):
@@ -39,6 +36,24 @@ class ExtraArgRefused(RequestError):
     def __init__(self, profile: str, problem: str) -> None:
         self.profile = profile
         super().__init__(problem)
+
+
+class PresetNameInvalid(RequestError):
+    """No preset may be called so."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        super().__init__(_name_invalid("preset", name))
+
+
+class UnknownPreset(RequestError):
+    """No preset has that name here."""
+
+    def __init__(self, name: str, available: tuple[str, ...]) -> None:
+        self.name = name
+        self.available = available
+        known = ", ".join(available) or "(none)"
+        super().__init__(f'Unknown preset: "{name}". Available presets: {known}')
 
 
 class ProfileKeyInProject(StoreError):
@@ -98,3 +113,10 @@ class FrontmatterError(SubagentsError):
         self.line = line
         self.problem = problem
         super().__init__(f"line {line}: {problem}")
+
+
+def _name_invalid(kind: str, name: str) -> str:
+    return (
+        f"{name[:80]!r} cannot be the name of a {kind}: 1 to 64 letters, digits, hyphens and "
+        "underscores."
+    )

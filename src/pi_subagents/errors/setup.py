@@ -77,6 +77,44 @@ class PortUnavailable(SetupError):
         super().__init__(f"Cannot listen on port {port} of loopback: {reason}")
 
 
+_USE_PROCESSES = 'or set `subagents.runner` to "process", or pass `--runner process`'
+
+
+class TmuxNotFound(SetupError):
+    """The tmux runner was chosen, and there is no tmux."""
+
+    def __init__(self, broken: str = "") -> None:
+        self.broken = broken
+        what = f"The tmux runner is chosen, but {broken} cannot be run"
+        super().__init__(
+            f"{what if broken else 'The tmux runner is chosen, but no tmux was found on PATH'}. "
+            f"Install it (`apt-get install tmux`), {_USE_PROCESSES}: that needs no tmux."
+        )
+
+
+class TmuxTooOld(SetupError):
+    """The tmux runner was chosen, and tmux lacks what it needs."""
+
+    def __init__(self, version: str, oldest: str) -> None:
+        self.version = version
+        super().__init__(
+            f"The tmux runner needs tmux {oldest} or newer, and this is {version}. "
+            f"Install a newer one (`apt-get install tmux`), {_USE_PROCESSES}: that needs no tmux."
+        )
+
+
+class RuntimeDirUnusable(SetupError):
+    """There is no private directory for the sockets of the tmux runner."""
+
+    def __init__(self, tried: tuple[str, ...]) -> None:
+        self.tried = tried
+        super().__init__(
+            "The tmux runner needs a short path to a directory that is yours alone, and none of "
+            f"these is: {', '.join(tried)}. Set XDG_RUNTIME_DIR to such a directory, "
+            f"{_USE_PROCESSES}."
+        )
+
+
 class OfflineScriptError(SubagentsError):
     """A script for the offline model is malformed; nothing of it is used."""
 

@@ -15,6 +15,17 @@ class RunNotFound(StoreError):
         )
 
 
+class BackgroundRunNotFound(StoreError):
+    """No background run has that id, or several begin with it."""
+
+    def __init__(self, run_id: str) -> None:
+        self.run_id = run_id
+        super().__init__(
+            f'Background run "{run_id}" not found. background_agent_status with includeCompleted '
+            "lists them all."
+        )
+
+
 class RunAmbiguous(StoreError):
     """Several runs begin with the given characters."""
 

@@ -64,7 +64,7 @@ class Child:
 
 
 def start_child(spec: RunSpec, prompt: Path) -> Child:
-    """Start the child in a process group of its own; OSError if it cannot be started."""
+    """Start the child in a session of its own; OSError if it cannot be started."""
     with os.fdopen(open_regular(prompt), "rb") as stdin:
         process = subprocess.Popen(
             list(spec.argv),
@@ -74,7 +74,7 @@ def start_child(spec: RunSpec, prompt: Path) -> Child:
             bufsize=0,
             cwd=spec.cwd,
             env={**_given_environment(), **spec.environment},
-            process_group=0,
+            start_new_session=True,  # no terminal of the supervisor's can be reached from there
             preexec_fn=die_with_parent(),  # noqa: PLW1509 - the supervisor has one thread
         )
     child = Child(process)

@@ -7,33 +7,25 @@ when there is something new in the journal, which is where every event is read f
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import subprocess
 import sys
-import time
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pi_subagents import messages
-from pi_subagents.core.run_result import RunResult
-from pi_subagents.core.run_spec import KILL, STOP, RunSpec, spec_to_json
-from pi_subagents.core.stop_switch import FORCING, StopSwitch
-from pi_subagents.disk import crash_points
-from pi_subagents.disk.journal_tail import JournalTail
+from pi_subagents.core.run_spec import RunSpec, spec_to_json
 from pi_subagents.disk.run_dir import RunDir
 from pi_subagents.disk.safe_io import write_all
-from pi_subagents.procs.recovery import conclude_lost
+from pi_subagents.procs.attached_runner import AttachedRunner, Attachment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from pi_subagents.core.events import Event
-    from pi_subagents.core.outcome import Status
 
-_PACKAGE_ROOT = str(Path(__file__).resolve().parents[2])
+PACKAGE_ROOT = str(Path(__file__).resolve().parents[2])
 # Isolated and without site-packages: the supervisor needs the standard library and us.
 # There is one per child, so its start and end count: nothing is worth collecting while it imports,
 # and once main() returned everything is on disk, with nothing left to tidy up.
@@ -43,116 +35,42 @@ _BOOT = (
 )
 
 
-class ProcessRunner:
+class ProcessRunner(AttachedRunner):
     """The runner for foreground runs; children inherit `env`."""
 
-    def __init__(self, env: Mapping[str, str]) -> None:
-        self._env = dict(env)
-        self._released: set[str] = set()
-
-    async def run(
-        self, spec: RunSpec, on_event: Callable[[Event], None], stop: StopSwitch
-    ) -> RunResult:
-        """Execute one run; on cancellation end it first, then pass the cancellation on."""
-        run_dir = RunDir(Path(spec.run_dir))
-        if (ended := run_dir.read_result()) is not None:  # stopped while it waited its turn
-            self._release(spec)
-            return ended
-        try:
-            supervisor = start_supervisor(spec, self._env)
-        except OSError as error:
-            return self.refuse(spec, messages.SPAWN_FAILED, aborted=False, note=str(error))
-        self._release(spec)  # the supervisor holds it now
-        crash_points.reach(crash_points.SUPERVISOR_STARTED)
-        attached = _Attachment(supervisor, run_dir, on_event)
-        leave = stop.listen(lambda level: attached.send(KILL if level >= FORCING else STOP))
-        try:
-            await _until_done(attached)
-        finally:
-            leave()
-            attached.close()
-        result = run_dir.read_result() or await _result_of_lost(spec, run_dir)
-        crash_points.reach(crash_points.RESULT_READ)
-        return result
-
-    def refuse(self, spec: RunSpec, message: str, *, aborted: bool, note: str = "") -> RunResult:
-        """Record a run that never had a supervisor."""
-        try:
-            return _conclude(spec, "aborted" if aborted else "failed", message, note)
-        finally:
-            self._release(spec)
-
-    def _release(self, spec: RunSpec) -> None:
-        """Let go of the run's lock, once: its number may soon be another's."""
-        if spec.lock_fd is not None and spec.run_id not in self._released:
-            self._released.add(spec.run_id)
-            os.close(spec.lock_fd)
+    async def _attach(self, spec: RunSpec, on_event: Callable[[Event], None]) -> Attachment:
+        supervisor = start_supervisor(spec, self._env)
+        return _Attachment(supervisor, RunDir(Path(spec.run_dir)), on_event)
 
 
-class _Attachment:
-    """One supervisor we hold by its lifeline."""
+class _Attachment(Attachment):
+    """A supervisor whose standard input and output we hold."""
 
     def __init__(
         self, process: subprocess.Popen[bytes], run_dir: RunDir, on_event: Callable[[Event], None]
     ) -> None:
-        self._process = process
-        self._tail = JournalTail(run_dir.events)
-        self._on_event = on_event
-        self._loop = asyncio.get_running_loop()
-        self.ended: asyncio.Future[None] = self._loop.create_future()
+        assert process.stdin is not None
         assert process.stdout is not None
-        self._wake = process.stdout.fileno()
-        os.set_blocking(self._wake, False)
-        self._loop.add_reader(self._wake, self._on_wake)
+        self._process = process
+        super().__init__(
+            wake=process.stdout.fileno(),
+            commands=process.stdin.fileno(),
+            run_dir=run_dir,
+            on_event=on_event,
+        )
 
-    def send(self, command: str) -> None:
-        """Give the supervisor a command, if it still listens."""
-        assert self._process.stdin is not None
-        with suppress(OSError):
-            os.write(self._process.stdin.fileno(), command.encode("ascii") + b"\n")
-
-    def close(self) -> None:
-        """Let go: the lifeline ends here."""
-        self._loop.remove_reader(self._wake)
-        self._tail.close()
+    def _let_go(self) -> None:
         for pipe in (self._process.stdin, self._process.stdout):
             assert pipe is not None
             with suppress(OSError):
                 pipe.close()
         self._process.wait()
 
-    def _on_wake(self) -> None:
-        try:
-            data = os.read(self._wake, 64 * 1024)
-        except BlockingIOError:
-            return
-        with suppress(OSError):  # without the journal the result still tells the end
-            for entry in self._tail.new_entries():
-                self._on_event(entry.event)
-        if not data and not self.ended.done():
-            self._loop.remove_reader(self._wake)
-            self.ended.set_result(None)
-
-
-async def _until_done(attached: _Attachment) -> None:
-    """Wait for the supervisor's end; a cancellation stops it, a second one kills."""
-    for command in (STOP, KILL):
-        try:
-            await asyncio.shield(attached.ended)
-        except asyncio.CancelledError:
-            attached.send(command)
-        else:
-            if command is STOP:
-                return
-            break
-    await attached.ended
-    raise asyncio.CancelledError
-
 
 def start_supervisor(spec: RunSpec, env: Mapping[str, str]) -> subprocess.Popen[bytes]:
     """Start a supervisor in a session of its own and tell it what to run."""
     process = subprocess.Popen(
-        [sys.executable, "-I", "-S", "-c", _BOOT, _PACKAGE_ROOT],
+        supervisor_argv(),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -163,36 +81,28 @@ def start_supervisor(spec: RunSpec, env: Mapping[str, str]) -> subprocess.Popen[
     )
     assert process.stdin is not None
     try:
-        line = json.dumps(spec_to_json(spec)).encode("ascii") + b"\n"
-        write_all(process.stdin.fileno(), line)
+        write_all(process.stdin.fileno(), spec_line(spec))
     except OSError:  # it died at once, or would wait for the rest: it shows as one without a result
         process.kill()
     return process
 
 
-async def _result_of_lost(spec: RunSpec, run_dir: RunDir) -> RunResult:
-    """Conclude a run whose supervisor went without a word."""
-    result = None
-    with suppress(RuntimeError, OSError):  # no thread, no space: then say it all the same
-        result = await asyncio.to_thread(conclude_lost, run_dir)
-    return result or _conclude(
-        spec, "interrupted", messages.INTERRUPTED, messages.NOTE_NO_SUPERVISOR
-    )
+def start_detached(spec: RunSpec, env: Mapping[str, str]) -> None:
+    """Start a supervisor that nobody holds, and hand it the run's lock; OSError if that fails."""
+    process = start_supervisor(spec, env)
+    for pipe in (process.stdin, process.stdout):
+        assert pipe is not None
+        pipe.close()
+    if spec.lock_fd is not None:
+        os.close(spec.lock_fd)
+    process.returncode = 0  # nobody waits for it: whoever adopts it will
 
 
-def _conclude(spec: RunSpec, status: Status, message: str, note: str) -> RunResult:
-    """Write the result of a run that has no supervisor to do so."""
-    run_dir = RunDir(Path(spec.run_dir))
-    result = RunResult(
-        run_id=spec.run_id,
-        session_id=spec.session_id,
-        name=spec.name,
-        status=status,
-        error_message=message,
-        notes=(*spec.notes, *([note] if note else ())),
-        finished_at_ms=time.time_ns() // 1_000_000,
-    )
-    with suppress(OSError):
-        if not run_dir.write_result(result):
-            return run_dir.read_result() or result
-    return result
+def supervisor_argv() -> tuple[str, ...]:
+    """Return the command that is a supervisor, wherever it is started."""
+    return (sys.executable, "-I", "-S", "-c", _BOOT, PACKAGE_ROOT)
+
+
+def spec_line(spec: RunSpec) -> bytes:
+    """Return the specification as the first line of a control channel."""
+    return json.dumps(spec_to_json(spec)).encode("ascii") + b"\n"

@@ -34,8 +34,10 @@ from pi_subagents.disk.run_dir import RunDir
 from pi_subagents.disk.run_log import RunLog
 from pi_subagents.procs import process_tree
 from pi_subagents.procs.child import Child, start_child
+from pi_subagents.procs.completion_hook import tell_completion
 from pi_subagents.procs.identity import identify
 from pi_subagents.procs.intake import Intake, now_ms
+from pi_subagents.procs.screen import Screen
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,8 +57,12 @@ class Supervisor:
         self._spec = spec
         self._dir = run_dir
         self._lifeline = lifeline
+        self._selector = selectors.DefaultSelector()
         self._log = RunLog(
-            run_dir, f"{spec.name} (run {spec.run_id})", max_bytes=spec.max_run_bytes
+            run_dir,
+            f"{spec.name} (run {spec.run_id})",
+            max_bytes=spec.max_run_bytes,
+            show=Screen(spec.screen_fd, self._selector).show,
         )
         self._intake = Intake(
             self._log,
@@ -64,7 +70,6 @@ class Supervisor:
             on_activity=self._on_activity,
             on_loop=lambda: self._stop(Cause.LOOPING),
         )
-        self._selector = selectors.DefaultSelector()
         self._ladder = StopLadder(spec.stop_grace_s)
         self._cause: Cause | None = None
         self._settled_at: float | None = None
@@ -122,6 +127,8 @@ class Supervisor:
         for number in (signal.SIGCHLD, *_STOP_SIGNALS):
             signal.signal(number, lambda *_: None)
         signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+        # Whoever started us may have held them back until there is somebody to hear them.
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOP_SIGNALS)
         self._listen(reader, lambda: self._on_signals(os.read(reader, 512)))
 
     def _listen_to_commands(self) -> None:
@@ -135,7 +142,9 @@ class Supervisor:
             self._listen(control, lambda: self._on_commands(control, framer))
 
     def _on_signals(self, numbers: bytes) -> None:
-        if any(number in _STOP_SIGNALS for number in numbers):
+        # A background run outlives the terminal it was started from.
+        deaf = () if self._spec.attached else (signal.SIGHUP,)
+        if any(number in _STOP_SIGNALS and number not in deaf for number in numbers):
             self._stop(Cause.STOP_REQUESTED)
 
     def _on_commands(self, descriptor: int, framer: LineFramer) -> None:
@@ -276,6 +285,7 @@ class Supervisor:
         crash_points.reach(crash_points.BEFORE_RESULT)
         self._dir.write_result(result)
         crash_points.reach(crash_points.AFTER_RESULT)
+        tell_completion(self._spec.on_complete, self._dir, result)
         with suppress(OSError):
             self._dir.control.unlink()
 
@@ -366,6 +376,8 @@ def _read(descriptor: int) -> bytes | None:
         return os.read(descriptor, READ_SIZE)
     except BlockingIOError:
         return None
+    except ConnectionResetError:  # the end of a socket whose other side had not read everything
+        return b""
 
 
 if __name__ == "__main__":

@@ -244,4 +244,6 @@ def test_any_items_are_let_through_or_refused(given_items: list[str], profile: P
     if profile.no_tools or profile.tools is not None:
         assert names.isdisjoint(TOOL_OPTIONS)
     # Nothing is left open for what follows to become its value.
-    assert problem(*given_items, "@f") == f'Refusing extraArg "@f": {profile_messages.EXTRA_ARG_FILE}'
+    assert (
+        problem(*given_items, "@f") == f'Refusing extraArg "@f": {profile_messages.EXTRA_ARG_FILE}'
+    )

@@ -187,7 +187,9 @@ def test_the_front_matter_is_bounded_and_the_body_is_not() -> None:
         {"a": fits[3:]}, {"a": 2}, body
     )
     assert refused(f"---\n{fits}x\n---\n") == (1, profile_messages.frontmatter_too_large(MAX_YAML))
-    assert profile_messages.frontmatter_too_large(MAX_YAML) == "the front matter is longer than 64 KiB"
+    assert (
+        profile_messages.frontmatter_too_large(MAX_YAML) == "the front matter is longer than 64 KiB"
+    )
 
 
 pieces = st.sampled_from(

@@ -7,15 +7,9 @@ from tests.golden.documented_profiles import PLACE, PROFILES
 from tests.unit.core.given_values import thoroughly
 
 from pi_subagents import profile_messages
+from pi_subagents.core.definition import FileProblem, is_definition_name
 from pi_subagents.core.frontmatter import Frontmatter, Value, parse_frontmatter
-from pi_subagents.core.profile import (
-    FIELDS,
-    THINKING_LEVELS,
-    Profile,
-    ProfileProblem,
-    is_profile_name,
-    parse_profile,
-)
+from pi_subagents.core.profile import FIELDS, THINKING_LEVELS, Profile, parse_profile
 
 KEYS = [key for key in FIELDS if key != "systemPrompt"]
 TEXTS = ["provider", "model", "thinkingLevel", "appendSystemPrompt", "apiKey"]
@@ -59,7 +53,7 @@ def test_there_are_sixteen_fields_and_each_belongs_to_one_of_a_profile() -> None
     "name", ["true", "constructor", "123", "a", "--", "_", "A-b_9", "x" * 64, "off"]
 )
 def test_a_plain_word_of_any_meaning_is_a_name(name: str) -> None:
-    assert is_profile_name(name)
+    assert is_definition_name(name)
     found = parse_profile("p", parse_frontmatter(f"---\nname: {name}\n---\n"))
     assert found == (Profile(name), ())
 
@@ -72,13 +66,13 @@ def test_a_plain_word_of_any_meaning_is_a_name(name: str) -> None:
 def test_what_could_not_be_a_file_name_of_ours_is_no_name(name: str) -> None:
     found = parse_profile("p", parse_frontmatter(f"---\nmodel: m\nname: {name}\n---\n"))
     problem = '"name" is required: 1 to 64 letters, digits, hyphens and underscores'
-    assert found == (None, (ProfileProblem("p", 3, problem, fatal=True),))
+    assert found == (None, (FileProblem("p", 3, problem, fatal=True),))
 
 
 @pytest.mark.parametrize("text", ["", "Only a body.", "---\nmodel: m\n---\n", "---\n---\n"])
 def test_a_file_without_a_name_is_no_profile(text: str) -> None:
-    problem = profile_messages.profile_field("name", profile_messages.NEEDS_PROFILE_NAME)
-    expected = (None, (ProfileProblem("p", 1, problem, fatal=True),))
+    problem = profile_messages.field_problem("name", profile_messages.NEEDS_NAME)
+    expected = (None, (FileProblem("p", 1, problem, fatal=True),))
     assert parse_profile("p", parse_frontmatter(text)) == expected
 
 
@@ -231,7 +225,7 @@ def test_no_problem_shows_a_value_and_no_profile_its_key() -> None:
 
 
 def test_a_problem_reads_as_one_printable_line() -> None:
-    problem = ProfileProblem("a\n\x1b[31m/b.md", 7, "is odd", fatal=True)
+    problem = FileProblem("a\n\x1b[31m/b.md", 7, "is odd", fatal=True)
     assert str(problem) == "a /b.md:7: is odd"
 
 
@@ -254,7 +248,7 @@ def test_any_fields_are_a_profile_or_have_a_fatal_problem(
     assert (profile is None) == any(found.fatal for found in problems)
     assert [found.line for found in problems] == sorted(found.line for found in problems)
     if profile is not None:
-        assert is_profile_name(profile.name)
+        assert is_definition_name(profile.name)
         for key in FLAGS:  # no restriction is lost
             assert getattr(profile, FIELDS[key]) == (str(fields.get(key)).lower() == "true")
         assert (profile.tools is None) == ("tools" not in fields)

@@ -41,7 +41,7 @@ def test_the_parameters_are_read() -> None:
             "waitSeconds",
             "must be 0 to 3600 seconds",
         ),
-        ({"sessionId": "s", "waitSeconds": True}, "waitSeconds", "must be 0 to 3600 seconds"),
+        ({"sessionId": "s", "waitSeconds": True}, "waitSeconds", messages.MUST_BE_SECONDS),
         ({"sessionId": "s", "limit": -1}, "limit", messages.MUST_BE_COUNT),
         ({"sessionId": "s", "tail": 1.5}, "tail", messages.MUST_BE_COUNT),
         (

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pi_subagents import profile_messages
-from pi_subagents.core.profile import GLOBAL, PROJECT, LoadedProfile, Profile, ProfileProblem
+from pi_subagents.core.definition import GLOBAL, PROJECT, FileProblem
+from pi_subagents.core.profile import LoadedProfile, Profile
 from pi_subagents.core.request import DelegateRequest, Task
 from pi_subagents.core.skill import Skill
 from pi_subagents.delegation.preparation import Preparation
@@ -51,7 +52,7 @@ def prepare(
     scope: str = GLOBAL,
     trusted: bool = False,
     parent_tools: tuple[str, ...] | None = None,
-    problems: tuple[ProfileProblem, ...] = (),
+    problems: tuple[FileProblem, ...] = (),
 ) -> list[Preparation]:
     """Prepare tasks that name these profiles, or one for each profile."""
     known = {each.name: LoadedProfile(each, scope, f"/{each.name}.md") for each in profiles}
@@ -81,8 +82,8 @@ def test_a_tasks_own_profile_comes_first_then_the_calls_then_none(shelf: Shelf) 
 
 
 def test_an_unknown_profile_is_its_tasks_refusal_with_what_there_is(shelf: Shelf) -> None:
-    broken = ProfileProblem("/nope.md", 3, "is odd", fatal=True)
-    odd = ProfileProblem("/a.md", 4, "unknown field", fatal=False)
+    broken = FileProblem("/nope.md", 3, "is odd", fatal=True)
+    odd = FileProblem("/a.md", 4, "unknown field", fatal=False)
     a, b = Profile("a"), Profile("b")
     assert prepare(shelf, a, b, tasks=("nope", "a"), problems=(broken, odd)) == [
         Preparation(

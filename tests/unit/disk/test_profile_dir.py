@@ -7,9 +7,11 @@ import pytest
 from tests.golden.documented_profiles import PLACE, PROFILES
 
 from pi_subagents import profile_messages
-from pi_subagents.core.profile import GLOBAL, PROJECT, LoadedProfile, Profile
-from pi_subagents.disk import profile_dir
-from pi_subagents.disk.profile_dir import MAX_PROFILE_BYTES, ProfilesDir, read_profiles_dir
+from pi_subagents.core.definition import GLOBAL, PROJECT
+from pi_subagents.core.profile import LoadedProfile, Profile
+from pi_subagents.disk import definition_dir
+from pi_subagents.disk.definition_dir import MAX_BYTES, DefinitionsDir, read_directory
+from pi_subagents.disk.profile_dir import PROFILES as KIND
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,7 +28,7 @@ def write(directory: Path, file: str, *lines: str, name: str = "") -> Path:
 
 def read(directory: Path) -> tuple[dict[str, str], list[Problem]]:
     """Return which file each name stands for, and the problems with their files."""
-    found = read_profiles_dir(directory, GLOBAL)
+    found = read_directory(KIND, directory, GLOBAL)
     assert all(loaded.scope == GLOBAL for loaded in found.counting)
     counting = {each.profile.name: os.path.relpath(each.path, directory) for each in found.counting}
     return counting, [
@@ -36,7 +38,7 @@ def read(directory: Path) -> tuple[dict[str, str], list[Problem]]:
 
 
 def test_the_documented_examples_are_all_loaded_with_their_values_and_paths() -> None:
-    found = read_profiles_dir(PLACE, PROJECT)
+    found = read_directory(KIND, PLACE, PROJECT)
     by_file = sorted((str(PLACE / f"{profile.name}.md"), profile) for profile in PROFILES)
     assert found.counting == tuple(LoadedProfile(each, PROJECT, path) for path, each in by_file)
     assert [file.loaded for file in found.files] == list(found.counting)
@@ -44,7 +46,7 @@ def test_the_documented_examples_are_all_loaded_with_their_values_and_paths() ->
 
 
 def test_a_directory_that_is_not_there_holds_nothing(tmp_path: Path) -> None:
-    assert read_profiles_dir(tmp_path / "absent", GLOBAL) == ProfilesDir()
+    assert read_directory(KIND, tmp_path / "absent", GLOBAL) == DefinitionsDir()
 
 
 def test_only_visible_markdown_files_are_read(tmp_path: Path) -> None:
@@ -62,7 +64,7 @@ def test_a_link_to_a_file_is_followed(tmp_path: Path) -> None:
     (tmp_path / "profiles").mkdir()
     write(tmp_path / "dotfiles", "any", "model: m", name="a")
     (tmp_path / "profiles" / "a.md").symlink_to("../dotfiles/any")
-    (loaded,) = read_profiles_dir(tmp_path / "profiles", GLOBAL).counting
+    (loaded,) = read_directory(KIND, tmp_path / "profiles", GLOBAL).counting
     path = str(tmp_path / "profiles" / "a.md")
     assert loaded == LoadedProfile(Profile("a", model="m"), GLOBAL, path)
 
@@ -74,13 +76,13 @@ def test_a_link_to_a_file_is_followed(tmp_path: Path) -> None:
         (b"---\nname: b\nname: b\n---\n", 3, profile_messages.repeated_key("name")),
         (b"---\nname: b\nx: &x [a]\ny: *x\n---\n", 3, profile_messages.NO_ALIASES),
         (b'---\nname: b\n"\\e[1m": 1\n"\\e[1m": 1\n---\n', 4, '"" is set twice'),
-        (b"---\nname: ../x\n---\n", 2, profile_messages.profile_field("name", profile_messages.NEEDS_PROFILE_NAME)),
+        (b"---\nname: ../x\n---\n", 2, profile_messages.field_problem("name", profile_messages.NEEDS_NAME)),
         (b"---\nname: b\nnoTools: maybe\n---\n", 3, '"noTools" must be true or false'),
         (b"---\nname: b\n---\n\0", 1, profile_messages.BODY_HAS_NULL),
         (b"---\nname: b\n---\n\xff", 1, "is not UTF-8 text"),
         (b"\xff\xfe-\0-\0-\0", 1, "is not UTF-8 text"),
         (b"x" * (10 * 1024 * 1024), 1, "cannot be used: larger than 262144 bytes"),
-        (b"", 1, profile_messages.profile_field("name", profile_messages.NEEDS_PROFILE_NAME)),
+        (b"", 1, profile_messages.field_problem("name", profile_messages.NEEDS_NAME)),
     ],
     ids=["unclosed", "twice", "alias", "escape", "climbing", "flag", "nul", "latin", "utf-16", "huge", "empty"],
 )  # fmt: skip
@@ -127,15 +129,15 @@ def test_what_is_no_readable_file_is_reported_and_never_waited_for(
 def test_a_profile_may_be_as_large_as_the_limit(tmp_path: Path) -> None:
     path = write(tmp_path, "a.md")
     head = path.read_text()
-    path.write_text(head + "x" * (MAX_PROFILE_BYTES - len(head)))
+    path.write_text(head + "x" * (MAX_BYTES - len(head)))
     assert read(tmp_path) == ({"a": "a.md"}, [])
-    path.write_text(head + "x" * (MAX_PROFILE_BYTES - len(head) + 1))
+    path.write_text(head + "x" * (MAX_BYTES - len(head) + 1))
     assert read(tmp_path)[0] == {}
 
 
 def test_line_endings_and_a_byte_order_mark_do_not_matter(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_bytes(b"\xef\xbb\xbf---\r\nname: a\r\n---\r\nOne.\r\nTwo.\r\n")
-    (loaded,) = read_profiles_dir(tmp_path, GLOBAL).counting
+    (loaded,) = read_directory(KIND, tmp_path, GLOBAL).counting
     assert loaded.profile == Profile("a", system_prompt="One.\nTwo.")
 
 
@@ -160,7 +162,7 @@ def test_of_two_files_with_one_name_otherwise_the_first_counts(tmp_path: Path) -
     called = 'the file should be called n.md, after its "name"'
     taken = '"n" is the name of the profile in a.md; this file is not used'
     assert read(tmp_path) == ({"n": "a.md"}, [("a.md", 2, called, False), ("b.md", 2, taken, True)])
-    assert len(read_profiles_dir(tmp_path, GLOBAL).files) == 2
+    assert len(read_directory(KIND, tmp_path, GLOBAL).files) == 2
 
 
 @pytest.mark.parametrize(
@@ -192,8 +194,8 @@ def test_a_file_without_a_key_may_be_read_by_anyone(tmp_path: Path) -> None:
 def test_too_many_files_are_reported_and_the_first_are_loaded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert profile_dir.MAX_PROFILES == 1000
-    monkeypatch.setattr(profile_dir, "MAX_PROFILES", 3)
+    assert definition_dir.MAX_FILES == 1000
+    monkeypatch.setattr(definition_dir, "MAX_FILES", 3)
     for number in (5, 1, 3):
         write(tmp_path, f"p{number}.md")
     loaded = {f"p{number}": f"p{number}.md" for number in (1, 3, 5)}
@@ -214,4 +216,4 @@ def test_a_file_name_that_is_no_text_is_read_all_the_same(tmp_path: Path) -> Non
     (tmp_path / os.fsdecode(b"\xff.md")).write_text("---\nname: a\n---\n")
     counting, [(_, line, problem, fatal)] = read(tmp_path)
     assert list(counting) == ["a"]
-    assert (line, problem, fatal) == (2, profile_messages.profile_file_name("a"), False)
+    assert (line, problem, fatal) == (2, profile_messages.wanted_file_name("a"), False)

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pi_subagents import profile_messages
-from pi_subagents.core.profile import GLOBAL, PROJECT, LoadedProfile, Profile
+from pi_subagents.core.definition import GLOBAL, PROJECT
+from pi_subagents.core.profile import LoadedProfile, Profile
 from pi_subagents.disk import profile_files
+from pi_subagents.disk.definition_files import MAX_CACHED
 from pi_subagents.disk.profile_files import (
-    MAX_CACHED,
     Profiles,
     delete_profile,
     invalidate_profiles_cache,
@@ -372,7 +373,7 @@ def test_the_linter_finds_everything_in_both_directories_by_path_and_line(
         (str(user / "a.md"), 5,
          conflict.format("loadSkills", "noSkills", "--no-skills disables skill discovery"), True),
         (str(user / "a.md"), 6, 'unknown field "zzz"; ignored', False),
-        (str(user / "b.md"), 2, profile_messages.profile_name_taken("a", "a.md"), True),
+        (str(user / "b.md"), 2, profile_messages.name_taken("profile", "a", "a.md"), True),
         (str(user / "b.md"), 4, conflict.format("tools", "excludeTools", "use one of them"), True),
         (str(project / "a.md"), 3, profile_messages.TOOLS_EMPTY, False),
         (str(project / "a.md"), 4, '"noTools" must be true or false', True),

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import stat
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
@@ -30,6 +32,24 @@ def made(index: RunIndex, place: Path, run_id: str, *, seal: str | None = None) 
     meta = {"runId": run_id, "sessionId": "5" * 16, "createdAt": 7, "seal": own}
     os.close(run.begin(meta, b""))
     return run
+
+
+def test_an_index_of_version_1_is_kept_and_learns_of_background_runs(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "index.sqlite3")) as db, db:
+        db.executescript(
+            "CREATE TABLE runs (run_id TEXT PRIMARY KEY, session_id TEXT NOT NULL, "
+            "directory TEXT NOT NULL, created_ms INTEGER NOT NULL, "
+            "ended INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID; "
+            f"INSERT INTO runs VALUES ('{A}', '{'5' * 16}', '/runs/a', 1, 0); "
+            "PRAGMA user_version = 1;"
+        )
+    index = RunIndex(tmp_path)
+    index.add([IndexedRun(B, "6" * 16, "/runs/b", 2, detached=True)])
+    assert index.all() == [
+        IndexedRun(A, "5" * 16, "/runs/a", 1),
+        IndexedRun(B, "6" * 16, "/runs/b", 2, detached=True),
+    ]
+    assert index.detached() == index.all()[1:]
 
 
 def test_runs_are_found_by_the_beginning_of_their_id(index: RunIndex) -> None:

@@ -4,8 +4,9 @@ import json
 from typing import TYPE_CHECKING
 
 from tests.fakes.healthy_place import agent_dir, with_env, write_settings
-from tests.fakes.profile_home import write_profile
+from tests.fakes.profile_home import write_preset, write_profile
 
+from pi_subagents.disk.preset_files import invalidate_presets_cache
 from pi_subagents.disk.profile_files import invalidate_profiles_cache
 from pi_subagents.doctor import configuration
 
@@ -141,6 +142,43 @@ def test_of_many_broken_profiles_some_are_named_and_the_rest_counted(place: Plac
 def make_profile_dirs(place: Place) -> tuple[Path, Path]:
     """Make the user's and the project's."""
     made = agent_dir(place) / "agent-profiles", place.cwd / ".pi/agent-profiles"
+    for directory in made:
+        directory.mkdir()
+    return made
+
+
+def presets_check(place: Place) -> Check:
+    invalidate_presets_cache()
+    return configuration.check_presets(place)
+
+
+def test_presets_are_counted_and_a_warning_is_worth_a_note(place: Place) -> None:
+    subject = configuration.PRESETS
+    assert presets_check(place) == subject.ok("none")
+    own, projects = make_preset_dirs(place)
+    write_preset(own, "fast")
+    write_preset(projects, "slow")
+    assert presets_check(place) == subject.ok("2 in use")
+    write_preset(own, "fast", "modle: x")
+    fix = "`subagents preset lint` lists them."
+    assert presets_check(place) == subject.note("2 in use; 1 warning", fix)
+
+
+def test_broken_presets_are_named_without_what_is_in_them(place: Place) -> None:
+    own, projects = make_preset_dirs(place)
+    write_preset(own, "fine")
+    broken = write_preset(own, "broken", "tools: {canary-1c7e: 1}")
+    nameless = write_profile(projects, "nameless")
+    assert presets_check(place) == configuration.PRESETS.problem(
+        f"1 in use\n{broken}:4: cannot be used\n{nameless}:1: cannot be used",
+        "`subagents preset lint` says what is wrong, line by line.",
+        public="1 in use; 2 broken",
+    )
+
+
+def make_preset_dirs(place: Place) -> tuple[Path, Path]:
+    """Make the user's and the project's."""
+    made = agent_dir(place) / "subagents", place.cwd / ".pi/subagents"
     for directory in made:
         directory.mkdir()
     return made

@@ -38,6 +38,10 @@ def test_whatever_breaks_the_others_are_still_told(
     assert "problem" in told.values()
 
 
+def test_profiles_and_presets_are_looked_at(place: Place) -> None:
+    assert {"profiles", "presets"} <= states(place).keys()
+
+
 def test_an_index_that_cannot_be_used_is_a_problem_and_not_fatal(place: Place) -> None:
     Path(place.env["PI_SUBAGENTS_DATA"]).write_text("a file")
     told = states(place)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 @click.argument("parameters", metavar="[JSON|-]", default="{}")
 @options.trust_option
 @options.concurrency_option
+@options.runner_option
 @options.offline_option
 @options.script_option
 @options.verbosity_options
@@ -31,6 +32,7 @@ def command(
     parameters: str,
     trust_project: bool,
     concurrency: int | None,
+    runner: str | None,
     offline: bool,
     offline_script: Path | None,
 ) -> int:
@@ -59,7 +61,12 @@ def command(
     chosen = options.offline_choice(offline=offline, script=offline_script)
     answer, stopped = run_stoppable(
         console,
-        {"offline": chosen, "concurrency": concurrency, "trust_project": trust_project},
+        {
+            "offline": chosen,
+            "concurrency": concurrency,
+            "runner": runner,
+            "trust_project": trust_project,
+        },
         lambda chosen: api.call_tool(tool, decoded, **chosen),
     )
     console.json(answer)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from pi_subagents.core.request import Task
     from pi_subagents.delegation.ports import Update
+    from pi_subagents.launch import Options
 
 T = TypeVar("T")
 
@@ -73,8 +74,8 @@ class ProgressPrinter:
 
 def run_stoppable(
     console: Console,
-    options: api.Options,
-    work: Callable[[api.Options], Coroutine[Any, Any, T]],
+    options: Options,
+    work: Callable[[Options], Coroutine[Any, Any, T]],
 ) -> tuple[T, bool]:
     """Run the work with progress and a switch that signals throw; tell whether they did."""
     stop = StopSwitch()
@@ -90,7 +91,7 @@ def run_stoppable(
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             loop.add_signal_handler(number, on_signal)
-        watched: api.Options = {
+        watched: Options = {
             **options,
             "stop": stop,
             "on_update": ProgressPrinter(console),
@@ -103,9 +104,7 @@ def run_stoppable(
     return value, stop.level > RUNNING
 
 
-def delegate_live(
-    console: Console, tasks: list[Task], options: api.Options, *, as_json: bool
-) -> int:
+def delegate_live(console: Console, tasks: list[Task], options: Options, *, as_json: bool) -> int:
     """Delegate, print what happens and what came of it, and return the exit code."""
     try:
         delegation, stopped = run_stoppable(

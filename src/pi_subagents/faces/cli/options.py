@@ -45,10 +45,16 @@ concurrency_option = click.option(
     type=click.IntRange(1, 16),
     help="Children at once (default: subagents.max_concurrency, 4).",
 )
+runner_option = click.option(
+    "--runner",
+    type=click.Choice(["process", "tmux"]),
+    help="Where children run: out of sight, or each in a tmux window that shows its transcript "
+    "(default: subagents.runner, process).",
+)
 
 
 def offline_choice(*, offline: bool, script: Path | None) -> bool | Script:
-    """Return what `api.Options` wants: yes, no, or a checked script."""
+    """Return what `launch.Options` wants: yes, no, or a checked script."""
     if script is None:
         return offline
     from pi_subagents.engines.offline_model.script import parse_script_text

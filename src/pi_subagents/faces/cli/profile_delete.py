@@ -7,19 +7,14 @@ or an answer that nobody can give, is refused before anything is touched.
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from pi_subagents.faces.cli.profile_names import (
-    candidates,
-    checked_name,
-    complete_names,
-    find_profile,
-)
+from pi_subagents.faces.cli.definitions import candidates
+from pi_subagents.faces.cli.profile_names import PROFILES
 
 if TYPE_CHECKING:
     from pi_subagents.core.profile import LoadedProfile
@@ -27,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @click.command("delete", short_help="Delete a profile's file (also: rm, remove).")
-@click.argument("name", shell_complete=complete_names)
+@click.argument("name", shell_complete=PROFILES.complete)
 @click.option(
     "--scope",
     type=click.Choice(["global", "project"]),
@@ -41,25 +36,23 @@ def delete(console: Console, name: str, *, scope: str | None, yes: bool) -> int:
 
     Where the file is a link, the link is removed and what it leads to stays.
     """
-    from pi_subagents.disk.profile_files import delete_profile, load_profiles
+    from pi_subagents.disk.profile_files import delete_profile
 
-    chosen = _chosen(console, checked_name(name), scope)
+    chosen = _chosen(console, name, scope)
     if not yes and not _confirmed(chosen):
         console.answer("Nothing was deleted.")
         return 1
     delete_profile(chosen)
     console.answer(f'Deleted the {chosen.scope} profile "{name}": {chosen.path}')
-    if left := load_profiles(Path.cwd(), os.environ).get(name):
+    if left := PROFILES.load().get(name):
         console.notice(f'"{name}" is now the {left.scope} profile in {left.path}.')
     return 0
 
 
 def _chosen(console: Console, name: str, scope: str | None) -> LoadedProfile:
     """Return the profile that is meant; which one must be said where there are two."""
-    from pi_subagents.disk.profile_files import load_profiles
-
-    found = load_profiles(Path.cwd(), os.environ)
-    first = find_profile(console, name, found, scope)
+    found = PROFILES.load()
+    first = PROFILES.find(console, name, found, scope)
     if scope is None and len(candidates(name, found)) > 1:
         raise click.UsageError(
             f'There are two profiles "{name}". Say which: --scope project, the one in use here, or '

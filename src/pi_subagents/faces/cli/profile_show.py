@@ -15,30 +15,30 @@ from typing import TYPE_CHECKING
 import click
 
 from pi_subagents.faces.cli import options
-from pi_subagents.faces.cli.profile_names import (
-    checked_name,
-    complete_names,
-    find_profile,
-    overridden,
+from pi_subagents.faces.cli.definitions import (
+    origin_to_json,
+    print_detail,
     problem_to_json,
+    problems_of,
     tell_problems,
 )
+from pi_subagents.faces.cli.profile_names import PROFILES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from pi_subagents.core.definition import FileProblem
     from pi_subagents.core.invocation import Invocation
-    from pi_subagents.core.profile import LoadedProfile, Profile, ProfileProblem
+    from pi_subagents.core.profile import LoadedProfile, Profile
     from pi_subagents.delegation.preparation import Preparation
     from pi_subagents.disk.profile_files import Profiles
     from pi_subagents.faces.cli.console import Console
 
-KEY_WIDTH = 18  # as in the lines of core/profile_text, which stand above ours
 RUN = "RUN"  # stands for the directory and the id of a run that does not exist yet
 
 
 @click.command("show", short_help="Show one profile; the API key is masked.")
-@click.argument("name", shell_complete=complete_names)
+@click.argument("name", shell_complete=PROFILES.complete)
 @click.option(
     "--invocation",
     is_flag=True,
@@ -52,20 +52,20 @@ def show(console: Console, name: str, *, invocation: bool, as_json: bool) -> Non
 
     What would keep a sub-agent here from using it, or be left out, is told on standard error.
     """
-    from pi_subagents.disk.profile_files import load_profiles
+    from pi_subagents.core.profile_text import profile_detail
     from pi_subagents.disk.project_trust import is_trusted
     from pi_subagents.errors import ProfileRefused
 
-    found = load_profiles(Path.cwd(), os.environ)
-    loaded = find_profile(console, checked_name(name), found)
-    problems = [each for each in found.problems if each.path == loaded.path]
+    found = PROFILES.load()
+    loaded = PROFILES.find(console, name, found)
+    problems = problems_of(loaded, found)
     trusted = is_trusted(Path.cwd(), os.environ)
     prepared = _prepared(loaded, found, trusted=trusted)
     planned = _planned(prepared, trusted=trusted) if invocation else None
     if as_json:
         console.json(_to_json(loaded, found, problems, prepared, planned))
     else:
-        _print(console, loaded, found)
+        print_detail(console, profile_detail(loaded.profile), loaded, found)
         tell_problems(console, problems)
         for note in prepared.notes:
             console.notice(note)
@@ -117,16 +117,6 @@ def _planned(prepared: Preparation, *, trusted: bool) -> Invocation | None:
     return plan_invocation((), run_id=RUN, trusted=trusted, profile=added)
 
 
-def _print(console: Console, loaded: LoadedProfile, found: Profiles) -> None:
-    from pi_subagents.core.profile_text import profile_detail
-
-    other = overridden(loaded, found)
-    origin = f"{loaded.scope}, overrides {other}" if other else loaded.scope
-    console.answer(profile_detail(loaded.profile))
-    console.answer(f"  {'scope:':<{KEY_WIDTH}} {origin}")
-    console.answer(f"  {'path:':<{KEY_WIDTH}} {loaded.path}")
-
-
 def _print_invocation(console: Console, planned: Invocation) -> None:
     console.answer("")
     console.answer(f"Options of pi ({RUN} is the directory of the run, which holds the prompts):")
@@ -151,15 +141,12 @@ def _option_lines(arguments: Sequence[str]) -> list[str]:
 def _to_json(
     loaded: LoadedProfile,
     found: Profiles,
-    problems: Sequence[ProfileProblem],
+    problems: Sequence[FileProblem],
     prepared: Preparation,
     planned: Invocation | None,
 ) -> dict[str, object]:
     whole: dict[str, object] = {
-        "name": loaded.profile.name,
-        "scope": loaded.scope,
-        "path": loaded.path,
-        "overrides": overridden(loaded, found),
+        **origin_to_json(loaded, found),
         "profile": _profile_to_json(loaded.profile),
         "problems": [problem_to_json(each) for each in problems],
         "notes": list(prepared.notes),

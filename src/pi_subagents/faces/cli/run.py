@@ -11,9 +11,9 @@ import click
 from pi_subagents.faces.cli import options
 
 if TYPE_CHECKING:
-    from pi_subagents import api
     from pi_subagents.core.request import DelegateRequest
     from pi_subagents.faces.cli.console import Console
+    from pi_subagents.launch import Options
 
 
 @click.command("run", short_help="Run prompts in parallel, each in a sub-agent of its own.")
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 @click.option("--timeout", type=float, help="Seconds per task, 1 to 86400 (default: 600).")
 @options.trust_option
 @options.concurrency_option
+@options.runner_option
 @options.offline_option
 @options.script_option
 @options.json_option
@@ -66,6 +67,7 @@ def command(
     timeout: float | None,
     trust_project: bool,
     concurrency: int | None,
+    runner: str | None,
     offline: bool,
     offline_script: Path | None,
     as_json: bool,
@@ -120,9 +122,10 @@ def command(
             )
             for index, prompt in enumerate(prompts)
         ]
-    chosen: api.Options = {
+    chosen: Options = {
         "offline": options.offline_choice(offline=offline, script=offline_script),
         "concurrency": concurrency,
+        "runner": runner,
         "profile": profile,
         "trust_project": trust_project,
     }

@@ -1,0 +1,229 @@
+"""`subagents background`: runs that go on by themselves, and how they stand."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import click
+
+from pi_subagents.faces.cli import options
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pi_subagents.background import BackgroundRuns
+    from pi_subagents.core.background import BackgroundRun
+    from pi_subagents.faces.cli.console import Console
+    from pi_subagents.launch import Options
+
+HEADINGS = ("RUN", "STATUS", "AGE", "PRESET", "TASK")
+COLOURS = {"completed": "green", "failed": "red", "aborted": "yellow"}
+FOLLOW_S = 0.2
+NOTHING = "No background runs. Start one: subagents background start PRESET TASK"
+
+
+@click.group("background", short_help="Start runs in the background, look after them.")
+def command() -> None:
+    """
+    Start runs that go on by themselves, and look after them from anywhere.
+
+    A background run survives the end of whoever started it, the terminal and the log-out. It is
+    found again by every later call, from any directory.
+
+    \b
+    Examples:
+      subagents background start repo-scout "Which modules have no tests?"
+      subagents background status
+      subagents background wait && subagents background status --all
+      subagents background logs -f 3f2a
+      subagents background stop 3f2a
+    """  # noqa: D301 - the backspace is click's mark for "do not re-wrap"
+
+
+@command.command("start")
+@click.argument("preset")
+@click.argument("task", metavar="TASK|-")
+@click.option("--model", help="Model, instead of the preset's.")
+@click.option("--cwd", help="Working directory (default: this one).")
+@options.trust_option
+@options.offline_option
+@options.json_option
+@click.pass_obj
+def start(
+    console: Console,
+    *,
+    preset: str,
+    task: str,
+    model: str | None,
+    cwd: str | None,
+    trust_project: bool,
+    offline: bool,
+    as_json: bool,
+) -> int:
+    """
+    Start TASK with PRESET and return at once with the run's id.
+
+    Exit code: 0 started, 2 refused.
+    """
+    parameters = {"preset": preset, "task": options.text_or_stdin(task), "model": model, "cwd": cwd}
+    chosen: Options = {
+        "offline": offline,
+        "trust_project": trust_project,
+        "on_notice": console.notice,
+    }
+    return _tell(console, "background_agent", parameters, chosen, as_json=as_json)
+
+
+@command.command("status")
+@click.argument("run", required=False)
+@click.option("-a", "--all", "everything", is_flag=True, help="Ended runs too.")
+@click.option("--wait", "wait_s", type=click.FloatRange(0, 3600), default=0.0, help="Wait so long.")
+@options.json_option
+@click.pass_obj
+def status(
+    console: Console, *, run: str | None, everything: bool, wait_s: float, as_json: bool
+) -> int:
+    """
+    Tell how background runs stand: all that are active, or one RUN with its answer.
+
+    The beginning of a RUN id is enough. With --wait: until it ended, or the first active one.
+    """
+    from pi_subagents.core.background import counts, footer
+
+    if as_json or run:
+        parameters = {"runId": run, "includeCompleted": everything, "waitSeconds": wait_s}
+        return _tell(console, "background_agent_status", parameters, {}, as_json=as_json)
+    from pi_subagents.core.preset_request import StatusRequest
+
+    runs = asyncio.run(_known().wait(StatusRequest(wait_s=wait_s)))
+    shown = [each for each in runs if everything or not each.ended]
+    if shown:
+        _table(console, shown)
+    elif not runs:
+        console.answer(NOTHING)
+    console.answer(footer(counts(runs)))
+    return 0
+
+
+@command.command("wait")
+@click.argument("runs", nargs=-1)
+@click.option("--timeout", type=click.FloatRange(0), help="Give up after so many seconds.")
+@click.pass_obj
+def wait(console: Console, *, runs: tuple[str, ...], timeout: float | None) -> int:
+    """
+    Wait until RUNS ended, or all that are active.
+
+    Exit code: 0 all completed, 1 some failed or the time was up.
+    """
+    from pi_subagents.core.preset_request import StatusRequest
+
+    known = _known()
+    wanted = {known.find(run).run_id for run in runs} or {
+        run.run_id for run in known.all() if not run.ended
+    }
+    deadline = time.monotonic() + (timeout if timeout is not None else 10**9)
+    while True:
+        mine = [run for run in known.all() if run.run_id in wanted]
+        if all(run.ended for run in mine) or time.monotonic() >= deadline:
+            break
+        running = next(run.run_id for run in mine if not run.ended)
+        left = min(max(deadline - time.monotonic(), 0), 60)
+        asyncio.run(known.wait(StatusRequest(run_id=running, wait_s=left)))
+    if mine:
+        _table(console, mine)
+    return 0 if all(run.status == "completed" for run in mine) else 1
+
+
+@command.command("stop")
+@click.argument("run", required=False)
+@click.option("--all", "everything", is_flag=True, help="All that are active.")
+@options.json_option
+@click.pass_obj
+def stop(console: Console, *, run: str | None, everything: bool, as_json: bool) -> int:
+    """Stop one RUN, or all with --all."""
+    if bool(run) == everything:
+        raise click.UsageError("Name a RUN, or say --all.")
+    return _tell(console, "background_agent_stop", {"runId": run}, {}, as_json=as_json)
+
+
+@command.command("logs")
+@click.argument("run")
+@click.option("-f", "--follow", is_flag=True, help="Go on until the run ended.")
+@click.pass_obj
+def logs(console: Console, *, run: str, follow: bool) -> None:
+    """Print what a RUN has done so far: its transcript."""
+    from pathlib import Path
+
+    from pi_subagents.core.plain_text import printable
+
+    known = _known()
+    found = known.find(run)
+    path = Path(found.paths["transcript"])
+    shown = 0
+    while True:
+        ended = known.find(found.run_id).ended  # asked before reading: nothing is missed
+        if path.exists():
+            with path.open("rb") as file:
+                file.seek(shown)
+                data = file.read()
+            whole = data[: data.rfind(b"\n") + 1] if not ended else data
+            shown += len(whole)
+            sys.stdout.write(printable(whole.decode("utf-8", "replace")))
+            sys.stdout.flush()
+        if ended or not follow:
+            break
+        time.sleep(FOLLOW_S)
+    if follow:
+        console.notice(f"Run {found.run_id}: {known.find(found.run_id).status}")
+
+
+def _known() -> BackgroundRuns:
+    from pi_subagents.background import BackgroundRuns
+    from pi_subagents.runs import Runs
+
+    return BackgroundRuns(Runs())
+
+
+def _tell(
+    console: Console,
+    tool: str,
+    parameters: Mapping[str, object],
+    chosen: Options,
+    *,
+    as_json: bool,
+) -> int:
+    from pi_subagents import api
+    from pi_subagents.faces.cli.main import EXIT_REFUSED
+
+    answer = asyncio.run(api.call_tool(tool, parameters, **chosen))
+    content = answer["content"]
+    assert isinstance(content, list)
+    if as_json:
+        console.json(answer)
+    elif answer["isError"]:
+        raise click.ClickException(content[0]["text"])
+    else:
+        console.answer(content[0]["text"])
+    return EXIT_REFUSED if answer["isError"] else 0
+
+
+def _table(console: Console, runs: list[BackgroundRun]) -> None:
+    from pi_subagents.core.plain_text import one_line
+    from pi_subagents.faces.cli.console import width
+    from pi_subagents.faces.cli.runs import duration
+    from pi_subagents.faces.cli.table import print_table, room_for_last
+
+    now = time.time() * 1000
+    rows = [
+        (run.run_id[:8], run.status, duration(now - run.created_at_ms), one_line(run.preset, 24))
+        for run in runs
+    ]
+    room = max(room_for_last(HEADINGS[:-1], rows, width(sys.stdout)), 20)
+    told = [
+        (*row, one_line(run.error_message or run.task, room))
+        for row, run in zip(rows, runs, strict=True)
+    ]
+    print_table(console, HEADINGS, told, COLOURS)

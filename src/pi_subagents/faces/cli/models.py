@@ -1,0 +1,86 @@
+"""`subagents models`: which models sub-agents here can be given, by the names that presets use."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from pi_subagents.faces.cli import options
+from pi_subagents.faces.cli.console import width
+
+if TYPE_CHECKING:
+    from pi_subagents.core.model_names import Model
+    from pi_subagents.engines.available_models import ModelList
+    from pi_subagents.faces.cli.console import Console
+
+GAP = "  "
+LEAST_NAME = 8
+
+
+@click.command("models", short_help="List the models that sub-agents have here.")
+@click.argument("pattern", required=False, default="", metavar="[PATTERN]")
+@click.option("--refresh", is_flag=True, help="Ask pi, even if what it told is still kept.")
+@options.json_option
+@click.pass_obj
+def command(console: Console, pattern: str, *, refresh: bool, as_json: bool) -> None:
+    """
+    List the models that sub-agents have in this directory: those whose provider has a key or login.
+
+    PATTERN keeps those in whose id or name it occurs. pi is asked with the trust that this project
+    has; what it told is kept for a day, or until its configuration or a key changes.
+    """
+    from pi_subagents import messages
+    from pi_subagents.core.model_names import model_to_json
+
+    told = _models_here(refresh=refresh)
+    shown = [model for model in told.models if _matches(model, pattern)]
+    if as_json:
+        models: list[object] = [model_to_json(model) for model in shown]
+        console.json({"total": len(told.models), "cached": told.cached, "models": models})
+        return
+    if not told.models:
+        console.answer(messages.NOTE_NO_MODEL)
+        return
+    _print(console, shown)
+    console.notice(messages.models_told(len(shown), len(told.models), _age(told)))
+
+
+def _models_here(*, refresh: bool) -> ModelList:
+    """Return the models of a child that would be started in this directory."""
+    from pi_subagents.disk.config_home import data_dir
+    from pi_subagents.disk.model_config import ChildSetup
+    from pi_subagents.disk.project_trust import is_trusted
+    from pi_subagents.disk.settings_files import load_settings
+    from pi_subagents.engines.available_models import list_models
+    from pi_subagents.engines.pi_command import resolve_pi_command
+
+    cwd, env = Path.cwd(), os.environ
+    settings, _ = load_settings(cwd, env)
+    pi = resolve_pi_command(env, cwd, settings.pi_command)
+    setup = ChildSetup(pi.argv, cwd, env, is_trusted(cwd, env))
+    return list_models(setup, data_dir(env), refresh=refresh)
+
+
+def _matches(model: Model, pattern: str) -> bool:
+    return any(pattern.lower() in text.lower() for text in (model.reference, model.name))
+
+
+def _print(console: Console, models: list[Model]) -> None:
+    """Print a line per model; its name only where that says more than its id."""
+    from pi_subagents.core.plain_text import one_line
+
+    wide = max((len(model.reference) for model in models), default=0)
+    room = max(width(sys.stdout) - wide - len(GAP), LEAST_NAME)
+    for model in models:
+        name = "" if model.name == model.model_id else one_line(model.name, room)
+        console.answer(f"{model.reference.ljust(wide)}{GAP}{name}".rstrip())
+
+
+def _age(told: ModelList) -> str:
+    from pi_subagents.faces.cli.runs import duration
+
+    return duration(told.age_ms) if told.cached else ""

@@ -1,0 +1,227 @@
+"""
+The composition root of a call: where it stands, what it plans, how its runs are executed.
+
+Every tool that starts children goes this way: stand, prepare, plan, execute (or leave running).
+What refuses a whole call raises before anything starts; afterwards every task has a result.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, TypedDict
+
+from pi_subagents import errors, messages
+from pi_subagents.core.invocation import CHILD_VARIABLE, ModelOverride
+from pi_subagents.core.settings import TMUX
+from pi_subagents.core.stop_switch import StopSwitch
+from pi_subagents.delegation.delegate import delegate_runs
+from pi_subagents.delegation.plan import Surroundings, discard_runs, plan_runs
+from pi_subagents.delegation.windows import Windows
+from pi_subagents.disk import crash_points
+from pi_subagents.disk.project_trust import is_trusted
+from pi_subagents.disk.settings_files import load_settings
+from pi_subagents.engines.pi_command import resolve_pi_command
+from pi_subagents.procs.process_runner import ProcessRunner
+from pi_subagents.runs import Runs
+from pi_subagents.sessions import refuse_if_resumed_elsewhere
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from contextlib import ExitStack
+
+    from pi_subagents.core.request import DelegateRequest
+    from pi_subagents.core.run_result import RunResult
+    from pi_subagents.core.settings import Settings
+    from pi_subagents.core.window import Window
+    from pi_subagents.delegation.ports import Observer, PlannedRun, Runner, Update
+    from pi_subagents.delegation.preparation import Preparation
+    from pi_subagents.engines.offline_model.script import Script
+    from pi_subagents.engines.pi_command import PiCommand
+
+
+_OFFLINE = {"PI_OFFLINE": "1", "PI_SKIP_VERSION_CHECK": "1", "PI_TELEMETRY": "0"}
+
+
+class Options(TypedDict, total=False):
+    """How to delegate; whatever is left out has the default a caller would expect."""
+
+    cwd: Path  # the caller's directory: project, settings, default for tasks
+    profile: str | None  # for tasks that name none of their own
+    trust_project: bool  # let the project's own profiles and pi settings decide everything
+    parent_tools: tuple[str, ...] | None  # the active tools of a host that is pi itself
+    concurrency: int | None  # children at once, default `subagents.max_concurrency`
+    runner: str | None  # where supervisors run, default `subagents.runner`
+    offline: bool | Script  # the built-in model by its rules, or by a script
+    env: Mapping[str, str]
+    stop: StopSwitch
+    on_update: Observer
+    on_notice: Callable[[str], None]
+    columns: int | None  # of the terminal that shows the work, if one does
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """Where a call stands: directory, environment, settings, the pi it has, the runs it sees."""
+
+    options: Options
+    cwd: Path
+    env: Mapping[str, str]
+    settings: Settings
+    pi: PiCommand
+    runs: Runs
+
+    def notice(self, text: str) -> None:
+        """Say something once, to whoever called."""
+        self.options.get("on_notice", _ignore)(text)
+
+    def trusted(self, place: Path) -> bool:
+        """Tell whether what a project itself configures may count: by word, or by pi's records."""
+        by_word = self.options.get("trust_project", False) and place.is_relative_to(self.cwd)
+        return by_word or is_trusted(place, self.env)
+
+
+def place_of(options: Options) -> tuple[Path, Mapping[str, str]]:
+    """Return the directory and the environment of a caller."""
+    return options.get("cwd") or Path.cwd(), options.get("env", os.environ)
+
+
+def stand(options: Options) -> Ground:
+    """Find out where a call stands; refuse where no child could be started."""
+    cwd, env = place_of(options)
+    refuse_where_impossible(env)
+    settings, problems = load_settings(cwd, env)
+    pi = resolve_pi_command(env, cwd, settings.pi_command)
+    ground = Ground(options, cwd, env, settings, pi, Runs(cwd, env))
+    for problem in problems:
+        ground.notice(f"{problem.where}: {problem.problem}")
+    ground.runs.recover()
+    return ground
+
+
+def refuse_where_impossible(env: Mapping[str, str]) -> None:
+    """Refuse to delegate from inside a sub-agent, or where children cannot be supervised."""
+    if sys.platform == "win32":
+        raise errors.PlatformNotSupported("Windows")
+    if env.get(CHILD_VARIABLE) == "1":
+        raise errors.NestedDelegation
+
+
+def plan(
+    ground: Ground,
+    request: DelegateRequest,
+    preparations: Sequence[Preparation],
+    override: Callable[[str], ModelOverride] | None,
+) -> tuple[PlannedRun, ...]:
+    """Give every task its run directory and make it known."""
+    ground.runs.keep_tidy()
+    around = Surroundings(
+        cwd=ground.cwd,
+        settings=ground.settings,
+        store=ground.runs.store,
+        pi_command=ground.pi.argv,
+        pi_source=ground.pi.source,
+        pi_version=ground.pi.version,
+        trusted=ground.trusted,
+        seal=ground.runs.seal,
+        override=override,
+        parent_tools=ground.options.get("parent_tools"),
+    )
+    planned = plan_runs(request, around, preparations)
+    crash_points.reach(crash_points.PLANNED)
+    if unknown := ground.runs.add(run.spec for run in planned):
+        ground.notice(unknown)
+    try:
+        refuse_if_resumed_elsewhere(ground.runs, (r.spec for r in planned if r.task.resume))
+    except errors.ResumeStillRunning:
+        discard_runs(planned)
+        raise
+    crash_points.reach(crash_points.INDEXED)
+    return planned
+
+
+async def execute(
+    ground: Ground, planned: Sequence[PlannedRun]
+) -> tuple[tuple[RunResult, ...], tuple[Window, ...]]:
+    """Run what was planned to its end; return results and windows, in task order."""
+    options = ground.options
+    try:
+        runner = _runner(ground)
+    except errors.SetupError:
+        discard_runs(planned)
+        raise
+    windows = Windows(
+        planned,
+        ground.settings,
+        home=ground.env.get("HOME", ""),
+        columns=options.get("columns"),
+    )
+    tell = options.get("on_update", _ignore)
+
+    def observe(update: Update) -> None:
+        windows.apply(update)
+        tell(update)
+
+    results = await delegate_runs(
+        planned,
+        runner=runner,
+        concurrency=options.get("concurrency") or ground.settings.max_concurrency,
+        observe=observe,
+        stop=options.get("stop") or StopSwitch(),
+    )
+    crash_points.reach(crash_points.BEFORE_INDEX_UPDATE)
+    ground.runs.note_ended(results)
+    return results, windows.now()
+
+
+def _runner(ground: Ground) -> Runner:
+    """Return where foreground runs are executed; SetupError where that is impossible."""
+    if (ground.options.get("runner") or ground.settings.runner) != TMUX:
+        return ProcessRunner(ground.env)
+    from pi_subagents.disk.runtime_dir import runtime_dir
+    from pi_subagents.engines.tmux_program import check_tmux
+    from pi_subagents.procs.tmux_runner import TmuxRunner
+
+    return TmuxRunner(
+        ground.env,
+        program=check_tmux(ground.env, ground.cwd),
+        directory=runtime_dir(ground.env),
+        notice=ground.notice,
+    )
+
+
+def offline_model(ground: Ground, resources: ExitStack) -> Callable[[str], ModelOverride] | None:
+    """Serve the offline model, where wanted, for as long as the resources are held."""
+    wanted = ground.options.get("offline", False)
+    if wanted is False:
+        return None
+    from pi_subagents.engines.offline_model.provider import URL_VARIABLE, pi_arguments
+    from pi_subagents.engines.offline_model.server import OfflineModel
+
+    script = None if wanted is True else wanted
+    model = resources.enter_context(OfflineModel(script, keep_requests=0))
+    ground.notice(messages.NOTICE_OFFLINE_SCRIPT if script else messages.NOTICE_OFFLINE)
+    return lambda run_id: ModelOverride(
+        arguments=pi_arguments(), environment={URL_VARIABLE: model.url_for(run_id), **_OFFLINE}
+    )
+
+
+def own_offline_model(ground: Ground) -> Callable[[str], ModelOverride] | None:
+    """Let each run serve an offline model of its own, where one is wanted."""
+    wanted = ground.options.get("offline", False)
+    if wanted is False:
+        return None
+    if wanted is not True:
+        raise errors.InvalidRequest("offline", messages.NO_SCRIPT_IN_BACKGROUND)
+    from pi_subagents.engines.offline_model.launcher import launcher_argv
+    from pi_subagents.engines.offline_model.provider import pi_arguments
+
+    ground.notice(messages.NOTICE_OFFLINE)
+    override = ModelOverride(pi_arguments(), _OFFLINE, launcher_argv())
+    return lambda _: override
+
+
+def _ignore(_: object) -> None:
+    """Observe nothing."""

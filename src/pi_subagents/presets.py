@@ -1,0 +1,124 @@
+"""
+The composition root of runs with presets: find the preset, choose its model, run it.
+
+A single task that cannot start refuses the call; of several, each that cannot start has that as
+its own outcome and the others go on.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pi_subagents import errors, launch
+from pi_subagents.core import profile_invocation
+from pi_subagents.core.model_names import choose_model
+from pi_subagents.core.preset import preset_profile
+from pi_subagents.core.request import DelegateRequest, Task
+from pi_subagents.core.subagent_result import subagent_to_json
+from pi_subagents.delegation.preparation import Preparation, PresetUse
+from pi_subagents.disk.config_home import data_dir
+from pi_subagents.disk.model_config import ChildSetup
+from pi_subagents.disk.preset_files import load_presets
+from pi_subagents.engines.available_models import choose_among_models
+from pi_subagents.profile_messages import note_unknown_tools
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pi_subagents.core.preset import LoadedPreset
+    from pi_subagents.core.preset_request import PresetTask, SubagentRequest
+    from pi_subagents.launch import Ground, Options
+
+
+class PresetShelf:
+    """The presets and models of one call, each looked up when it is first needed."""
+
+    def __init__(self, ground: Ground) -> None:
+        self._ground = ground
+        self._presets = load_presets(ground.cwd, ground.env)
+        for problem in self._presets.problems:
+            if problem.fatal:
+                ground.notice(str(problem))
+
+    def prepare(self, task: PresetTask, *, detached: bool = False) -> Preparation:
+        """Return what a task needs; RequestError where its preset or model cannot be had."""
+        loaded = self._presets.get(task.preset)
+        if loaded is None:
+            raise errors.UnknownPreset(task.preset, tuple(self._presets.by_name))
+        requested, resolved = self._model(task, loaded)
+        profile = preset_profile(loaded.preset)
+        parent_tools = self._ground.options.get("parent_tools")
+        if problem := profile_invocation.tools_problem(profile, parent_tools):
+            raise errors.ProfileRefused(problem)
+        unknown = profile_invocation.unknown_tools(profile, parent_tools)
+        return Preparation(
+            profile=replace(profile, model=resolved or ""),
+            notes=(note_unknown_tools(unknown),) if unknown else (),
+            preset=PresetUse(loaded.preset, loaded.scope, requested, resolved),
+            detached=detached,
+        )
+
+    def _model(self, task: PresetTask, loaded: LoadedPreset) -> tuple[str | None, str | None]:
+        preset = loaded.preset
+        if self._ground.options.get("offline", False):  # it stands in for every model
+            return task.model or preset.model or None, None
+        ground = self._ground
+        place = Path(task.cwd) if task.cwd else ground.cwd
+        setup = ChildSetup(ground.pi.argv, place, ground.env, ground.trusted(place))
+        return choose_among_models(
+            setup,
+            data_dir(ground.env),
+            lambda available: choose_model(
+                task.model,
+                preset.model,
+                available,
+                preset_name=preset.name,
+                preset_path=loaded.path,
+            ),
+        )
+
+
+async def run_subagent(request: SubagentRequest, options: Options) -> dict[str, object]:
+    """Run the tasks of the tool `subagent` and return its value."""
+    ground = launch.stand(options)
+    shelf = PresetShelf(ground)
+    if request.parallel:
+        preparations = [_or_refusal(shelf, task) for task in request.tasks]
+    else:
+        preparations = [shelf.prepare(task) for task in request.tasks]
+    with ExitStack() as resources:
+        override = launch.offline_model(ground, resources)
+        checked = as_request(request.tasks, ground.settings.foreground_timeout)
+        planned = launch.plan(ground, checked, preparations, override)
+        results, _ = await launch.execute(ground, planned)
+    models = [
+        (use.requested_model, use.resolved_model) if (use := needs.preset) else (task.model, None)
+        for task, needs in zip(request.tasks, preparations, strict=True)
+    ]
+    return subagent_to_json(request, results, models)
+
+
+def as_request(tasks: Sequence[PresetTask], timeout_s: float | None) -> DelegateRequest:
+    """Return the tasks as the planner takes them, named after their presets."""
+    several = len(tasks) > 1
+    return DelegateRequest(
+        tuple(
+            Task(
+                name=f"{task.preset}-{number}" if several else task.preset,
+                prompt=task.task,
+                cwd=task.cwd,
+                timeout_s=timeout_s,
+            )
+            for number, task in enumerate(tasks, 1)
+        )
+    )
+
+
+def _or_refusal(shelf: PresetShelf, task: PresetTask) -> Preparation:
+    try:
+        return shelf.prepare(task)
+    except errors.RequestError as refusal:
+        return Preparation(refusal=str(refusal))

@@ -1,0 +1,30 @@
+"""
+Start supervisors that belong to nobody: background runs, which outlive whoever asked for them.
+
+The supervisor gets its specification and then no lifeline; it is found again by its run directory.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import TYPE_CHECKING
+
+from pi_subagents.procs.process_runner import start_supervisor
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pi_subagents.core.run_spec import RunSpec
+
+
+def start_detached(spec: RunSpec, env: Mapping[str, str]) -> None:
+    """Start the supervisor and let go of it; OSError if there is none to be had."""
+    process = start_supervisor(spec, env)
+    for pipe in (process.stdin, process.stdout):
+        assert pipe is not None
+        pipe.close()
+    if spec.lock_fd is not None:
+        os.close(spec.lock_fd)  # the supervisor holds it now
+    # A host that lives on must not collect dead supervisors.
+    threading.Thread(target=process.wait, name="reaper", daemon=True).start()

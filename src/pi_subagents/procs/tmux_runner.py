@@ -1,0 +1,138 @@
+"""
+Run supervisors in tmux windows, attached to this process by a socket, their transcripts in sight.
+
+In: a run's specification.  Out: its result, as from every runner.  The window's program fetches
+lock, environment and specification from a socket in a private directory; that connection then is
+lifeline, command channel and wake-up at once.  Closing the window ends the run as a stop does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+import socket
+import struct
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pi_subagents import messages
+from pi_subagents.core.value import replace
+from pi_subagents.disk.run_dir import RunDir
+from pi_subagents.procs import pane
+from pi_subagents.procs.attached_runner import AttachedRunner, Attachment
+from pi_subagents.procs.process_runner import PACKAGE_ROOT, spec_line, supervisor_argv
+from pi_subagents.procs.tmux_server import TmuxServer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from pi_subagents.core.events import Event
+    from pi_subagents.core.run_spec import RunSpec
+
+START_LIMIT_S = 30.0
+ID_DIGITS = 8
+_BOOT = (
+    "import sys; sys.path.insert(0, sys.argv[1]); from pi_subagents.procs.pane import main; main()"
+)
+_CREDENTIALS = struct.Struct("3i")  # process, user, group
+
+
+class TmuxRunner(AttachedRunner):
+    """The runner for foreground runs that can be watched; children inherit `env`."""
+
+    def __init__(
+        self,
+        env: Mapping[str, str],
+        *,
+        program: Path,
+        directory: Path,
+        notice: Callable[[str], None],
+    ) -> None:
+        super().__init__(env)
+        self._server = TmuxServer(program, env, directory)
+        self._directory = directory
+        self._notice = notice
+        self._told: set[str] = set()
+        self._opening = asyncio.Lock()  # so that all windows of a call come into one session
+
+    async def _attach(self, spec: RunSpec, on_event: Callable[[Event], None]) -> Attachment:
+        with _listening(self._directory / f"run-{secrets.token_hex(6)}") as (listener, address):
+            try:
+                async with asyncio.timeout(START_LIMIT_S):
+                    await self._open_window(spec.run_id, address)
+                    connection = await _accept(listener)
+                    await _hand_over(connection, spec, self._env)
+            except TimeoutError as error:
+                raise OSError(messages.note_window_not_started(START_LIMIT_S)) from error
+        return _Attachment(connection, RunDir(Path(spec.run_dir)), on_event)
+
+    async def _open_window(self, run_id: str, address: str) -> None:
+        argv = (sys.executable, "-I", "-S", "-c", _BOOT, PACKAGE_ROOT, address)
+        async with self._opening:
+            where = await self._server.open_window(f"sub-{run_id[:ID_DIGITS]}", argv)
+        if where not in self._told:
+            self._told.add(where)
+            self._notice(where)
+
+
+class _Attachment(Attachment):
+    """A supervisor at the other end of a connection."""
+
+    def __init__(
+        self, connection: socket.socket, run_dir: RunDir, on_event: Callable[[Event], None]
+    ) -> None:
+        self._connection = connection
+        self._dir = run_dir
+        number = connection.fileno()
+        super().__init__(wake=number, commands=number, run_dir=run_dir, on_event=on_event)
+
+    def _let_go(self) -> None:
+        self._connection.close()
+        self._dir.wait_for_end()  # it is not our child, but it holds the lock as long as it lives
+
+
+@contextmanager
+def _listening(path: Path) -> Iterator[tuple[socket.socket, str]]:
+    """Listen in a private directory, for as long as somebody is expected."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
+        listener.setblocking(False)
+        listener.bind(str(path))
+        try:
+            listener.listen()
+            yield listener, str(path)
+        finally:
+            path.unlink(missing_ok=True)
+
+
+async def _accept(listener: socket.socket) -> socket.socket:
+    """Return the first connection by a process of this user."""
+    while True:
+        connection, _ = await asyncio.get_running_loop().sock_accept(listener)
+        if _is_ours(connection):
+            return connection
+        connection.close()
+
+
+def _is_ours(connection: socket.socket) -> bool:
+    if sys.platform != "linux":
+        return True  # nobody else can reach into the directory
+    told = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+    return bool(_CREDENTIALS.unpack(told)[1] == os.geteuid())
+
+
+async def _hand_over(connection: socket.socket, spec: RunSpec, env: Mapping[str, str]) -> None:
+    """Send lock, command, environment and specification; the connection is closed if that fails."""
+    locks = [] if spec.lock_fd is None else [spec.lock_fd]
+    there = replace(spec, lock_fd=pane.LOCK if locks else None, screen_fd=pane.SCREEN)
+    try:
+        command = pane.pack(map(os.fsencode, supervisor_argv()))
+        variables = pane.pack(os.fsencode(f"{name}={value}") for name, value in env.items())
+        socket.send_fds(connection, [b"."], locks)
+        loop = asyncio.get_running_loop()
+        await loop.sock_sendall(connection, command + variables + spec_line(there))
+    except BaseException:
+        connection.close()
+        raise

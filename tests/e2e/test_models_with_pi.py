@@ -1,0 +1,110 @@
+"""The real pi tells its models, and what it tells is kept until something changes."""
+
+import json
+
+import pytest
+from tests.e2e.command import Ran, subagents
+from tests.e2e.conftest import Project
+
+from pi_subagents.core.model_names import Model, resolve_model
+from pi_subagents.disk.config_home import data_dir
+from pi_subagents.engines.available_models import available_models
+from pi_subagents.engines.pi_command import resolve_pi_command
+from pi_subagents.errors import ModelsUnknown
+
+pytestmark = pytest.mark.pi
+
+CUSTOM = {"baseUrl": "http://127.0.0.1:9/v1", "api": "openai-completions", "apiKey": "$ACME_KEY"}
+EXTENSION = """\
+export default function (pi) {
+  pi.registerProvider("own", {
+    baseUrl: "http://127.0.0.1:9/v1", apiKey: "x", api: "openai-completions",
+    models: [{ id: "made", name: "Made Here", reasoning: false, input: ["text"],
+      cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 },
+      contextWindow: 1000, maxTokens: 100 }],
+  });
+}
+"""
+
+
+@pytest.fixture(autouse=True)
+def no_key_of_the_machine(project: Project) -> None:
+    """Let the tests say which models there are, whatever this machine has a key for."""
+    endings = ("_KEY", "_TOKEN", "_CREDENTIALS", "_PROFILE")
+    for name in [name for name in project.env if name.endswith(endings)]:
+        if name != "SOME_SERVICE_TOKEN":
+            del project.env[name]
+
+
+def configure(project: Project, *ids: str) -> None:
+    models = [{"id": each, "name": each.upper()} for each in ids]
+    content = {"providers": {"acme": {**CUSTOM, "models": models}}}
+    (project.agent_dir / "models.json").write_text(json.dumps(content))
+
+
+def told(project: Project, *arguments: str, trusted: bool = False) -> tuple[Model, ...]:
+    return available_models(
+        resolve_pi_command(project.env, project.path, None).argv,
+        cwd=project.path,
+        env=project.env,
+        trusted=trusted,
+        arguments=arguments,
+        cache_dir=data_dir(project.env),
+    )
+
+
+def listed(ran: Ran) -> tuple[bool, list[str]]:
+    assert (ran.code, ran.err) == (0, "")
+    return ran.json["cached"], [f"{each['provider']}/{each['id']}" for each in ran.json["models"]]
+
+
+def test_a_model_added_to_models_json_is_seen_at_once(project: Project) -> None:
+    project.env["ACME_KEY"] = "k"
+    configure(project, "one")
+    subagents(project, "models")  # the first pi in a new home makes files of its own there
+    assert listed(subagents(project, "models", "--json", "--refresh")) == (False, ["acme/one"])
+    assert listed(subagents(project, "models", "--json")) == (True, ["acme/one"])
+    configure(project, "one", "a/b:high")
+    assert listed(subagents(project, "models", "--json")) == (False, ["acme/one", "acme/a/b:high"])
+    assert listed(subagents(project, "models", "--json")) == (True, ["acme/one", "acme/a/b:high"])
+
+
+def test_a_key_that_appears_makes_its_models_appear(project: Project) -> None:
+    configure(project, "one")
+    assert told(project) == ()
+    project.env["ACME_KEY"] = "k"
+    assert told(project) == (Model("acme", "one", "ONE"),)
+    del project.env["ACME_KEY"]
+    assert told(project) == ()
+
+
+def test_without_models_pi_answers_and_the_command_says_how_to_get_some(project: Project) -> None:
+    ran = subagents(project, "models")
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.startswith("pi has no model it may use.")
+
+
+def test_models_of_an_extension_are_told_where_the_child_would_load_it(project: Project) -> None:
+    made = (Model("own", "made", "Made Here"),)
+    extension = project.path / ".pi" / "extensions" / "own.js"
+    extension.parent.mkdir()
+    extension.write_text(EXTENSION)
+    assert told(project) == ()
+    assert told(project, trusted=True) == made
+    assert told(project, "--no-extensions", trusted=True) == ()
+    assert told(project, "--no-extensions", "--extension", str(extension)) == made
+
+
+def test_an_extension_that_is_missing_is_told_with_the_words_of_pi(project: Project) -> None:
+    with pytest.raises(ModelsUnknown) as error:
+        told(project, "--extension", "missing.ts")
+    assert error.value.reason == "it exited with code 1"
+    assert "missing.ts" in error.value.output[0]
+
+
+def test_what_pi_has_can_be_named(project: Project) -> None:
+    project.env["ANTHROPIC_API_KEY"] = project.env["OPENROUTER_API_KEY"] = "k"
+    models = told(project)
+    assert {model.provider for model in models} == {"anthropic", "openrouter"}
+    for model in models:
+        assert resolve_model(model.reference, models) == model.reference

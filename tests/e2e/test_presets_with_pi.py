@@ -1,0 +1,102 @@
+"""What a preset says, observed in what the model of a real pi receives."""
+
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.e2e.conftest import Project
+
+from pi_subagents.core.preset import preset_profile
+from pi_subagents.core.profile_invocation import profile_invocation
+from pi_subagents.disk.preset_files import (
+    global_presets_dir,
+    invalidate_presets_cache,
+    load_presets,
+)
+from pi_subagents.engines.offline_model.script import parse_script
+from pi_subagents.engines.offline_model.server import OfflineModel
+from pi_subagents.engines.pi_command import resolve_pi_command
+
+pytestmark = pytest.mark.pi
+
+EXTENSION = """export default (pi) => pi.registerTool({
+  name: "shout", label: "Shout", description: "Shouts.",
+  parameters: { type: "object", properties: {} },
+  async execute() { return { content: [], details: {} }; },
+});
+"""
+
+
+@pytest.fixture
+def model(project: Project) -> Iterator[OfflineModel]:
+    """Give the project's pi a model `one` to be asked for by name, and an extension with a tool."""
+    with OfflineModel(parse_script([{"echo": True, "repeat": True}])) as served:
+        provider = {
+            "baseUrl": served.url_for("all"),
+            "api": "openai-completions",
+            "apiKey": "x",
+            "models": [{"id": "one"}],
+        }
+        agent = project.agent_dir
+        (agent / "models.json").write_text(json.dumps({"providers": {"scripted": provider}}))
+        (agent / "extensions").mkdir()
+        (agent / "extensions/shout.js").write_text(EXTENSION)
+        yield served
+
+
+def received(project: Project, model: OfflineModel, fields: str) -> dict[str, Any]:
+    """Run pi as a preset with these fields wants it, and return what its model was asked."""
+    directory = global_presets_dir(project.env)
+    directory.mkdir()
+    text = f"---\nname: x\ndescription: d\nmodel: scripted/one\n{fields}\n---\nYou are a scout."
+    (directory / "x.md").write_text(text)
+    invalidate_presets_cache()
+    preset = load_presets(project.path, project.env).by_name["x"].preset
+    prompt_file = Path(project.env["HOME"]) / "append.md"
+    prompt_file.write_text(preset.prompt)
+    made = profile_invocation(
+        preset_profile(preset),
+        system_prompt_file=None,
+        append_prompt_file=str(prompt_file),
+        skill_paths=(),
+        parent_tools=None,
+    )
+    pi = resolve_pi_command(project.env, project.path, "").argv
+    subprocess.run(
+        [*pi, "--mode", "json", "-p", "--no-session", *made.arguments],
+        cwd=project.path,
+        env={**project.env, "PI_OFFLINE": "1"},
+        input="Hello.",
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    (request,) = model.requests("all")
+    return request
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ("", ["bash", "edit", "read", "shout", "write"]),
+        ("tools: read,grep", ["grep", "read"]),
+        ("tools: read,shout", ["read", "shout"]),
+        ("tools: []", []),
+    ],
+)
+def test_tools_limit_what_pi_has_of_its_own_and_what_extensions_add(
+    project: Project, model: OfflineModel, fields: str, expected: list[str]
+) -> None:
+    request = received(project, model, fields)
+    assert sorted(tool["function"]["name"] for tool in request.get("tools", ())) == expected
+
+
+def test_the_body_follows_pis_own_prompt(project: Project, model: OfflineModel) -> None:
+    request = received(project, model, "")
+    prompt = str(request["messages"][0]["content"])
+    assert request["model"] == "one"
+    assert "You are a scout." in prompt
+    assert not prompt.startswith("You are a scout.")
