@@ -110,6 +110,24 @@ EXAMPLES: dict[str, tuple[Exception, str]] = {
     "PortUnavailable": (
         errors.PortUnavailable(80, "taken"), "Cannot listen on port 80 of loopback: taken",
     ),
+    "TmuxNotFound": (
+        errors.TmuxNotFound(),
+        ("The tmux runner is chosen, but no tmux was found on PATH. Install it (`apt-get install "
+        'tmux`), or set `subagents.runner` to "process", or pass `--runner process`: that needs no '
+        "tmux."),
+    ),
+    "TmuxTooOld": (
+        errors.TmuxTooOld("tmux 2.8", "3.0"),
+        ("The tmux runner needs tmux 3.0 or newer, and this is tmux 2.8. Install a newer one "
+        '(`apt-get install tmux`), or set `subagents.runner` to "process", or pass `--runner '
+        "process`: that needs no tmux."),
+    ),
+    "RuntimeDirUnusable": (
+        errors.RuntimeDirUnusable(("/a", "/b")),
+        ("The tmux runner needs a short path to a directory that is yours alone, and none of these "
+        'is: /a, /b. Set XDG_RUNTIME_DIR to such a directory, or set `subagents.runner` to "process", '
+        "or pass `--runner process`."),
+    ),
     "RunNotFound": (
         errors.RunNotFound("abcd", "/runs"),
         'Run "abcd" not found in /runs. `subagents runs` lists what is there.',

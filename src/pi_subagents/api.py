@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Unpack
 
-from pi_subagents import launch
+from pi_subagents import launch, profile_messages
 from pi_subagents.core import summary
 from pi_subagents.core.request import DelegateRequest, Task, checked_request
 from pi_subagents.delegation.preparation import Preparation
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from pi_subagents.core.run_result import RunResult
+    from pi_subagents.core.session import StoredRun
     from pi_subagents.core.settings import Settings
     from pi_subagents.core.window import Window
     from pi_subagents.launch import Options
@@ -103,6 +104,14 @@ def _prepare(request: DelegateRequest, ground: launch.Ground) -> tuple[Preparati
             skills=cache(lambda: discover_skills(ground.cwd, ground.env, trusted=trusted)),
         )
     return tuple(
-        replace(needs, earlier=earlier.get(task.resume or "", ()))
+        _resuming(needs, earlier[task.resume]) if task.resume else needs
         for task, needs in zip(request.tasks, preparations, strict=True)
     )
+
+
+def _resuming(needs: Preparation, earlier: tuple[StoredRun, ...]) -> Preparation:
+    """Let a task go on with a session; a profile that is left behind is said."""
+    was = earlier[-1].profile
+    dropped = was and needs.profile is None and not needs.refusal
+    notes = (*needs.notes, profile_messages.note_profile_left(was)) if dropped else needs.notes
+    return replace(needs, earlier=earlier, notes=notes)

@@ -174,6 +174,22 @@ def unknown_profile(name: str, available: tuple[str, ...]) -> str:
     return f'Unknown profile: "{name}". Available profiles: {", ".join(available) or "(none)"}'
 
 
+def note_profile_left(name: str) -> str:
+    """Return the note on a session that goes on without the profile it had."""
+    return f'This session ran with the profile "{name}" before; this run has none. Name it again.'
+
+
+def note_provider_alone(provider: str) -> str:
+    """Return the note on a provider that pi will not use."""
+    return f'pi ignores the provider "{provider}" without a model. Set `model` too.'
+
+
+KEY_NEEDS_MODELS_JSON = (
+    '"apiKey" reaches pi only as PI_API_KEY, since this provider has no variable of its own: let '
+    'models.json say "apiKey": "$PI_API_KEY", or set "provider"'
+)
+
+
 def note_untrusted_profile(name: str, left_out: tuple[str, ...]) -> str:
     """Return the note on what a project's own profile may not decide."""
     return (

@@ -438,3 +438,69 @@ def test_help_teaches_and_version_tells(project: Project) -> None:
     for verb in ("demo", "run", "runs", "show", "stop", "call", "setup", "offline-model"):
         assert re.search(rf"^  {verb} ", helped.out, re.MULTILINE)
     assert subagents(project, "--version").out == "subagents, version 0.1.0\n"
+
+
+def profile(project: Project, name: str, fields: str) -> None:
+    directory = project.path / ".pi/agent-profiles"
+    directory.mkdir(exist_ok=True)
+    (directory / f"{name}.md").write_text(f"---\nname: {name}\n{fields}\n---\n")
+
+
+def test_a_run_takes_a_profile_and_says_so(project: Project) -> None:
+    profile(project, "quiet", "noTools: true")
+    ran = subagents(project, "run", "--offline", "--profile", "quiet", "List the files")
+    assert ran.code == 0
+    assert re.search(
+        r"^✓ task-1: completed \(session: [0-9a-f]{16}\) \[profile: quiet\]$", ran.out, re.MULTILINE
+    )
+    window = subagents(
+        project, "run", "--json", "--offline", "--profile", "quiet", "List the files"
+    ).json["details"]["windows"][0]
+    assert (window["profile"], window["status"], window["callCount"]) == ("quiet", "completed", 0)
+
+
+def test_a_run_that_names_an_unknown_profile_fails_alone(project: Project) -> None:
+    tasks = [
+        {"name": "bad", "prompt": "x", "profile": "nope"},
+        {"name": "good", "prompt": "Count the Python files here", "cwd": "sub"},
+    ]
+    (project.path / "sub").mkdir()
+    (project.path / "sub/a.py").touch()
+    (project.path / "tasks.json").write_text(json.dumps(tasks))
+    ran = subagents(project, "run", "--offline", "--json", "--task-file", "tasks.json")
+    bad, good = ran.json["details"]["results"]
+    assert ran.code == 1
+    assert bad["errorMessage"] == 'Unknown profile: "nope". Available profiles: keyed'
+    assert (good["status"], good["output"].split()[2]) == ("completed", "1")
+
+
+def test_a_yaml_task_file_may_come_with_a_profile_for_all(project: Project) -> None:
+    profile(project, "quiet", "noTools: true")
+    (project.path / "tasks.yaml").write_text("profile: quiet\ntasks:\n- name: a\n  prompt: Hello\n")
+    ran = subagents(project, "run", "--offline", "--task-file", "tasks.yaml")
+    assert (ran.code, "[profile: quiet]" in ran.out) == (0, True)
+    refused = subagents(project, "run", "--task-file", "tasks.yaml", "--name", "b", "prompt")
+    assert refused.code == 2
+    assert "--task-file says what to run; leave out PROMPT, --name." in refused.err
+
+
+def test_a_session_goes_on_from_the_command_line(project: Project) -> None:
+    turns = script(project, [{"echo": True}])
+    first = subagents(project, "run", "--json", "--offline-script", turns, "Seven.")
+    session = first.json["details"]["results"][0]["sessionId"]
+    again = subagents(
+        project, "run", "--json", "--offline-script", turns, "--resume", session, "Twice that."
+    )
+    result = again.json["details"]["results"][0]
+    assert (result["sessionId"], result["status"]) == (session, "completed")
+    assert result["output"].endswith("Instructions:\n\nTwice that.")
+    unknown = subagents(project, "run", "--offline", "--resume", "0" * 16, "x")
+    assert unknown.code == 2
+    assert f'Cannot resume: session "{"0" * 16}" not found.' in unknown.err
+
+
+def test_the_tools_are_listed_for_people_and_for_scripts(project: Project) -> None:
+    names = [tool["name"] for tool in subagents(project, "tools", "--json").json["tools"]]
+    listed = subagents(project, "tools").out
+    assert [line for line in listed.splitlines() if line and line[0] != " "] == names
+    assert "  - tasks: array\n      - name: string Display name" in listed

@@ -191,3 +191,19 @@ async def test_offline_leaves_the_users_agent_directory_as_it_is(project: Projec
     assert {name: after[name] for name in before} == before
     # pi itself keeps two caches there; a models.json of ours would be one too many.
     assert set(after) - set(before) <= {"auth.json", "models-store.json"}
+
+
+async def test_a_resumed_session_tells_the_model_what_was_said_before(project: Project) -> None:
+    first = (await project.delegate(Task("a", "Seven."), script=[{"echo": True}])).results[0]
+    task = Task("b", "Twice that.", resume=first.session_id)
+    second = (await project.delegate(task, script=[{"echo": True}])).results[0]
+    assert second.session_id == first.session_id
+    assert told(second) == (
+        "completed",
+        (
+            "Previously:\n\n--- Run 1 (completed, 2 messages) ---\nUser: Seven.\n"
+            "Assistant: Seven.\n\nInstructions:\n\nTwice that."
+        ),
+        "",
+        (),
+    )

@@ -58,14 +58,20 @@ def test_the_window_shows_the_transcript_while_the_run_goes_on(
 
 def test_without_tmux_the_command_says_what_to_do(project: Project, tmp_path: Path) -> None:
     (tmp_path / "bin").mkdir()
-    pi = project.env["PI_SUBAGENTS_PI"]
-    ran = subagents(
-        project, "run", "--runner", "tmux", "--offline", "Hello",
-        PATH=str(tmp_path / "bin"), PI_SUBAGENTS_PI=pi,
-    )  # fmt: skip
+    arguments = ("run", "--runner", "tmux", "--offline", "Hello")
+    ran = subagents(project, *arguments, PATH=str(tmp_path / "bin"))
     assert ran.code == 2
     assert "apt-get install tmux" in ran.err
     assert '`subagents.runner` to "process"' in ran.err
+
+
+def test_a_called_tool_is_refused_without_tmux_too(project: Project, tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    tasks = json.dumps({"tasks": [{"name": "greet", "prompt": "Hello"}]})
+    arguments = ("call", "delegate_to_subagents", tasks, "--runner", "tmux", "--offline")
+    ran = subagents(project, *arguments, PATH=str(tmp_path / "bin"))
+    assert (ran.code, ran.json["isError"]) == (2, True)
+    assert ran.json["content"][0]["text"].startswith("The tmux runner is chosen, but no tmux")
 
 
 def test_another_runner_than_the_two_is_refused(project: Project) -> None:

@@ -5,7 +5,7 @@ Takes pi's options and ignores them, reads its prompt from standard input to the
 the address in FAKE_CHILD_SOCKET, says who it is, then obeys one verb after the other: JSON lines
 in, one JSON line back when the verb is done.  Until it is told something it hangs.  Its connection
 ends with its life, so the other side knows of its death from the kernel.  Like the real pi it
-answers SIGTERM with exit code 143.
+answers SIGTERM with exit code 143.  In `--mode rpc` it only tells which models it has.
 
 Stands alone: run as `python -I -S fake_child.py`, nothing of the project is imported.
 """
@@ -305,7 +305,19 @@ def _given_environment() -> dict[str, str]:
     return {name: value for name, _, value in pairs}
 
 
+def tell_models() -> NoReturn:
+    """Answer the one question of RPC mode, and end with the input."""
+    request = json.loads(sys.stdin.readline())
+    models = [{"provider": "fake", "id": each, "name": ""} for each in ("fake-1", "fake-2")]
+    emit({"type": "response", "command": request["type"], "success": True,
+          "data": {"models": models}})  # fmt: skip
+    sys.stdin.read()
+    sys.exit()
+
+
 def main() -> NoReturn:
+    if "rpc" in sys.argv:
+        tell_models()
     signal.signal(signal.SIGTERM, lambda *_: os._exit(128 + signal.SIGTERM))
     prompt = sys.stdin.buffer.read()
     first_line = prompt[:200].decode("utf-8", "replace").splitlines()[:1]

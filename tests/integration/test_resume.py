@@ -149,3 +149,12 @@ async def test_somebody_elses_run_of_the_session_is_seen_after_planning(place: W
         refuse_if_resumed_elsewhere(runs, [replace(own, run_id="0" * 32)])
     await child.answer_and_exit("done")
     await work.result()
+
+
+async def test_a_profile_that_is_left_behind_is_said(place: Workplace) -> None:
+    first = await answered(place, "Count.", "Seven.")
+    index = len(place.driver.children)
+    task = Task("again", "More.", resume=first.session_id)
+    work = place.delegate_by_api(task, profile=None)
+    await (await place.driver.next_child(index)).answer_and_exit("Eight.")
+    assert (await work.result()).notes == (profile_messages.note_profile_left(canary.PROFILE),)

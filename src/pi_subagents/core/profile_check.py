@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pi_subagents import profile_messages
+from pi_subagents.core.provider_keys import key_variables
 
 if TYPE_CHECKING:
     from pi_subagents.core.profile import Profile
@@ -18,6 +19,16 @@ def profile_conflict(profile: Profile) -> str:
     """Return why the whole call is refused, or nothing."""
     fields, why = find_conflict(profile)
     return profile_messages.fields_conflict(profile.name, fields, why) if fields else ""
+
+
+def profile_warnings(profile: Profile) -> tuple[tuple[str, str], ...]:
+    """Return the fields that may have no effect in the real pi, and why."""
+    found = []
+    if profile.provider and not profile.model:
+        found.append(("provider", profile_messages.note_provider_alone(profile.provider)))
+    if profile.api_key and key_variables(profile.provider, profile.model) is None:
+        found.append(("apiKey", profile_messages.KEY_NEEDS_MODELS_JSON))
+    return tuple(found)
 
 
 def find_conflict(profile: Profile) -> tuple[tuple[str, str] | None, str]:

@@ -40,6 +40,7 @@ class StoredRun:
     error_message: str = ""
     exit_code: int | None = None
     model: str = ""
+    profile: str = ""
     task: str = ""  # what was asked, without what a resumed run was told of earlier ones
     usage: Usage = Usage()
     started_at_ms: int = 0  # 0 where nobody knows

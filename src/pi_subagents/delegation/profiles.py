@@ -59,6 +59,8 @@ def prepare_profiles(
         check_extra_args(profile)
         if problem := tools_problem(profile, parent_tools):
             return Preparation(profile, refusal=problem, notes=notes)
+        if profile.provider and not profile.model:
+            notes = (*notes, profile_messages.note_provider_alone(profile.provider))
         if unknown := unknown_tools(profile, parent_tools):
             notes = (*notes, profile_messages.note_unknown_tools(unknown))
         return _with_skills(Preparation(profile, notes=notes), skills)

@@ -50,6 +50,7 @@ def run_facts(view: RunView) -> StoredRun:
         error_message=view.error_message,
         exit_code=result.exit_code if result else None,
         model=result.model if result else "",
+        profile=view.text("profile"),
         usage=view.usage,
         started_at_ms=started if isinstance(started, int) else view.created_at_ms,
     )

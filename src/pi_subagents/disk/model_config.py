@@ -122,7 +122,7 @@ def _paths(setup: ChildSetup) -> Iterator[Path]:
 
 
 def _words(words: Iterable[str]) -> list[str]:
-    return [word for word in words if word and not word.startswith("-") and "\0" not in word]
+    return [word for word in words if word and not word.startswith("-")]
 
 
 def _extension_entries(content: bytes) -> list[str]:
@@ -160,7 +160,7 @@ class _Tree:
             return
         if not stat.S_ISDIR(found.st_mode):
             # The time of the last change too: an old file can be put in place of a new one.
-            yield str(path), found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+            yield str(path), found.st_size, found.st_mtime_ns, found.st_ctime_ns
         elif depth < MAX_DEPTH:
             yield (str(path),)
             for name in self._names(path):

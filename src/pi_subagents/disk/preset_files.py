@@ -51,7 +51,7 @@ def global_presets_dir(env: Mapping[str, str]) -> Path:
 
 def project_presets_dir(cwd: Path, env: Mapping[str, str]) -> Path | None:
     """Return the nearest directory of presets, here or above, that is not the user's own."""
-    here = cwd.absolute()  # noqa: PTH100 - a path that climbs has other parents
+    here = Path(os.path.abspath(cwd))  # noqa: PTH100 - a path that climbs has other parents
     user = global_presets_dir(env)
     for ancestor in (here, *here.parents):
         directory = ancestor / ".pi" / DIRECTORY

@@ -20,7 +20,7 @@ from pi_subagents.core.definition import GLOBAL, PROJECT, FileProblem, is_defini
 from pi_subagents.core.extra_args import extra_args_problem
 from pi_subagents.core.frontmatter import parse_frontmatter
 from pi_subagents.core.profile import LoadedProfile, Profile, parse_profile
-from pi_subagents.core.profile_check import find_conflict, profile_conflict
+from pi_subagents.core.profile_check import find_conflict, profile_conflict, profile_warnings
 from pi_subagents.core.profile_text import profile_to_markdown
 from pi_subagents.disk.config_home import agent_dir
 from pi_subagents.disk.definition_dir import (
@@ -121,17 +121,18 @@ def lint_profiles(cwd: Path, env: Mapping[str, str]) -> tuple[FileProblem, ...]:
 
 
 def _refusals(file: DefinitionFile[LoadedProfile]) -> list[FileProblem]:
-    """Return why a call that names this profile would be refused."""
+    """Return why a call that names this profile would be refused, or not do what it seems to."""
     profile = file.loaded.profile
     fields, _ = find_conflict(profile)
     found = [
         (fields[1] if fields else "", profile_conflict(profile)),
         ("extraArgs", extra_args_problem(profile)),
     ]
+    told = [(key, problem, True) for key, problem in found if problem]
+    told += [(key, problem, False) for key, problem in profile_warnings(profile)]
     return [
-        FileProblem(file.loaded.path, file.lines.get(key, 1), problem, fatal=True)
-        for key, problem in found
-        if problem
+        FileProblem(file.loaded.path, file.lines.get(key, 1), problem, fatal)
+        for key, problem, fatal in told
     ]
 
 

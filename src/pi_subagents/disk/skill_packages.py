@@ -69,7 +69,7 @@ def package_skills(
         base, located = (user.base, of_user[identity]) if differs else (project.base, entry)
         yield from _skills_of(entry, _directory(located, base, env), walk, problems)
     for identity, entry in of_user.items():
-        if True:
+        if identity not in of_project or not of_project[identity].autoload:
             yield from _skills_of(entry, _directory(entry, user.base, env), walk, problems)
 
 

@@ -103,4 +103,5 @@ def _settings(place: Place) -> list[str]:
 
 def _number(key: str, name: str, settings: Settings, defaults: Settings) -> str:
     value, usual = getattr(settings, name), getattr(defaults, name)
-    return f"{key}: {value:g}{' (default)' if value == usual else ''}"
+    shown = "not set" if value is None else f"{value:g}"
+    return f"{key}: {shown}{' (default)' if value == usual else ''}"

@@ -36,8 +36,9 @@ PROFILES = Subject("profiles", "Profiles")
 PRESETS = Subject("presets", "Presets")
 
 OURS, PIS = "PI_AGENT_DIR", "PI_CODING_AGENT_DIR"
-# What pi loads from a project's .pi only where it is trusted.
+# What counts of a project's .pi in full only where it is trusted.
 PROTECTED = (
+    "agent-profiles",
     "settings.json",
     "extensions",
     "skills",

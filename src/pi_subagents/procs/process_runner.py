@@ -8,7 +8,6 @@ when there is something new in the journal, which is where every event is read f
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from contextlib import suppress
@@ -85,17 +84,6 @@ def start_supervisor(spec: RunSpec, env: Mapping[str, str]) -> subprocess.Popen[
     except OSError:  # it died at once, or would wait for the rest: it shows as one without a result
         process.kill()
     return process
-
-
-def start_detached(spec: RunSpec, env: Mapping[str, str]) -> None:
-    """Start a supervisor that nobody holds, and hand it the run's lock; OSError if that fails."""
-    process = start_supervisor(spec, env)
-    for pipe in (process.stdin, process.stdout):
-        assert pipe is not None
-        pipe.close()
-    if spec.lock_fd is not None:
-        os.close(spec.lock_fd)
-    process.returncode = 0  # nobody waits for it: whoever adopts it will
 
 
 def supervisor_argv() -> tuple[str, ...]:

@@ -62,6 +62,7 @@ def test_an_id_that_ends_like_a_thinking_level_is_looked_for_whole() -> None:
     assert resolve_model("m:high", models) == "p/m:high"
     assert resolve_model("p/m:high", models) == "p/m:high"
     assert resolve_model("m:high:low", models) == "p/m:high:low"
+    assert resolve_model("m:high", (Model("p", "m"), Model("q", "m:high"))) == "q/m:high"
 
 
 def test_a_spelling_that_is_exact_comes_before_one_that_differs_in_case() -> None:
@@ -106,6 +107,7 @@ def refused(requested: str, models: tuple[Model, ...] = SOME) -> tuple[str, tupl
         ("claude-sonet-4-5", ("anthropic/claude-sonnet-4-5", "anthropic/claude-haiku-4-5")),
         ("anthropic/claude-sonnet-4-6:high", ("anthropic/claude-sonnet-4-5", "anthropic/claude-haiku-4-5")),
         ("sonnet", ("anthropic/claude-sonnet-4-5",)),
+        ("sonnet:high", ("anthropic/claude-sonnet-4-5",)),
         ("anthropic", ("anthropic/claude-sonnet-4-5", "anthropic/claude-haiku-4-5")),
         ("GPT-4", ("openai/gpt-4o", "openai/gpt-4o-mini", "openrouter/openai/gpt-4o")),
         ("zzz", ()),
@@ -116,6 +118,16 @@ def test_what_is_close_is_suggested_and_never_chosen(
     requested: str, suggestions: tuple[str, ...]
 ) -> None:
     assert refused(requested) == (requested, suggestions, 7)
+
+
+def test_what_is_spelt_alike_is_suggested_before_what_contains_the_name() -> None:
+    models = tuple(Model("p", each) for each in ("gpt-4o-mini-audio-preview", "gpt-4.0"))
+    assert refused("gpt-4o", models)[1] == ("p/gpt-4.0", "p/gpt-4o-mini-audio-preview")
+
+
+def test_no_more_than_three_models_are_suggested() -> None:
+    models = tuple(Model("p", f"model-{number}") for number in range(9))
+    assert refused("model", models)[1:] == (("p/model-8", "p/model-7", "p/model-6"), 9)
 
 
 def test_an_unknown_level_is_part_of_the_name() -> None:

@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import pytest
 
+from pi_subagents import profile_messages
 from pi_subagents.core.profile import Profile
-from pi_subagents.core.profile_check import find_conflict, profile_conflict
+from pi_subagents.core.profile_check import find_conflict, profile_conflict, profile_warnings
 
 SUGGESTED = (
     'Profile "name" has both "suggestedSkills" and "noSkills" set. '
@@ -50,3 +51,14 @@ def test_fields_that_contradict_each_other_refuse_the_call(
 )
 def test_other_fields_stand_together(profile: Profile) -> None:
     assert (profile_conflict(profile), find_conflict(profile)) == ("", (None, ""))
+
+
+def test_fields_that_the_real_pi_would_not_use_are_named() -> None:
+    assert profile_warnings(Profile("p", provider="groq")) == (
+        ("provider", 'pi ignores the provider "groq" without a model. Set `model` too.'),
+    )
+    assert profile_warnings(Profile("p", provider="mine", model="m", api_key="sk-secret")) == (
+        ("apiKey", profile_messages.KEY_NEEDS_MODELS_JSON),
+    )
+    assert profile_warnings(Profile("p", provider="groq", model="m", api_key="sk-secret")) == ()
+    assert profile_warnings(Profile("p", model="groq/m", api_key="sk-secret")) == ()

@@ -246,7 +246,7 @@ def test_any_json_is_a_request_or_refused(parameters: object) -> None:
     except RequestError:
         return
     assert 1 <= len(request.tasks) <= 16
-    assert all(1 <= task.timeout_s <= 86400 for task in request.tasks)
+    assert all(1 <= (task.timeout_s or 0) <= 86400 for task in request.tasks)
     assert all(task.cwd is None or task.cwd.startswith("/") for task in request.tasks)
 
 

@@ -29,6 +29,7 @@ specs = st.builds(
     settled_grace_s=seconds,
     max_run_bytes=st.integers(0, 2**40),
     lock_fd=st.none() | st.integers(0, 1000),
+    screen_fd=st.none() | st.integers(0, 1000),
 )
 
 
@@ -51,7 +52,9 @@ def test_the_defaults_are_those_of_the_design() -> None:
         "settled_grace_s": 5,
         "max_run_bytes": 256 * 1024 * 1024,
         "lock_fd": None,
+        "screen_fd": None,
         "notes": (),
+        "on_complete": (),
     }
 
 

@@ -27,6 +27,7 @@ def test_the_defaults_are_those_of_the_seeds() -> None:
             max_run_megabytes=256,
             retention_days=30,
             retention_megabytes=2048,
+            runner="process",
             pi_command=None,
             extra={},
         ),
@@ -51,8 +52,20 @@ def test_every_setting_can_be_set() -> None:
         max_resume_kilobytes=32,
         retention_days=0.5,
         retention_megabytes=100,
+        foreground_timeout=600,
+        background_timeout=7200,
+        on_complete=["notify", "done"],
+        runner="tmux",
         pi_command="node pi.js",
-    ) == (Settings(25, 120, 12.5, 60, 9, 2, 64, 32, 0.5, 100, "node pi.js"), ())
+    ) == (
+        Settings(
+            *(25, 120, 12.5, 60, 9, 2, 64, 32, 0.5, 100, 600, 7200),
+            on_complete=("notify", "done"),
+            runner="tmux",
+            pi_command="node pi.js",
+        ),
+        (),
+    )
     assert {name for name, _ in _KEYS.values()} == {f.name for f in fields(Settings)} - {"extra"}
 
 
@@ -106,6 +119,12 @@ def test_numbers_out_of_range_are_clamped(key: str, given_value: float, kept: fl
         ("max_concurrency", math.nan, "should be a number, is float; ignored"),
         ("looping_tool_count", [5], "should be a number, is list; ignored"),
         ("extend_timeout_debounce", {}, "should be a number, is dict; ignored"),
+        ("runner", 1, 'should be "process" or "tmux", is int; ignored'),
+        ("runner", ["tmux"], 'should be "process" or "tmux", is list; ignored'),
+        ("runner", "screen", 'should be "process" or "tmux", not "screen"; ignored'),
+        ("runner", "Tmux", 'should be "process" or "tmux", not "Tmux"; ignored'),
+        ("runner", "\x1b[31mx\ny", 'should be "process" or "tmux", not "x y"; ignored'),
+        ("runner", "b" * 99, f'should be "process" or "tmux", not "{"b" * 39}…"; ignored'),
         ("pi_command", 7, "should be a command line or a list of strings, is int; ignored"),
         ("pi_command", "  ", "should be a command line or a list of strings, is str; ignored"),
         ("pi_command", [], "should be a command line or a list of strings, is list; ignored"),
@@ -202,6 +221,7 @@ def test_any_json_gives_settings_within_their_ranges(global_file: object, projec
     assert 0 <= settings.looping_tool_count <= 50
     assert 1 <= settings.max_concurrency <= 16
     assert settings.pi_command is None or settings.pi_command
+    assert settings.runner in ("process", "tmux")
 
 
 def test_a_project_cannot_shorten_what_is_kept() -> None:

@@ -12,7 +12,19 @@ def test_the_tools_we_offer() -> None:
         "get_subagent_output",
         "get_subagent_session",
         "list_subagent_profiles",
+        "subagent",
+        "background_agent",
+        "background_agent_status",
+        "background_agent_stop",
     ]
+
+
+def test_what_a_model_has_to_read_of_all_tools_is_short() -> None:
+    """1,500 tokens; of English and JSON a token is three characters and more."""
+    told = [
+        {"name": t.name, "description": t.description, "parameters": t.parameters} for t in TOOLS
+    ]
+    assert len(json.dumps(told, separators=(",", ":"))) < 1500 * 3
 
 
 def test_the_parameters_of_every_tool_and_which_are_required() -> None:
@@ -24,11 +36,19 @@ def test_the_parameters_of_every_tool_and_which_are_required() -> None:
         for tool in TOOLS
     }
     slices = dict.fromkeys(("waitSeconds", "offset", "limit", "tail"), "number")
+    preset_task = dict.fromkeys(("preset", "task", "model", "cwd"), "string")
     assert told == {
         "delegate_to_subagents": ({"tasks": "array", "profile": "string"}, ["tasks"]),
         "get_subagent_output": ({"sessionId": "string", **slices}, ["sessionId"]),
         "get_subagent_session": ({"sessionId": "string"}, ["sessionId"]),
         "list_subagent_profiles": ({}, []),
+        "subagent": ({**preset_task, "tasks": "array"}, []),
+        "background_agent": (preset_task, ["preset", "task"]),
+        "background_agent_status": (
+            {"runId": "string", "includeCompleted": "boolean", "waitSeconds": "number"},
+            [],
+        ),
+        "background_agent_stop": ({"runId": "string"}, []),
     }
 
 

@@ -35,8 +35,13 @@ def write(path: Path, text: str = "x") -> Path:
     return path
 
 
-def digest(place: ModelsPlace, *arguments: str, trusted: bool = False, **env: Any) -> str:
-    return models_digest(place.setup(*arguments, trusted=trusted, **env), SECRET)
+def digest(place: ModelsPlace, *arguments: str, trusted: bool = False) -> str:
+    return models_digest(place.setup(*arguments, trusted=trusted), SECRET)
+
+
+def digest_with(place: ModelsPlace, **env: str) -> str:
+    setup = place.setup()
+    return models_digest(replace(setup, env={**setup.env, **env}), SECRET)
 
 
 def test_the_digest_stays_while_nothing_changes(place: ModelsPlace) -> None:
@@ -75,16 +80,24 @@ def test_a_file_of_the_configuration_that_comes_changes_or_goes_is_noticed(
 def test_an_old_file_in_place_of_a_new_one_is_noticed(place: ModelsPlace) -> None:
     path = write(place.agent_dir / "models.json", "new")
     before, times = digest(place), path.stat()
-    write(place.root / "old", "old").rename(path)
+    write(path, "old")
     os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
     assert digest(place) != before
+
+
+def test_size_and_times_tell_one_state_of_a_file_from_another(place: ModelsPlace) -> None:
+    path = write(place.agent_dir / "models.json", "four")
+    found = path.stat()
+    assert list(model_config._Tree().facts(path)) == [
+        (str(path), 4, found.st_mtime_ns, found.st_ctime_ns)
+    ]
 
 
 def test_a_link_counts_as_what_it_leads_to(place: ModelsPlace) -> None:
     target = write(place.root / "dotfiles/models.json", '{"apiKey": "$ACME"}')
     (place.agent_dir / "models.json").symlink_to(target)
     before = digest(place)
-    assert digest(place, ACME="k") != before
+    assert digest_with(place, ACME="k") != before
     write(target, "other content")
     assert digest(place) != before
 
@@ -95,15 +108,17 @@ def test_what_an_untrusted_project_configures_does_not_count(place: ModelsPlace)
     write(place.project / ".pi/extensions/new.ts")
     assert digest(place) == before
     assert digest(place, trusted=True) != trusted
-    assert trusted != before
+    (place.project / ".pi/settings.json").unlink()
+    (place.project / ".pi/extensions/new.ts").unlink()
+    assert digest(place, trusted=True) != digest(place)
 
 
 def test_the_agent_directory_of_pi_counts_and_ours_where_it_is_another(place: ModelsPlace) -> None:
     env = {"PI_AGENT_DIR": str(place.root / "ours"), "PI_CODING_AGENT_DIR": str(place.root / "pis")}
-    seen = {digest(place, **env)}
+    seen = {digest_with(place, **env)}
     for name in ("ours", "pis"):
         write(place.root / name / "models.json")
-        seen.add(digest(place, **env))
+        seen.add(digest_with(place, **env))
     assert len(seen) == 3
 
 
@@ -167,6 +182,14 @@ def test_the_search_ends_in_a_circle_and_at_its_limit(
     assert len(looked_at) <= 60
 
 
+def test_the_search_ends_at_a_depth_that_no_extension_has(place: ModelsPlace) -> None:
+    deepest = model_config.MAX_DEPTH
+    for depth in (deepest - 1, deepest):
+        write(place.agent_dir.joinpath("extensions", *"d" * depth, f"at-{depth}.ts"))
+    names = [os.path.basename(str(fact[0])) for fact in model_config._files(place.setup())]
+    assert (f"at-{deepest - 1}.ts" in names, f"at-{deepest}.ts" in names) == (True, False)
+
+
 def variable_names() -> set[str]:
     known = provider_keys._VARIABLES.values()
     return {name for each in known for name in (each.set, *each.unset)}
@@ -182,16 +205,16 @@ def variable_names() -> set[str]:
     ],
 )  # fmt: skip
 def test_a_key_that_appears_or_changes_is_noticed(place: ModelsPlace, name: str) -> None:
-    seen = [digest(place), digest(place, **{name: "a"}), digest(place, **{name: "b"})]
+    seen = [digest(place), digest_with(place, **{name: "a"}), digest_with(place, **{name: "b"})]
     assert len(set(seen)) == 3
-    assert digest(place, **{name: ""}) == seen[0]  # pi takes an empty variable for none
+    assert digest_with(place, **{name: ""}) == seen[0]  # pi takes an empty variable for none
 
 
 @pytest.mark.parametrize("name", ["PWD", "TERM", "SHLVL", "PI_SESSION_ID", "PI_MODEL", "PI_X_KEY"])
 def test_a_variable_that_tells_nothing_of_models_does_not_count(
     place: ModelsPlace, name: str
 ) -> None:
-    assert digest(place, **{name: "a"}) == digest(place, **{name: "b"}) == digest(place)
+    assert digest_with(place, **{name: "a"}) == digest_with(place, **{name: "b"}) == digest(place)
 
 
 @pytest.mark.parametrize("reference", ["$ACME", "${ACME}", "Bearer $ACME!"])
@@ -199,17 +222,18 @@ def test_a_variable_that_tells_nothing_of_models_does_not_count(
 def test_a_variable_that_the_configuration_refers_to_counts(
     place: ModelsPlace, name: str, reference: str
 ) -> None:
-    assert digest(place, ACME="a") == digest(place)
+    assert digest_with(place, ACME="a") == digest(place)
     write(place.agent_dir / name, json.dumps({"apiKey": reference}))
-    assert digest(place, ACME="a") != digest(place)
+    assert digest_with(place, ACME="a") != digest(place)
 
 
 def test_a_login_at_google_is_noticed(place: ModelsPlace) -> None:
     env = {"GOOGLE_APPLICATION_CREDENTIALS": "login.json"}
-    seen = {digest(place), digest(place, **env)}
+    seen = {digest_with(place, **env)}
     write(place.root / "home/.config/gcloud/application_default_credentials.json")
+    seen.add(digest_with(place, **env))
     write(place.project / "login.json")
-    assert len(seen | {digest(place), digest(place, **env)}) == 4
+    assert len(seen | {digest_with(place, **env)}) == 3
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "7", '{"extensions": 7}', "[" * 100_000])
@@ -221,7 +245,8 @@ def test_settings_that_cannot_be_read_are_no_error(place: ModelsPlace, text: str
 def test_names_no_file_can_have_are_no_error(place: ModelsPlace) -> None:
     write(place.agent_dir / "settings.json", json.dumps({"extensions": ["a\0b", "x" * 5000, ""]}))
     (place.agent_dir / os.fsdecode(b"extensions/\xff.ts")).write_text("x")
-    assert len(digest(place, "a\0b", "\udcff", "x" * 5000, ODD_KEY="\udcff")) == 32
+    assert len(digest(place, "a\0b", "\udcff", "x" * 5000)) == 32
+    assert len(digest_with(place, ODD_KEY="\udcff")) == 32
 
 
 @given(json_values, json_values)

@@ -51,6 +51,16 @@ def test_the_title_cannot_drive_a_terminal(run: RunDir) -> None:
     assert run.transcript.read_bytes() == b"# evil\n"
 
 
+def test_whoever_watches_is_shown_what_the_transcript_gets(run: RunDir) -> None:
+    shown: list[bytes] = []
+    log = RunLog(run, "t\x1b[2J", show=shown.append)
+    log.record(ev.StateChanged("running"), 1)
+    log.record(ev.AssistantMessage("Done.\x07 \x9b31mReally."), 2)
+    log.close()
+    assert shown == [b"# t\n", b"Done. Really.\n"]
+    assert run.transcript.read_bytes() == b"".join(shown)
+
+
 def test_raw_output_is_kept_as_it_came(run: RunDir) -> None:
     log = RunLog(run, "t")
     log.output(b"\xff\x00half a li")

@@ -11,7 +11,7 @@ import click
 from pi_subagents.faces.cli import options
 
 if TYPE_CHECKING:
-    from pi_subagents.core.request import DelegateRequest
+    from pi_subagents.core.request import DelegateRequest, Task
     from pi_subagents.faces.cli.console import Console
     from pi_subagents.launch import Options
 
@@ -91,8 +91,6 @@ def command(
       git diff | subagents run - --name review
       subagents run --offline "Count the Python files in src"
     """  # noqa: D301 - the backspace is click's mark for "do not re-wrap"
-    from pi_subagents.core.attachment import parse_file_argument
-    from pi_subagents.core.request import DEFAULT_TIMEOUT_S, Task
     from pi_subagents.faces.cli.live import delegate_live
 
     if task_file:
@@ -100,28 +98,12 @@ def command(
                  "--resume": sessions, "--timeout": timeout}  # fmt: skip
         if alone := [option for option, value in given.items() if value]:
             raise click.UsageError(f"--task-file says what to run; leave out {', '.join(alone)}.")
-        request = _tasks_of(task_file)
+        request = _filed_tasks(task_file)
         tasks, profile = list(request.tasks), profile or request.profile
     else:
-        if not prompts:
-            raise click.UsageError("Give at least one PROMPT, or a --task-file.")
-        for many, what in ((names, "names"), (sessions, "sessions")):
-            if len(many) > len(prompts):
-                raise click.UsageError(f"{len(many)} {what} for {len(prompts)} prompts.")
-        # A person may type `..`; a task may not, so the path is worked out here.
-        directory = os.path.abspath(cwd) if cwd else None  # noqa: PTH100 - links stay as typed
-        attached = tuple(parse_file_argument(each) for each in files)
-        tasks = [
-            Task(
-                name=names[index] if index < len(names) else f"task-{index + 1}",
-                prompt=options.text_or_stdin(prompt),
-                cwd=directory,
-                files=attached,
-                timeout_s=DEFAULT_TIMEOUT_S if timeout is None else timeout,
-                resume=sessions[index] if index < len(sessions) else None,
-            )
-            for index, prompt in enumerate(prompts)
-        ]
+        tasks = _typed_tasks(
+            prompts, names=names, sessions=sessions, files=files, cwd=cwd, timeout=timeout
+        )
     chosen: Options = {
         "offline": options.offline_choice(offline=offline, script=offline_script),
         "concurrency": concurrency,
@@ -132,7 +114,40 @@ def command(
     return delegate_live(console, tasks, chosen, as_json=as_json)
 
 
-def _tasks_of(path: Path) -> DelegateRequest:
+def _typed_tasks(
+    prompts: tuple[str, ...],
+    *,
+    names: tuple[str, ...],
+    sessions: tuple[str, ...],
+    files: tuple[str, ...],
+    cwd: Path | None,
+    timeout: float | None,
+) -> list[Task]:
+    from pi_subagents.core.attachment import parse_file_argument
+    from pi_subagents.core.request import DEFAULT_TIMEOUT_S, Task
+
+    if not prompts:
+        raise click.UsageError("Give at least one PROMPT, or a --task-file.")
+    for many, what in ((names, "names"), (sessions, "sessions")):
+        if len(many) > len(prompts):
+            raise click.UsageError(f"{len(many)} {what} for {len(prompts)} prompts.")
+    # A person may type `..`; a task may not, so the path is worked out here.
+    directory = os.path.abspath(cwd) if cwd else None  # noqa: PTH100 - links stay as typed
+    attached = tuple(parse_file_argument(each) for each in files)
+    return [
+        Task(
+            name=names[index] if index < len(names) else f"task-{index + 1}",
+            prompt=options.text_or_stdin(prompt),
+            cwd=directory,
+            files=attached,
+            timeout_s=DEFAULT_TIMEOUT_S if timeout is None else timeout,
+            resume=sessions[index] if index < len(sessions) else None,
+        )
+        for index, prompt in enumerate(prompts)
+    ]
+
+
+def _filed_tasks(path: Path) -> DelegateRequest:
     from pi_subagents.core.request import parse_delegate
     from pi_subagents.disk.task_file import MAX_BYTES, read_task_file
     from pi_subagents.errors import TaskFileUnusable
