@@ -74,6 +74,7 @@ class ModelCache:
         told_at_ms, models = entry.get("toldAt"), parse_models(entry.get("models"))
         if not isinstance(told_at_ms, int) or not 0 <= now_ms - told_at_ms < MAX_AGE_MS:
             return None
+        # None at all is soon changed: by a login, by a server that starts.
         return ToldModels(models, told_at_ms) if models else None
 
     def keep(self, digest: str, told: ToldModels) -> None:

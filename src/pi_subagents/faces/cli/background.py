@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 import time
 from typing import TYPE_CHECKING
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
 
     from pi_subagents.background import BackgroundRuns
     from pi_subagents.core.background import BackgroundRun
+    from pi_subagents.core.preset_request import StatusRequest
     from pi_subagents.faces.cli.console import Console
     from pi_subagents.launch import Options
 
@@ -98,7 +98,7 @@ def status(
         return _tell(console, "background_agent_status", parameters, {}, as_json=as_json)
     from pi_subagents.core.preset_request import StatusRequest
 
-    runs = asyncio.run(_known().wait(StatusRequest(wait_s=wait_s)))
+    runs = _wait(_known(), StatusRequest(wait_s=wait_s))
     shown = [each for each in runs if everything or not each.ended]
     if shown:
         _table(console, shown)
@@ -131,7 +131,7 @@ def wait(console: Console, *, runs: tuple[str, ...], timeout: float | None) -> i
             break
         running = next(run.run_id for run in mine if not run.ended)
         left = min(max(deadline - time.monotonic(), 0), 60)
-        asyncio.run(known.wait(StatusRequest(run_id=running, wait_s=left)))
+        _wait(known, StatusRequest(run_id=running, wait_s=left))
     if mine:
         _table(console, mine)
     return 0 if all(run.status == "completed" for run in mine) else 1
@@ -187,6 +187,12 @@ def _known() -> BackgroundRuns:
     return BackgroundRuns(Runs())
 
 
+def _wait(known: BackgroundRuns, request: StatusRequest) -> list[BackgroundRun]:
+    import asyncio
+
+    return asyncio.run(known.wait(request))
+
+
 def _tell(
     console: Console,
     tool: str,
@@ -195,18 +201,10 @@ def _tell(
     *,
     as_json: bool,
 ) -> int:
-    from pi_subagents import api
     from pi_subagents.faces.cli.main import EXIT_REFUSED
+    from pi_subagents.faces.cli.retrieve import ask
 
-    answer = asyncio.run(api.call_tool(tool, parameters, **chosen))
-    content = answer["content"]
-    assert isinstance(content, list)
-    if as_json:
-        console.json(answer)
-    elif answer["isError"]:
-        raise click.ClickException(content[0]["text"])
-    else:
-        console.answer(content[0]["text"])
+    answer = ask(console, tool, parameters, chosen, as_json=as_json)
     return EXIT_REFUSED if answer["isError"] else 0
 
 

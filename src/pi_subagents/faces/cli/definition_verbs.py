@@ -193,7 +193,7 @@ def lint_command(catalogue: Catalogue[L]) -> click.Command:
         passed = not (problems if strict else [each for each in problems if each.fatal])
         if as_json:
             rows = [problem_to_json(each) for each in problems]
-            console.json({"ok": passed, "profiles": count, "problems": rows})
+            console.json({"ok": passed, f"{noun}s": count, "problems": rows})
             return 0 if passed else 1
         for problem in problems:
             console.answer(_problem_line(problem), fg="red" if problem.fatal else "yellow")

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
+from io import StringIO
 
 import click
 
 from pi_subagents._version import __version__
+from pi_subagents.core.plain_text import printable
 from pi_subagents.faces.cli.console import Console, Verbosity
 
 EXIT_FAILED = 1
@@ -109,21 +111,28 @@ def main(arguments: list[str] | None = None) -> None:
         click.echo(error.format_message())
         sys.exit(EXIT_REFUSED)
     except click.ClickException as error:
-        error.show()
+        shown = StringIO()
+        error.show(shown)
+        click.echo(printable(shown.getvalue()), err=True, nl=False)
         sys.exit(EXIT_REFUSED)
     except (click.Abort, KeyboardInterrupt):
         click.echo("Interrupted.", err=True)
         sys.exit(EXIT_INTERRUPTED)
     except SubagentsError as error:
-        click.echo(f"Error: {error}", err=True)
+        _tell_error(str(error))
         sys.exit(EXIT_REFUSED)
     except BrokenPipeError:
         # The reader of our output went away (`| head`): nothing is left to say to it.
         sys.stdout = None
         sys.exit(EXIT_FAILED)
     except Exception as error:  # noqa: BLE001 - the outer edge of this face
-        click.echo(f"Error: {internal_error(error)}", err=True)
+        _tell_error(internal_error(error))
         sys.exit(EXIT_INTERNAL)
+
+
+def _tell_error(message: str) -> None:
+    """Say what went wrong; it may quote a name that somebody else chose."""
+    click.echo(f"Error: {printable(message)}", err=True)
 
 
 def _refuse_windows() -> None:

@@ -11,21 +11,38 @@ from pi_subagents import api
 from pi_subagents.faces.cli.main import EXIT_FAILED, EXIT_REFUSED
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pi_subagents.faces.cli.console import Console
+    from pi_subagents.launch import Options
 
 
-def tell(console: Console, tool: str, parameters: dict[str, object], *, as_json: bool) -> int:
-    """Print the answer, and return the exit code that goes with the session's status."""
-    answer = asyncio.run(api.call_tool(tool, parameters))
-    content, details = answer["content"], answer["details"]
+def ask(
+    console: Console,
+    tool: str,
+    parameters: Mapping[str, object],
+    options: Options | None = None,
+    *,
+    as_json: bool,
+) -> dict[str, object]:
+    """Print the answer of a tool, and return it."""
+    answer = asyncio.run(api.call_tool(tool, parameters, **(options or {})))
+    content = answer["content"]
     assert isinstance(content, list)
-    assert isinstance(details, dict)
     if as_json:
         console.json(answer)
     elif answer["isError"]:
         raise click.ClickException(content[0]["text"])
     else:
         console.answer(content[0]["text"])
+    return answer
+
+
+def tell(console: Console, tool: str, parameters: Mapping[str, object], *, as_json: bool) -> int:
+    """Print the answer, and return the exit code that goes with the session's status."""
+    answer = ask(console, tool, parameters, as_json=as_json)
+    details = answer["details"]
+    assert isinstance(details, dict)
     if answer["isError"]:
         return EXIT_REFUSED
     if details["status"] != "completed":

@@ -54,3 +54,15 @@ def test_every_error_is_one_line_and_an_exit_code(
     assert got[:2] == (code, "")
     assert got[2].startswith(message)
     assert len(got[2].splitlines()) == 1
+
+
+def test_an_error_that_quotes_somebody_elses_name_cannot_drive_the_terminal(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for arguments in (
+        ["show", "\x1b[2Jx"],
+        ["run", "--\x1b[2Jx", "a"],
+        ["preset", "show", "\x1b[2J"],
+    ):
+        code, _, err = ended(capsys, *arguments)
+        assert (code, "\x1b" in err) == (2, False)
