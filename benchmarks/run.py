@@ -1,5 +1,5 @@
 """
-Measure what we promise: start-up, the supervisor, delegation against xargs, events, the store.
+Measure what we promise: start-up, supervisor, delegation against xargs, events, store, models.
 
     make bench                                   a table
     python benchmarks/run.py --write-docs        the table in docs/performance.md too
@@ -21,6 +21,7 @@ from pathlib import Path
 import against_xargs
 import event_path
 import machine
+import model_lists
 import report
 import start_up
 import store_scan
@@ -35,6 +36,7 @@ PARTS = {
     "delegation": against_xargs.measure,
     "events": event_path.measure,
     "store": store_scan.measure,
+    "models": model_lists.measure,
 }
 
 

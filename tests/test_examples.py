@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -37,6 +38,10 @@ SAID = {
     "from_a_shell.sh": (
         f"count | completed | {COUNTED}\nheadings | completed | README.md has 2 headings:\n"
     ),
+    "background.sh": (
+        f"completed | Count the Python files in . | {COUNTED}\n"
+        "completed | Summarise the headings of README.md | README.md has 2 headings:\n"
+    ),
 }
 # Task files, and what the tasks answer.
 ANSWERED = {
@@ -52,6 +57,10 @@ READ_AND_RAN = {
     "reviewer.md": ("I read 3 lines of README.md:", COUNTED),
     "read-only.md": ("I read 3 lines of README.md:", REFUSED.format("bash")),
     "no-tools.md": (REFUSED.format("read"), REFUSED.format("bash")),
+}
+# The same for presets, which also say what they are for.
+EXPLORED = {
+    "repo-scout.md": ("I read 3 lines of README.md:", COUNTED),
 }
 
 pytestmark = pytest.mark.pi
@@ -73,6 +82,7 @@ def project(tmp_path: Path) -> Path:
     (project / "README.md").write_text("# App\n\n## Use\n")
     (project / "src" / "app.py").write_text("")
     (project / "src" / "tools.py").write_text("")
+    shutil.copytree(EXAMPLES / "presets", project / ".pi" / "subagents")
     return project
 
 
@@ -137,7 +147,7 @@ def test_every_example_has_an_expectation():
     files = [path for path in EXAMPLES.rglob("*") if path.is_file() and path.name != "README.md"]
     examples = {path.name for path in files if "__pycache__" not in path.parts}
 
-    assert examples == {*SAID, *ANSWERED, *READ_AND_RAN}
+    assert examples == {*SAID, *ANSWERED, *READ_AND_RAN, *EXPLORED}
 
 
 @pytest.mark.parametrize("name", SAID)
@@ -167,6 +177,22 @@ def test_profile(name: str, project: Path, env: dict[str, str]):
     assert (checked.returncode, checked.stdout) == (0, "1 profile, 0 problems\n")
     first_lines = tuple(text.splitlines()[0] for text in given.values())
     assert first_lines == READ_AND_RAN[name]
+
+
+@pytest.mark.parametrize("name", EXPLORED)
+def test_preset(name: str, project: Path, env: dict[str, str]):
+    preset = name.removesuffix(".md")
+    asked = [{"preset": preset, "task": "Read README.md"},
+             {"preset": preset, "task": "Count the Python files in ."}]  # fmt: skip
+
+    checked = subagents(project, env, "preset", "lint", "--strict")
+    done = subagents(project, env, "call", "subagent", json.dumps({"tasks": asked}), "--offline")
+
+    assert (checked.returncode, checked.stdout) == (0, f"{len(EXPLORED)} preset, 0 problems\n")
+    assert done.returncode == 0, done.stdout
+    results = json.loads(done.stdout)["details"]["results"]
+    given = [LEFT_OUT.sub("", result["output"]) for result in results]
+    assert tuple(text.splitlines()[0] for text in given) == EXPLORED[name]
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ any process of the same user.  Every look recovers first.
 from __future__ import annotations
 
 import asyncio
+import os
 import sqlite3
 import time
 from contextlib import suppress
@@ -15,23 +16,33 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pi_subagents import errors, launch, messages
-from pi_subagents.core.background import BackgroundRun, background_status
+from pi_subagents.core.background import (
+    RUN_ENTRY,
+    UPDATE_ENTRY,
+    BackgroundRun,
+    background_status,
+    rebuild,
+    run_entry,
+    update_entry,
+)
 from pi_subagents.core.liveness import Liveness
+from pi_subagents.core.run_spec import STOP
 from pi_subagents.delegation.run_view import RunView, view_run
 from pi_subagents.presets import PresetShelf, as_request
 from pi_subagents.procs.detached_runner import start_detached
-from pi_subagents.procs.notices import claim_notice, notice_done
+from pi_subagents.procs.notices import is_told, turn_to_tell
 from pi_subagents.procs.process_runner import ProcessRunner
 from pi_subagents.procs.recovery import liveness_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Container, Iterable
 
     from pi_subagents.core.preset_request import PresetTask, StatusRequest
     from pi_subagents.disk.run_dir import RunDir
     from pi_subagents.launch import Options
     from pi_subagents.runs import Runs
 
+Entry = dict[str, object]
 _POLL_S = 0.1
 
 
@@ -57,65 +68,85 @@ def start(task: PresetTask, options: Options) -> BackgroundRun:
 class BackgroundRuns:
     """The background runs of this user, newest first, or only those a host knows of."""
 
-    def __init__(self, runs: Runs, only: Iterable[str] | None = None) -> None:
+    def __init__(self, runs: Runs, only: Container[str] | None = None) -> None:
         self._runs = runs
-        self._only = None if only is None else frozenset(only)
+        self._only = only
 
     def all(self) -> list[BackgroundRun]:
         """Return every run as it stands."""
         self._runs.recover()
-        rows = []
-        for run_dir in self._directories():
-            with suppress(errors.RunUnreadable):
-                rows.append(_row(view_run(run_dir, liveness_of(run_dir))))
-        return rows
+        rows = map(_read, self._directories())
+        return [row for row in rows if row is not None]
+
+    def find(self, run_id: str) -> BackgroundRun:
+        """Return the run of that id, or of the one that begins so; StoreError if there is none."""
+        found = [run for run in self.all() if run.run_id.startswith(run_id)] if run_id else []
+        if not found:
+            raise errors.BackgroundRunNotFound(run_id)
+        if len(found) > 1:
+            raise errors.RunAmbiguous(run_id, tuple(sorted(run.run_id for run in found)))
+        return found[0]
 
     async def wait(self, request: StatusRequest) -> list[BackgroundRun]:
         """Return every run, once the one asked for (or else any active one) ended, or in time."""
         deadline = time.monotonic() + request.wait_s
         watched = self._watched(request.run_id)
         while watched and time.monotonic() < deadline:
-            if any(liveness_of(each) is not Liveness.ALIVE for each in watched):
+            if not all(each.alive() for each in watched):
                 break
             await asyncio.sleep(_POLL_S)
         return self.all()
 
     async def watch(self, on_end: Callable[[BackgroundRun], None]) -> None:
-        """Tell of every end from now on, each by one watcher only, until cancelled: one loop."""
+        """Tell of every end that nobody has told of, by one watcher only, until cancelled."""
         told: set[str] = set()
         while True:
-            for run_dir in self._directories():
-                if run_dir.run_id in told or liveness_of(run_dir) is Liveness.ALIVE:
-                    continue
-                told.add(run_dir.run_id)
-                if claim_notice(run_dir):
-                    on_end(self.find(run_dir.run_id))
-                    notice_done(run_dir)
+            self.tell_ends(on_end, told)
             await asyncio.sleep(_POLL_S)
+
+    def tell_ends(self, on_end: Callable[[BackgroundRun], None], told: set[str]) -> None:
+        """Tell of the ends whose turn is ours; `told` holds the runs that need no more looks."""
+        for run_dir in self.over():
+            if run_dir.run_id in told:
+                continue
+            if is_told(run_dir) or self._tell(run_dir, on_end):
+                told.add(run_dir.run_id)
+
+    def over(self) -> list[RunDir]:
+        """Return the runs that nobody answers for any more, whether they are concluded or not."""
+        return [run_dir for run_dir in self._directories() if not run_dir.alive()]
 
     def stop(self, run_id: str | None) -> list[BackgroundRun]:
         """End one run, or all that are active; return how those stand then."""
-        chosen = [self.find(run_id)] if run_id else [run for run in self.all() if not run.ended]
+        if run_id is None:
+            chosen = [run for run in self.all() if not run.ended]
+        else:
+            chosen = [self.find(run_id)]
+            if chosen[0].ended:
+                raise errors.RunNotActive(chosen[0].run_id, chosen[0].status)
         views = [self._runs.find(run.run_id) for run in chosen]
         for view in views:
-            view.run_dir.send("stop")  # all at once: each may take its time
+            view.run_dir.send(STOP)  # all at once: each may take its time
         return [_row(self._stopped(view)) for view in views]
 
-    def find(self, run_id: str) -> BackgroundRun:
-        """Return the run of that id, or of one that begins so; BackgroundRunNotFound if none."""
-        found = [run for run in self.all() if run.run_id.startswith(run_id)] if run_id else []
-        if len(found) != 1:
-            raise errors.BackgroundRunNotFound(run_id)
-        return found[0]
-
     def _stopped(self, view: RunView) -> RunView:
-        with suppress(errors.RunNotActive):
-            return self._runs.stop(view, force=False)
+        with suppress(errors.RunNotActive):  # it ended by itself meanwhile
+            self._runs.stop(view, force=False)
+        view.run_dir.wait_for_end()
         return self._runs.find(view.run_dir.run_id)
 
+    def _tell(self, run_dir: RunDir, on_end: Callable[[BackgroundRun], None]) -> bool:
+        with turn_to_tell(run_dir) as ours:
+            if ours:
+                self._runs.recover()
+                row = _read(run_dir)
+                if row is not None:
+                    on_end(row)
+        return ours
+
     def _watched(self, run_id: str | None) -> list[RunDir]:
-        alive = [d for d in self._directories() if liveness_of(d) is Liveness.ALIVE]
-        return [d for d in alive if run_id is None or d.run_id == run_id]
+        alive = [run_dir for run_dir in self._directories() if run_dir.alive()]
+        return [each for each in alive if run_id is None or each.run_id == run_id]
 
     def _directories(self) -> list[RunDir]:
         try:
@@ -124,6 +155,58 @@ class BackgroundRuns:
             return []
         wanted = (row for row in rows if self._only is None or row.run_id in self._only)
         return [row.run_dir for row in wanted if row.run_dir.path.is_dir()]
+
+
+class Registry:
+    """The background runs of one host's session: those its log tells of, as they are on disk."""
+
+    def __init__(self, runs: Runs, entries: Iterable[object] = ()) -> None:
+        self._known = rebuild(entries)
+        self._disk = BackgroundRuns(runs, self._known)
+
+    def all(self) -> list[BackgroundRun]:
+        """Return every run as it stood at the last look, in the order of their start."""
+        return list(self._known.values())
+
+    def add(self, run: BackgroundRun) -> Entry:
+        """Take a run that was just started, and return what to append to the log."""
+        self._known[run.run_id] = run
+        return {"customType": RUN_ENTRY, "data": run_entry(run)}
+
+    def refresh(self) -> list[Entry]:
+        """Look how the runs stand; return what to append to the log: an entry for each new end."""
+        found = {run.run_id: run for run in self._disk.all()}
+        news: list[Entry] = []
+        for run_id, before in self._known.items():
+            run = self._known[run_id] = found.get(run_id) or _unless_gone(before)
+            if run.ended and not before.ended:
+                news.append({"customType": UPDATE_ENTRY, "data": update_entry(run)})
+        return news
+
+    async def watch(
+        self, append: Callable[[Entry], None], tell: Callable[[BackgroundRun], None]
+    ) -> None:
+        """Append every new end to the log, and tell of those nobody has told of, until cancelled."""
+        told: set[str] = set()
+        while True:
+            if any(not self._known[each.run_id].ended for each in self._disk.over()):
+                for entry in self.refresh():
+                    append(entry)
+            self._disk.tell_ends(tell, told)
+            await asyncio.sleep(_POLL_S)
+
+
+def _unless_gone(run: BackgroundRun) -> BackgroundRun:
+    """Return a run the index does not know: over, if its directory is gone as well."""
+    if run.ended or os.path.lexists(run.paths.get("runDir", "")):
+        return run
+    return replace(run, status="failed", error_message=messages.RUN_DIRECTORY_GONE)
+
+
+def _read(run_dir: RunDir) -> BackgroundRun | None:
+    with suppress(errors.RunUnreadable):
+        return _row(view_run(run_dir, liveness_of(run_dir)))
+    return None
 
 
 def _row(view: RunView) -> BackgroundRun:

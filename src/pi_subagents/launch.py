@@ -59,6 +59,7 @@ class Options(TypedDict, total=False):
     stop: StopSwitch
     on_update: Observer
     on_notice: Callable[[str], None]
+    on_windows: Callable[[Windows], None]  # once, before the first start: a face that paints them
     columns: int | None  # of the terminal that shows the work, if one does
 
 
@@ -158,6 +159,7 @@ async def execute(
         home=ground.env.get("HOME", ""),
         columns=options.get("columns"),
     )
+    options.get("on_windows", _ignore)(windows)
     tell = options.get("on_update", _ignore)
 
     def observe(update: Update) -> None:

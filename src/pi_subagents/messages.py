@@ -196,6 +196,9 @@ def subagent_failed(status: str, error_message: str) -> str:
     return f"Sub-agent {status}: {error_message}"
 
 
+RUN_DIRECTORY_GONE = "The run directory is gone, and with it how the run ended"
+
+
 def background_stopped(count: int) -> str:
     """Return how many background runs a stop has ended."""
     return f"Stopped {count} background run{'' if count == 1 else 's'}."
@@ -299,6 +302,30 @@ def supervisor_failed(reason: str) -> str:
 
 WINDOW_STARTING = "(starting...)"
 WINDOW_NO_OUTPUT = "(no output)"
+
+
+# What a display of windows says around them.
+
+DISPLAY_KEYS = "Ctrl+O full history • Ctrl+C stop"
+DISPLAY_KEYS_EXPANDED = "Ctrl+O back • ↑↓ PgUp PgDn scroll • Ctrl+C stop"
+DISPLAY_KEYS_SCROLLED = "End follows again • Ctrl+O back • ↑↓ PgUp PgDn"
+DISPLAY_STOPPING = "Stopping every sub-agent. Press Ctrl+C again to force it."
+DISPLAY_SESSIONS = "Session IDs (`subagents output ID` prints the answer of one):"
+
+
+def display_queued(place: int) -> str:
+    """Return where in the queue a task stands."""
+    return f"queued, {place} in line"
+
+
+def display_left_out(count: int) -> str:
+    """Return how many windows there was no room for."""
+    return f"... and {count} more (Ctrl+O shows all)"
+
+
+def display_next(session_id: str) -> str:
+    """Return the command that goes on with a session."""
+    return f'Go on with one: subagents run --resume {session_id} "..."'
 
 
 # Placeholders: what stands in a prompt where a file could not be had.

@@ -7,6 +7,7 @@ its own outcome and the others go on.
 
 from __future__ import annotations
 
+import os
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -67,6 +68,8 @@ class PresetShelf:
             return task.model or preset.model or None, None
         ground = self._ground
         place = Path(task.cwd) if task.cwd else ground.cwd
+        if not os.path.isdir(place):  # noqa: PTH112 - Path.is_dir() raises where it may not look
+            place = ground.cwd  # the run will say what is wrong with its own
         setup = ChildSetup(ground.pi.argv, place, ground.env, ground.trusted(place))
         return choose_among_models(
             setup,
@@ -84,6 +87,7 @@ class PresetShelf:
 async def run_subagent(request: SubagentRequest, options: Options) -> dict[str, object]:
     """Run the tasks of the tool `subagent` and return its value."""
     ground = launch.stand(options)
+    request = _placed(request, str(ground.cwd))
     shelf = PresetShelf(ground)
     if request.parallel:
         preparations = [_or_refusal(shelf, task) for task in request.tasks]
@@ -115,6 +119,12 @@ def as_request(tasks: Sequence[PresetTask], timeout_s: float | None) -> Delegate
             for number, task in enumerate(tasks, 1)
         )
     )
+
+
+def _placed(request: SubagentRequest, cwd: str) -> SubagentRequest:
+    """Return the request with a directory for every task, as its result tells it."""
+    tasks = (replace(task, cwd=task.cwd or cwd) for task in request.tasks)
+    return replace(request, tasks=tuple(tasks))
 
 
 def _or_refusal(shelf: PresetShelf, task: PresetTask) -> Preparation:

@@ -97,13 +97,14 @@ class Runs:
                     continue
                 liveness = liveness_of(run.run_dir)
                 with suppress(OSError):  # a run without room for its result harms no other
-                    if liveness is Liveness.LOST and (result := conclude_lost(run.run_dir)):
+                    if liveness is Liveness.LOST and conclude_lost(run.run_dir):
                         concluded.append(run.run_dir)
                         liveness = Liveness.FINISHED
-                        if run.detached:
-                            tell_completion(self._on_complete(), run.run_dir, result)
                 if liveness is Liveness.FINISHED:
                     ended.append(run.run_id)
+                    if run.detached and (result := run.run_dir.read_result()):
+                        # Its supervisor may have died before it could.
+                        tell_completion(self._on_complete(), run.run_dir, result)
             self.index.mark_ended(ended)
             self.index.remove(gone)
         return concluded
@@ -132,6 +133,8 @@ class Runs:
             run_dir.wait_for_end()
         elif not view.active or not run_dir.write_result(never_started(view)):
             raise RunNotActive(run_dir.run_id, view.status)
+        else:
+            run_dir.send(KILL)  # to a supervisor that began to listen meanwhile
         return self._view(run_dir)
 
     def choose_removals(

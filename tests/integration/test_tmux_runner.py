@@ -24,6 +24,7 @@ from tests.integration.test_crashes import INTERRUPTED, end_of, orchestrator
 from pi_subagents import errors, messages
 from pi_subagents.core import events as ev
 from pi_subagents.core.request import Task
+from pi_subagents.core.run_spec import RunSpec
 from pi_subagents.procs import process_runner, tmux_runner
 
 if TYPE_CHECKING:
@@ -293,6 +294,42 @@ async def test_kill_9_of_the_supervisor_is_told_and_nobody_is_left(
     await grandchild.gone()
 
 
+async def test_a_supervisor_killed_before_it_read_a_command_is_told_as_well(
+    place: Workplace, tmux: PrivateTmux
+) -> None:
+    faults: list[dict[str, object]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, fault: faults.append(fault))
+    work = begin(place, tmux, "deaf")
+    child = await place.child("deaf")
+    await work.sees(ev.StateChanged("running"))
+    supervisor = supervisor_of(place, child)
+    os.kill(supervisor, signal.SIGSTOP)
+    work.stop()
+    os.kill(supervisor, signal.SIGKILL)
+    result = await work.result()
+    assert (result.status, result.error_message) == ("interrupted", INTERRUPTED)
+    assert faults == []
+
+
+async def test_a_run_is_concluded_only_when_its_supervisor_is_really_gone(
+    place: Workplace, tmux: PrivateTmux, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    go_on = tmp_path / "go on"
+    os.mkfifo(go_on)
+    slow_end = f"import os; os.close(0); os.close(1); open({str(go_on)!r}).close(); "
+    slow_end += "sum(range(5 * 10**6)); os._exit(0)"
+    monkeypatch.setattr(process_runner, "_BOOT", slow_end)
+    let_go = tmux_runner._Attachment._let_go
+
+    def release_and_let_go(attached: tmux_runner._Attachment) -> None:
+        go_on.write_bytes(b"")
+        let_go(attached)
+
+    monkeypatch.setattr(tmux_runner._Attachment, "_let_go", release_and_let_go)
+    result = await begin(place, tmux, "slow").result()
+    assert told(result) == expected("slow", "interrupted", error_message=INTERRUPTED)
+
+
 # What tmux knows
 
 
@@ -350,6 +387,7 @@ async def test_the_child_cannot_reach_the_terminal_of_its_window(
     fields = Path(f"/proc/{child.pid}/stat").read_text().rpartition(")")[2].split()
     assert int(fields[4]) == 0, "it has no controlling terminal"
     assert os.getsid(child.pid) == child.pid != os.getsid(supervisor_of(place, child))
+    assert os.readlink(f"/proc/{supervisor_of(place, child)}/fd/2") == os.devnull
     inherited = {os.readlink(each) for each in Path(f"/proc/{child.pid}/fd").iterdir()}
     assert not [each for each in inherited if each.startswith("/dev/pts")]
     await child.answer_and_exit("done")
@@ -483,6 +521,16 @@ async def test_no_descriptor_is_left_open_by_many_windows(
         await one(f"number {number}")
     after = len(os.listdir("/proc/self/fd")) - len(place.driver.processes)
     assert after <= before
+
+
+async def test_a_connection_that_cannot_be_told_what_to_run_is_closed() -> None:
+    here, there = socket.socketpair()
+    with here, there:
+        spec = RunSpec("r", "s", "name", "/runs/r", ("pi",), "/")
+        with pytest.raises(ValueError, match="embedded null byte"):
+            await tmux_runner._hand_over(here, spec, {"A": "1\0B=2"})
+        assert here.fileno() == -1
+        assert there.recv(1) == b"", "not even a part was sent"
 
 
 def test_a_connection_by_another_user_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -108,7 +108,8 @@ def stopped_to_json(
 ) -> dict[str, object]:
     """Return the value of `background_agent_stop`."""
     counted = counts(runs)
-    lines = [messages.background_stopped(len(stopped)), footer(counted)]
+    ended = sum(run.status == "aborted" for run in stopped)  # others had answered by then
+    lines = [messages.background_stopped(ended), footer(counted)]
     details = {"counts": counted, "runs": [_row(run) for run in stopped]}
     lines += [_line(run) for run in stopped]
     return {"content": _text("\n".join(lines)), "details": details, "isError": False}

@@ -117,6 +117,7 @@ def _task(where: str, given: Mapping[str, object], caller_cwd: str) -> PresetTas
 
 
 def _object(parameters: object, problem: str) -> Mapping[str, object]:
+    """Return what is given: models write null where they mean to leave something out."""
     if not isinstance(parameters, Mapping):
         raise InvalidRequest("parameters", problem)
-    return parameters
+    return {key: value for key, value in parameters.items() if value is not None}

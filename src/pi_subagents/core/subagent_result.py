@@ -49,7 +49,8 @@ def subagent_to_json(
 def _told(result: RunResult) -> str:
     if not result.completed:
         said = f"\n\n{_answer(result)}" if result.output else ""
-        return f"{messages.subagent_failed(result.status, result.error_message)}{said}"
+        status = background_status(result.status)
+        return f"{messages.subagent_failed(status, result.error_message)}{said}"
     return _answer(result)
 
 

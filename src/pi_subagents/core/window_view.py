@@ -8,6 +8,7 @@ face's business.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from pi_subagents import messages
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 Role = Literal["muted", "added", "removed", "plain"]
 Span = tuple[str, Role]
 
+SEPARATOR = " • "
+
 _ICONS: Mapping[WindowStatus, str] = {
     "queued": "⏳", "running": "⏳", "completed": "✓", "error": "✗",
 }  # fmt: skip
@@ -40,18 +43,41 @@ _FIGURES = (
 _ROLES: Mapping[str, Role] = {"added": "added", "also_added": "added", "removed": "removed"}
 
 
+@dataclass(frozen=True, slots=True)
+class Header:
+    """The line above a window in its parts; a part that says nothing is empty."""
+
+    icon: str
+    name: str
+    label: str
+    tools: str
+    files: str
+    todo: str
+    elapsed: str
+
+
+def header_parts(window: Window) -> Header:
+    """Return what stands above a window."""
+    title, todo = window.title, window.todo
+    return Header(
+        icon=_ICONS[window.status],
+        name=_word(title.name),
+        label=_label(title),
+        tools=counted(title.tool_count, "tool"),
+        files=counted(title.file_count, "file") if title.file_count else "",
+        todo=f"[{todo.completed}/{todo.total}]" if todo.unfinished else "",
+        elapsed=f"{window.elapsed_ms // 1000}s"
+        + (f"/{title.timeout_s:g}s" if title.timeout_s else ""),
+    )
+
+
 def window_header(window: Window) -> str:
     """Return the line above a window."""
-    title, todo = window.title, window.todo
-    segments = [
-        f"{_ICONS[window.status]} {_word(title.name)}",
-        _label(title),
-        counted(title.tool_count, "tool"),
-        counted(title.file_count, "file") if title.file_count else "",
-        f"[{todo.completed}/{todo.total}]" if todo.unfinished else "",
-        f"{window.elapsed_ms // 1000}s" + (f"/{title.timeout_s:g}s" if title.timeout_s else ""),
-    ]
-    return " • ".join(segment for segment in segments if segment)
+    told = header_parts(window)
+    segments = (
+        f"{told.icon} {told.name}", told.label, told.tools, told.files, told.todo, told.elapsed,
+    )  # fmt: skip
+    return SEPARATOR.join(segment for segment in segments if segment)
 
 
 def global_status(windows: Iterable[Window]) -> str:

@@ -165,10 +165,10 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _reason(heard: _Heard, exit_code: int | None, limit_s: float) -> str:
-    if heard.size > MAX_OUTPUT_BYTES:
-        return messages.pi_wrote_too_much(MAX_OUTPUT_BYTES)
     if heard.late or exit_code is None:
         return messages.pi_gave_no_answer(limit_s)
+    if heard.size > MAX_OUTPUT_BYTES:
+        return messages.pi_wrote_too_much(MAX_OUTPUT_BYTES)
     return messages.pi_ended_unasked(exit_code)
 
 

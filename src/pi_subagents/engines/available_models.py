@@ -61,7 +61,7 @@ def list_models(
     if told is not None:
         return ModelList(told.models, cached=True, age_ms=now_ms - told.told_at_ms)
     models = ask_models(setup, limit_s=limit_s)
-    if digest and models:  # none at all is soon changed: by a login, by a server that starts
+    if digest:
         cache.keep(digest, ToldModels(models, _now_ms()))
     return ModelList(models, cached=False)
 

@@ -16,7 +16,7 @@ class RunNotFound(StoreError):
 
 
 class BackgroundRunNotFound(StoreError):
-    """No background run has that id, or several begin with it."""
+    """No background run has that id, or one that begins so."""
 
     def __init__(self, run_id: str) -> None:
         self.run_id = run_id

@@ -2,7 +2,7 @@
 Tell the user's own command that a background run ended: at most once, whoever notices the end.
 
 In: the command as a list, the run's directory and result.  The command gets one JSON object on
-standard input and is not waited for.  The supervisor does it, or whoever finds its run lost.
+standard input and is not waited for.  The supervisor does it, or whoever finds that it could not.
 """
 
 from __future__ import annotations
@@ -15,31 +15,38 @@ from typing import TYPE_CHECKING
 
 from pi_subagents.core.run_result import result_to_json
 from pi_subagents.core.value import replace
-from pi_subagents.disk.safe_io import open_new
+from pi_subagents.disk.safe_io import open_regular, write_once
 
 if TYPE_CHECKING:
     from pi_subagents.core.run_result import RunResult
     from pi_subagents.disk.run_dir import RunDir
 
-# What a pipe holds, so that nobody has to wait until the command has read it.
 MAX_OUTPUT = 8192
 
 
 def tell_completion(command: tuple[str, ...], run_dir: RunDir, result: RunResult) -> None:
-    """Start the command, unless this run's end has been told before."""
-    if not command:
-        return
+    """Start the command, unless this run's end has been told before; without one, remember that."""
     with suppress(OSError, ValueError):  # a command that cannot be run harms nobody's result
-        os.close(open_new(run_dir.told))
-        told = result_to_json(replace(result, output=result.output[:MAX_OUTPUT]))
+        if write_once(run_dir.told, _told(run_dir, result) if command else b"") and command:
+            _start(command, run_dir)
+
+
+def _told(run_dir: RunDir, result: RunResult) -> bytes:
+    cut = result_to_json(replace(result, output=result.output[:MAX_OUTPUT]))
+    return json.dumps({**cut, "runDir": str(run_dir.path)}).encode("ascii")
+
+
+def _start(command: tuple[str, ...], run_dir: RunDir) -> None:
+    # A file, not a pipe: nobody has to wait until the command has read it.
+    told = open_regular(run_dir.told)
+    try:
         process = subprocess.Popen(
             command,
-            stdin=subprocess.PIPE,
+            stdin=told,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
         )
-        assert process.stdin is not None
-        with process.stdin:
-            process.stdin.write(json.dumps({**told, "runDir": str(run_dir.path)}).encode())
-        process.returncode = 0  # nobody waits for it: whoever adopts it will
+    finally:
+        os.close(told)
+    process.returncode = 0  # nobody waits for it: whoever adopts it will

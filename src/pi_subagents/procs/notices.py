@@ -1,57 +1,65 @@
 """
 Whose turn it is to tell of a background run's end: one watcher's, even if one of them dies.
 
-A watcher claims the notice before it speaks and marks it done afterwards.  A claim of a process
-that is gone counts for nothing.  So the end is told once, and again only if a watcher died in
-between; whoever keeps a log knows by the run's id that it was told.
+A watcher holds a lock while it tells, and leaves a mark when it has told.  The kernel lets go of
+the lock of a watcher that died: then it is another's turn.  So the end is told once, and again
+only if a watcher died between its telling and the mark.
 """
 
 from __future__ import annotations
 
+import fcntl
 import os
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from pi_subagents.disk import safe_io
 from pi_subagents.disk.calls import Calls
-from pi_subagents.procs.identity import identify, identity_from_json, is_alive
+from pi_subagents.disk.safe_io import PRIVATE_FILE
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from pi_subagents.disk.run_dir import RunDir
 
-MAX_CLAIM_BYTES = 4096
+_OPEN = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-def claim_notice(run_dir: RunDir) -> bool:
-    """Tell whether it is this process that has to tell of the run's end."""
-    claim, done = _claim(run_dir), _done(run_dir)
-    if os.path.lexists(done):
-        return False
-    if os.path.lexists(claim):
-        if _held(claim):
-            return False
-        with suppress(OSError):  # another was quicker, and will claim it himself
-            Calls.rename(claim, claim.with_suffix(f".stale-{os.getpid()}"))
-    own = identify(os.getpid())
-    with suppress(OSError):
-        return safe_io.write_once(claim, safe_io.to_json_bytes(own.to_json() if own else {}))
-    return False
+def is_told(run_dir: RunDir) -> bool:
+    """Tell whether somebody has told of the run's end."""
+    return os.path.lexists(_done(run_dir))
 
 
-def notice_done(run_dir: RunDir) -> None:
-    """Note that the end has been told."""
-    with suppress(OSError):
-        Calls.rename(_claim(run_dir), _done(run_dir))
-
-
-def _held(claim: Path) -> bool:
+@contextmanager
+def turn_to_tell(run_dir: RunDir) -> Iterator[bool]:
+    """Yield whether it is our turn; what is then done without an exception counts as told."""
+    lock = _take(_claim(run_dir))
+    if lock is None:
+        yield False
+        return
     try:
-        holder = identity_from_json(safe_io.read_json(claim, MAX_CLAIM_BYTES))
-    except (OSError, ValueError):
-        return False
-    return holder is not None and is_alive(holder)
+        # Looked at with the lock in hand: whoever had it before has left its mark by now.
+        ours = not is_told(run_dir)
+        yield ours
+        if ours:
+            with suppress(OSError):
+                Calls.rename(_claim(run_dir), _done(run_dir))
+    finally:
+        os.close(lock)
+
+
+def _take(path: Path) -> int | None:
+    """Return the lock, held, or None if another has it or there is none to be had."""
+    try:
+        lock = Calls.open(path, _OPEN, PRIVATE_FILE)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(lock)
+        return None
+    return lock
 
 
 def _claim(run_dir: RunDir) -> Path:

@@ -40,8 +40,7 @@ def main() -> None:
     locks = socket.recv_fds(connection, 1, 1)[1]
     argv = unpack(connection)
     variables = unpack(connection)
-    # Detached: its number may be one of the fixed ones, and must not be closed then.
-    _arrange(connection.detach(), locks)
+    _arrange(connection.fileno(), locks)
     names_and_values = (variable.partition(b"=") for variable in variables)
     os.execve(argv[0], argv, {name: value for name, _, value in names_and_values})  # noqa: S606 - no shell is wanted
 

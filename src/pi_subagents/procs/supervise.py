@@ -80,6 +80,9 @@ class Supervisor:
         """Do the whole run; the result is written when this returns."""
         self._listen_to_signals()
         self._listen_to_commands()
+        if self._dir.result.exists():  # stopped by one who found nobody listening
+            self._stop_listening()
+            return
         self._obey(early_commands)
         self._change_state("starting")
         try:
@@ -285,7 +288,11 @@ class Supervisor:
         crash_points.reach(crash_points.BEFORE_RESULT)
         self._dir.write_result(result)
         crash_points.reach(crash_points.AFTER_RESULT)
-        tell_completion(self._spec.on_complete, self._dir, result)
+        if not self._spec.attached:
+            tell_completion(self._spec.on_complete, self._dir, result)
+        self._stop_listening()
+
+    def _stop_listening(self) -> None:
         with suppress(OSError):
             self._dir.control.unlink()
 

@@ -1,12 +1,24 @@
 from __future__ import annotations
 
+import os
+from typing import TYPE_CHECKING
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.core.given_values import briefly, events
+from tests.unit.delegation.fake_runner import planned
 
 from pi_subagents.core import events as ev
 from pi_subagents.core.progress import COMMAND_WIDTH, MAX_OPEN_CALLS, ProgressFormatter
+from pi_subagents.delegation.ports import Update
+from pi_subagents.disk.run_dir import RunDir
+from pi_subagents.disk.run_log import RunLog
+from pi_subagents.faces.cli.console import Console, Verbosity
+from pi_subagents.faces.cli.live import ProgressPrinter
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def started(name: str, call_id: str = "c", **arguments: object) -> ev.ToolStarted:
@@ -98,6 +110,72 @@ def test_blank_text_says_nothing(text: str) -> None:
 def test_the_childs_own_words_come_as_they_are() -> None:
     message = ev.AssistantMessage("\nI\u2019m inspecting the auth flow now.\nThen tests.\n")
     assert told(message) == ["I\u2019m inspecting the auth flow now.\nThen tests."]
+
+
+@pytest.mark.parametrize(
+    "intent",
+    [
+        "I\u2019m inspecting the auth flow now.",
+        "I found the schema; next I\u2019m checking validation.",
+    ],
+)
+def test_what_the_child_says_is_not_replaced_by_the_call_it_makes(intent: str) -> None:
+    call = ev.ToolCall("c", "read", {"path": "src/auth.ts"})
+    assert told(
+        ev.AssistantMessage(intent, (call,), "toolUse"), ev.ToolStarted(call), finished("read")
+    ) == [intent, "Reading src/auth.ts", "Finished reading src/auth.ts"]
+
+
+def test_a_child_that_only_acts_is_told_by_its_actions() -> None:
+    call = ev.ToolCall("c", "edit", {"path": "src/tool.ts"})
+    assert told(
+        ev.AssistantMessage(" \n", (call,), "toolUse"),
+        ev.ToolStarted(call),
+        finished("edit", failed=True),
+    ) == ["", "Editing src/tool.ts", "Edit failed: src/tool.ts"]
+
+
+WORK: list[ev.Event] = [
+    ev.StateChanged("stopping"),
+    ev.AssistantMessage("I look first.", (ev.ToolCall("c", "grep", {"pattern": "auth"}),)),
+    ev.ToolStarted(ev.ToolCall("c", "grep", None)),
+    finished("grep"),
+    ev.AssistantMessage("  "),
+    started("bash", "d", command="make"),
+    finished("bash", "d", failed=True),
+    ev.Retrying(1, 3, 0, "busy"),
+    ev.Note("A line was skipped."),
+]
+IN_WORDS = [
+    "I look first.", "Searching code for auth", "Search finished", "make", "Command failed: make",
+    "Retrying (1/3): busy", "A line was skipped.",
+]  # fmt: skip
+
+
+def test_live_lines_and_transcript_have_the_same_words(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run_dir = RunDir(tmp_path / ("a" * 32))
+    os.close(run_dir.begin({}, b""))
+    log, live = RunLog(run_dir, "t0"), ProgressPrinter(Console(Verbosity.VERBOSE))
+    for event in WORK:
+        log.record(event, 0)
+        live(Update(planned(0), event))
+    log.close()
+    lines = capsys.readouterr().err.splitlines()
+    assert lines == ["[t0] stopping", *(f"[t0] {text}" for text in IN_WORDS)]
+    assert run_dir.transcript.read_text().splitlines() == ["# t0", *IN_WORDS]
+
+
+def test_live_lines_leave_out_what_went_well_unless_asked(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    live = ProgressPrinter(Console())
+    for event in WORK:
+        live(Update(planned(0), event))
+    shown = [text for text in IN_WORDS if text != "Search finished"]
+    lines = capsys.readouterr().err.splitlines()
+    assert lines == ["[t0] stopping", *(f"[t0] {text}" for text in shown)]
 
 
 def test_everything_else_that_can_happen() -> None:

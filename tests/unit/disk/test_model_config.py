@@ -108,8 +108,10 @@ def test_what_an_untrusted_project_configures_does_not_count(place: ModelsPlace)
     write(place.project / ".pi/extensions/new.ts")
     assert digest(place) == before
     assert digest(place, trusted=True) != trusted
+
+
+def test_trust_counts_even_where_a_project_configures_nothing(place: ModelsPlace) -> None:
     (place.project / ".pi/settings.json").unlink()
-    (place.project / ".pi/extensions/new.ts").unlink()
     assert digest(place, trusted=True) != digest(place)
 
 

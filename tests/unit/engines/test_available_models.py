@@ -119,7 +119,7 @@ def test_a_damaged_list_is_asked_for_again(place: ModelsPlace) -> None:
     assert len(place.starts()) == 2
 
 
-def test_no_models_at_all_are_never_kept(place: ModelsPlace) -> None:
+def test_no_models_at_all_are_asked_for_again(place: ModelsPlace) -> None:
     place.has()
     assert told(place) == ()
     place.has(("acme", "small", ""))

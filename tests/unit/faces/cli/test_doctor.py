@@ -65,6 +65,7 @@ def test_a_healthy_machine_has_a_line_and_a_tick_for_everything(run: Any, place:
         "✓ Project settings",
         "✓ Project trust",
         "✓ Profiles",
+        "✓ Presets",
         "· Node",
         "✓ pi",
         "✓ Models",

@@ -55,6 +55,11 @@ def test_models_are_listed_by_the_names_that_presets_use(asker: Asker) -> None:
     )  # fmt: skip
 
 
+def test_a_name_that_says_no_more_than_the_id_is_left_out(asker: Asker) -> None:
+    asker.place.has(("acme", "big", "Big\x1b[2J One"), ("other", "same", "same"))
+    assert asker.ask()[1] == "acme/big    Big One\nother/same\n"
+
+
 def test_a_list_that_was_kept_is_told_as_such(asker: Asker) -> None:
     asker.ask()
     code, out, err = asker.ask()

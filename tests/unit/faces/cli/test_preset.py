@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+import re
+from pathlib import Path
 
 import pytest
 from click.shell_completion import ShellComplete
@@ -13,9 +14,7 @@ from pi_subagents import profile_messages
 from pi_subagents.disk.preset_files import invalidate_presets_cache
 from pi_subagents.faces.cli.main import group
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
+ROOT = Path(__file__).parents[4]
 NEEDS_DESCRIPTION = '"description" is required: a text that says what the preset is for'
 
 
@@ -159,6 +158,7 @@ def test_both_directories_are_told_wherever_the_project_keeps_its_own(
     assert home.run("path") == (0, missing, "")
     home.project.mkdir()
     write_preset(home.project, "a")
+    (home.root / "project/src/.git").mkdir()  # where runs would be kept is another question
     assert home.run("path") == (0, f"global   {home.user}\nproject  {home.project}\n", "")
     _, out, _ = home.run("path", "--json")
     assert json.loads(out) == {
@@ -275,3 +275,25 @@ def test_a_shell_is_offered_names(
     invalidate_presets_cache()
     shell = ShellComplete(group, {}, "subagents", "_SUBAGENTS_COMPLETE")
     assert [item.value for item in shell.get_completions(words, begun)] == offered
+
+
+def blocks(language: str) -> list[str]:
+    """Return the examples of the page about presets."""
+    page = (ROOT / "docs" / "presets.md").read_text("utf-8")
+    return re.findall(rf"^```{language}\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+
+
+def test_the_example_of_the_documentation_is_listed_as_documented(home: ProfileHome) -> None:
+    (example,) = blocks("markdown")
+    (home.project / "repo-scout.md").write_text(example)
+    assert home.run("list") == (0, blocks("text")[0], "")
+    assert home.run("lint") == (0, "1 preset, 0 problems\n", "")
+
+
+def test_the_documented_mistakes_are_told_as_documented(home: ProfileHome) -> None:
+    write_preset(home.project, "odd", "tool: read")
+    write_profile(home.project, "vague")
+    _, out, _ = home.run("lint")
+    assert out.replace(f"{home.root / 'project'}/", "") == (
+        f"{blocks('text')[1]}1 preset, 2 problems\n"
+    )

@@ -65,7 +65,7 @@ def test_files_that_are_not_as_they_should_be_are_named_beside_the_list(home: Pr
 
 
 def test_a_key_that_others_may_read_is_a_warning_that_says_chmod_600(home: ProfileHome) -> None:
-    path = write_profile(home.user, "paid", "apiKey: sk-secret-key-12345")
+    path = write_profile(home.user, "paid", "apiKey: sk-secret-key-12345", "model: openai/gpt-4o")
     path.chmod(0o644)
     warning = f"holds an API key, and other users may read it: chmod 600 {path}"
     for arguments in (["list"], ["show", "paid"]):

@@ -1,0 +1,1 @@
+"""The live display on a terminal: a rolling window per sub-agent."""

@@ -1,0 +1,215 @@
+"""
+Paint windows on a screen of so many columns and rows.
+
+In: windows and how a person wants to see them.  Out: the lines of the screen, each one fitting;
+nothing here touches a terminal.  Only what is visible is worked out, so that a screen costs about
+the same however much the sub-agents say.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from pi_subagents import messages
+from pi_subagents.core.bash_preview import CONTINUATION
+from pi_subagents.core.window_view import SEPARATOR, global_status, header_parts, shown_lines, spans
+from pi_subagents.faces.terminal.cells import cells, cut, wrapped
+from pi_subagents.faces.terminal.sharing import Claim, share
+from pi_subagents.faces.terminal.styled import fitted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from pi_subagents.core.usage import Usage
+    from pi_subagents.core.window import Window, WindowLine, WindowStatus
+    from pi_subagents.faces.terminal.styled import Line, Style
+
+INDENT = "  "
+AROUND = 2  # rows for the status above and the keys below
+_ICON_STYLES: Mapping[WindowStatus, Style] = {
+    "queued": "muted", "running": "running", "completed": "done", "error": "error",
+}  # fmt: skip
+_THOUSAND = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """How a person wants to see the windows; `scroll` counts rows back from the end."""
+
+    expanded: bool = False
+    scroll: int = 0
+    notice: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Screen:
+    """What to show, and how far back from the end that really is."""
+
+    lines: list[Line]
+    scroll: int = 0
+
+
+def paint(windows: Sequence[Window], width: int, height: int, view: View) -> Screen:
+    """Return the screen that shows the windows."""
+    room = max(height - AROUND, 0)
+    body, scroll = (
+        _scrolled(windows, width, room, view.scroll)
+        if view.expanded
+        else (_collapsed(windows, width, room), 0)
+    )
+    body += [()] * (room - len(body))
+    keys = view.notice or _keys(expanded=view.expanded, scrolled=scroll > 0)
+    lines: list[Line] = [((global_status(windows), "bold"),), *body, ((keys, "muted"),)]
+    return Screen([fitted(line, width) for line in lines[:height]], scroll)
+
+
+def paint_ended(windows: Sequence[Window], width: int) -> list[Line]:
+    """Return what stays to be read: every window, however high, and how to go on."""
+    lines: list[Line] = [((global_status(windows), "bold"),)]
+    places = _places(windows)
+    for index, window in enumerate(windows):
+        lines += [(), _header(window, width, places.get(index, 0)), *_latest(window)]
+        lines += _error_lines(window, width)
+    lines += [(), *_footer(windows)]
+    return [fitted(line, width) for line in lines]
+
+
+def _keys(*, expanded: bool, scrolled: bool) -> str:
+    if not expanded:
+        return messages.DISPLAY_KEYS
+    return messages.DISPLAY_KEYS_SCROLLED if scrolled else messages.DISPLAY_KEYS_EXPANDED
+
+
+def _collapsed(windows: Sequence[Window], width: int, room: int) -> list[Line]:
+    contents = [_latest(window) + _error_line(window) for window in windows]
+    claims = [
+        Claim(window.status, len(content)) for window, content in zip(windows, contents, strict=True)
+    ]
+    places = _places(windows)
+    shares = share(claims, room)
+    roomy = len(windows) * 2 - 1 + sum(claim.rows for claim in claims) <= room
+    lines: list[Line] = []
+    for index, (window, content) in enumerate(zip(windows, contents, strict=True)):
+        rows = shares.rows[index]
+        if rows is None:
+            continue
+        lines += [()] if roomy and lines else []
+        lines.append(_header(window, width, places.get(index, 0)))
+        lines += content[len(content) - rows :]
+    if shares.left_out:
+        lines.append(((messages.display_left_out(shares.left_out), "muted"),))
+    return lines
+
+
+def _scrolled(
+    windows: Sequence[Window], width: int, room: int, scroll: int
+) -> tuple[list[Line], int]:
+    """Return the rows of the whole history that are in view, and how far back they are."""
+    backwards = _history_backwards(windows, width)
+    behind = list(islice(backwards, scroll + room))
+    scroll = min(scroll, max(len(behind) - room, 0))
+    return behind[scroll : scroll + room][::-1], scroll
+
+
+def _history_backwards(windows: Sequence[Window], width: int) -> Iterator[Line]:
+    places = _places(windows)
+    for index in reversed(range(len(windows))):
+        window = windows[index]
+        yield from reversed(_error_lines(window, width))
+        if window.status != "queued":
+            for line in reversed(shown_lines(window, expanded=True)):
+                yield from reversed(_wrapped_line(line, width))
+        yield _header(window, width, places.get(index, 0))
+        if index:
+            yield ()
+
+
+def _latest(window: Window) -> list[Line]:
+    if window.status == "queued":
+        return []
+    return [_content(line) for line in shown_lines(window, expanded=False)]
+
+
+def _content(line: WindowLine) -> Line:
+    if line.kind == "text":
+        return ((INDENT, "plain"), (line.text, "plain"))
+    mark = INDENT if line.text.startswith(CONTINUATION) else "→ "
+    return ((INDENT, "plain"), (mark, "muted"), *spans(line))
+
+
+def _wrapped_line(line: WindowLine, width: int) -> list[Line]:
+    if line.kind == "tool":  # a preview is one line by nature
+        return [_content(line)]
+    return [((INDENT, "plain"), (part, "plain")) for part in _parts(line.text, width)]
+
+
+def _error_line(window: Window) -> list[Line]:
+    return [((INDENT, "plain"), (text, "error")) for text in _error(window)]
+
+
+def _error_lines(window: Window, width: int) -> list[Line]:
+    return [
+        ((INDENT, "plain"), (part, "error"))
+        for text in _error(window)
+        for part in _parts(text, width)
+    ]
+
+
+def _error(window: Window) -> list[str]:
+    return [f"Error: {window.error_message}"] if window.error_message else []
+
+
+def _parts(text: str, width: int) -> Iterator[str]:
+    return wrapped(text, max(width - len(INDENT), 1))
+
+
+def _header(window: Window, width: int, place: int) -> Line:
+    """Return the line above a window; where it does not fit, what matters least goes first."""
+    told = header_parts(window)
+    queued = messages.display_queued(place) if place else ""
+    segments = [told.label, told.tools, told.files, told.todo, queued, told.elapsed]
+    segments.append(_spent(window.usage))
+    name = told.name
+    for least in (6, 2, 1, 0):
+        rest = "".join(SEPARATOR + segment for segment in segments if segment)
+        room = width - cells(f"{told.icon} {rest}")
+        if cells(name) <= room:
+            break
+        segments[least] = ""
+    else:
+        rest = "".join(SEPARATOR + segment for segment in segments if segment)
+        room = width - cells(f"{told.icon} {rest}")
+        name = cut(name, max(room, 1))
+    return ((f"{told.icon} ", _ICON_STYLES[window.status]), (name, "bold"), (rest, "muted"))
+
+
+def _spent(usage: Usage) -> str:
+    """Return tokens and cost, as far as the child reports them."""
+    if not usage.total_tokens:
+        return ""
+    count = usage.total_tokens
+    tokens = f"{count / _THOUSAND:.1f}k" if count >= _THOUSAND else f"{count}"
+    return f"{tokens} tokens" + (f" ${usage.cost:.4f}" if usage.cost else "")
+
+
+def _places(windows: Sequence[Window]) -> dict[int, int]:
+    """Return the place in the queue of every window that is in it."""
+    queued = [index for index, window in enumerate(windows) if window.status == "queued"]
+    return {index: place for place, index in enumerate(queued, start=1)}
+
+
+def _footer(windows: Sequence[Window]) -> list[Line]:
+    """Return the session ids and what to type next: of one that failed, if one did."""
+    known = [window for window in windows if window.title.session_id]
+    if not known:
+        return []
+    failed = [window for window in known if window.status == "error"]
+    lines: list[Line] = [((messages.DISPLAY_SESSIONS, "muted"),)]
+    lines += [
+        ((f"    {header_parts(window).name}: {window.title.session_id}", "muted"),)
+        for window in known
+    ]
+    next_command = messages.display_next((failed or known)[0].title.session_id)
+    return [*lines, ((next_command, "muted"),)]

@@ -1,0 +1,414 @@
+"""The end of a background run is told once: to a user's command, and by one host of several."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.fakes.driver import PATIENCE_S
+from tests.fakes.preset_place import MODEL, PresetPlace, counts
+
+import pi_subagents
+from pi_subagents import messages
+from pi_subagents.background import BackgroundRuns, Registry
+from pi_subagents.core.background import BackgroundRun
+from pi_subagents.core.background import counts as counted
+from pi_subagents.core.run_result import result_to_json
+from pi_subagents.procs.notices import is_told, turn_to_tell
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Coroutine
+
+    from tests.fakes.driver import FakeProcess
+    from tests.fakes.workplace import Workplace
+
+    from pi_subagents.background import Entry
+
+SOURCES = Path(pi_subagents.__file__).parents[1]
+HOOK = """
+import socket, sys
+with socket.create_connection((sys.argv[1], int(sys.argv[2]))) as link:
+    link.sendall(sys.stdin.buffer.read())
+"""
+WATCHER = """
+import os, signal, sys
+from pathlib import Path
+from pi_subagents.disk.run_dir import RunDir
+from pi_subagents.procs.notices import turn_to_tell
+with turn_to_tell(RunDir(Path(sys.argv[1]))) as ours:
+    print(ours, flush=True)
+    signal.pause()
+"""
+
+
+class Hook:
+    """A user's command that repeats here what it is told."""
+
+    def __init__(self) -> None:
+        self.heard: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        self.command: list[str] = []
+
+    async def take(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.heard.put_nowait(json.loads(await reader.read()))
+        writer.close()
+
+    async def next(self) -> dict[str, Any]:
+        async with asyncio.timeout(PATIENCE_S):
+            return await self.heard.get()
+
+
+@pytest.fixture
+def here(place: Workplace) -> PresetPlace:
+    """A user with a preset."""
+    made = PresetPlace(place)
+    made.preset("scout", f"model: {MODEL}")
+    return made
+
+
+@pytest.fixture
+async def hook(here: PresetPlace) -> AsyncIterator[Hook]:
+    """A user whose command is told of every end."""
+    made = Hook()
+    async with await asyncio.start_server(made.take, "127.0.0.1", 0) as server:
+        host, port = server.sockets[0].getsockname()
+        made.command = [sys.executable, "-I", "-S", "-c", HOOK, host, str(port)]
+        here.settings(json.dumps({"subagents": {"on_complete": made.command}}))
+        yield made
+
+
+async def answered(here: PresetPlace, task: str) -> str:
+    """Return the id of a run that has come to its end."""
+    run_id, child = await here.started(task)
+    await child.answer_and_exit(f"answer to {task}")
+    await here.ended(run_id)
+    return run_id
+
+
+# The user's command
+
+
+async def test_the_command_is_told_once_of_an_end(here: PresetPlace, hook: Hook) -> None:
+    first = await answered(here, "first")
+    heard = await hook.next()
+    result = here.run_dir(first).read_result()
+    assert result is not None
+    assert heard == {**result_to_json(result), "runDir": str(here.run_dir(first).path)}
+    here.runs.recover()
+    await here.status(includeCompleted=True)
+    second = await answered(here, "second")
+    assert (await hook.next())["runId"] == second
+
+
+async def test_the_command_is_told_when_somebody_finds_the_supervisor_dead(
+    here: PresetPlace, hook: Hook
+) -> None:
+    run_id, child = await here.started("orphan")
+    await here.kill_supervisor(run_id, child, signal.SIGKILL)
+    await here.ended(run_id)
+    for _ in range(2):
+        here.runs.recover()
+    heard = await hook.next()
+    assert (heard["runId"], heard["status"]) == (run_id, "interrupted")
+    assert (await answered(here, "next")) == (await hook.next())["runId"]
+
+
+async def test_the_command_is_told_when_the_supervisor_died_right_after_the_result(
+    here: PresetPlace, hook: Hook
+) -> None:
+    here.work.secrets["PI_SUBAGENTS_CRASH_AT"] = "after_result"
+    run_id = await answered(here, "sudden")
+    assert here.run_dir(run_id).read_result() is not None
+    del here.work.secrets["PI_SUBAGENTS_CRASH_AT"]
+    here.runs.recover()
+    heard = await hook.next()
+    assert (heard["runId"], heard["status"]) == (run_id, "completed")
+
+
+async def test_the_command_is_told_of_a_run_that_never_started(
+    here: PresetPlace, hook: Hook
+) -> None:
+    details = await here.start("nowhere", cwd="missing")
+    heard = await hook.next()
+    assert (heard["runId"], heard["status"]) == (details["runId"], "failed")
+
+
+async def test_a_command_that_is_set_later_is_not_told_of_earlier_ends(here: PresetPlace) -> None:
+    run_id = await answered(here, "before")
+    mark = here.work.home / "was told"
+    here.settings(json.dumps({"subagents": {"on_complete": ["/usr/bin/touch", str(mark)]}}))
+    here.runs.recover()
+    assert here.run_dir(run_id).told.read_bytes() == b""
+    assert not mark.exists()
+
+
+async def test_a_long_answer_does_not_make_anybody_wait_for_the_command(here: PresetPlace) -> None:
+    """It reads nothing for as long as the test lasts, and is told more than a pipe holds."""
+    gate = here.work.home / "gate"
+    os.mkfifo(gate)
+    code = "import sys; open(sys.argv[1]).read()"
+    command = [sys.executable, "-I", "-S", "-c", code, str(gate)]
+    here.settings(json.dumps({"subagents": {"on_complete": command}}))
+    run_id, child = await here.started("wordy")
+    await child.answer_and_exit("\N{GRINNING FACE}" * 20_000)
+    await here.ended(run_id)
+    told = json.loads(here.run_dir(run_id).told.read_bytes())
+    assert told["output"] == "\N{GRINNING FACE}" * 8192
+    await asyncio.to_thread(gate.write_text, "go")
+
+
+@pytest.mark.parametrize("command", [["/no/such/command"], ["\0"], [""], ["/"]])
+async def test_a_command_that_cannot_be_run_harms_nothing(
+    here: PresetPlace, command: list[str]
+) -> None:
+    here.settings(json.dumps({"subagents": {"on_complete": command}}))
+    run_id = await answered(here, "calm")
+    (row,) = (await here.status(runId=run_id))["runs"]
+    assert (row["status"], row["output"], row["notes"]) == ("completed", "answer to calm", [])
+
+
+async def test_a_project_cannot_name_a_command(here: PresetPlace) -> None:
+    mark = here.work.home / "was told"
+    settings = {"subagents": {"on_complete": ["/usr/bin/touch", str(mark)]}}
+    (here.work.project / ".pi/settings.json").write_text(json.dumps(settings))
+    run_id = await answered(here, "unheard")
+    here.runs.recover()
+    assert here.run_dir(run_id).told.read_bytes() == b""
+
+
+async def test_a_foreground_run_is_not_told_to_the_command(here: PresetPlace, hook: Hook) -> None:
+    work = asyncio.create_task(here.call("subagent", preset="scout", task="attached"))
+    await (await here.work.child("attached")).answer_and_exit("done")
+    await work
+    (run,) = here.work.run_dirs()
+    here.runs.recover()
+    assert not run.told.exists()
+
+
+# Watchers
+
+
+@asynccontextmanager
+async def under_way(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
+    """Keep a watcher going for a while; what it raises is raised."""
+    task = asyncio.create_task(work)
+    try:
+        yield
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+
+
+class Told:
+    """What a watcher told, in its order."""
+
+    def __init__(self) -> None:
+        self.runs: asyncio.Queue[BackgroundRun] = asyncio.Queue()
+        self.ids: list[str] = []
+
+    def __call__(self, run: BackgroundRun) -> None:
+        self.ids.append(run.run_id)
+        self.runs.put_nowait(run)
+
+    async def next(self) -> BackgroundRun:
+        async with asyncio.timeout(PATIENCE_S):
+            return await self.runs.get()
+
+
+async def test_a_watcher_tells_of_each_end_once(here: PresetPlace) -> None:
+    told = Told()
+    before = await answered(here, "before")
+    async with under_way(here.known.watch(told)):
+        assert (await told.next()).run_id == before
+        run_id, child = await here.started("during")
+        await child.answer_and_exit("done")
+        run = await told.next()
+        assert (run.run_id, run.status, run.output) == (run_id, "completed", "done")
+        lost_id, lost = await here.started("lost")
+        await here.kill_supervisor(lost_id, lost, signal.SIGKILL)
+        run = await told.next()
+        assert (run.run_id, run.status) == (lost_id, "failed")
+    again = Told()
+    async with under_way(here.known.watch(again)):
+        last = await answered(here, "last")
+        assert (await again.next()).run_id == last
+    assert told.ids == [before, run_id, lost_id]
+    assert again.ids == [last]
+
+
+async def test_two_watchers_tell_of_each_end_once_between_them(here: PresetPlace) -> None:
+    both = Told()
+    async with under_way(here.known.watch(both)), under_way(here.known.watch(both)):
+        ids = [await answered(here, f"task {number}") for number in range(6)]
+        assert sorted([(await both.next()).run_id for _ in ids]) == sorted(ids)
+        last = await answered(here, "last")
+        assert (await both.next()).run_id == last
+    assert sorted(both.ids) == sorted([*ids, last])
+
+
+async def test_a_watcher_that_dies_while_it_tells_leaves_that_to_another(
+    here: PresetPlace,
+) -> None:
+    run_id = await answered(here, "news")
+    path = str(here.run_dir(run_id).path)
+    watcher = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-c", WATCHER, path),
+        env={"PYTHONPATH": str(SOURCES)},
+        stdout=subprocess.PIPE,
+    )
+    assert watcher.stdout is not None
+    assert await watcher.stdout.readline() == b"True\n"
+    told = Told()
+    async with under_way(here.known.watch(told)):
+        with turn_to_tell(here.run_dir(run_id)) as ours:
+            assert not ours, "another is at it, and lives"
+        other = await answered(here, "other")
+        assert (await told.next()).run_id == other
+        watcher.kill()
+        await watcher.wait()
+        assert (await told.next()).run_id == run_id
+        last = await answered(here, "last")
+        assert (await told.next()).run_id == last
+    assert told.ids == [other, run_id, last]
+
+
+async def test_a_telling_that_fails_is_another_watchers_turn(here: PresetPlace) -> None:
+    run_id = await answered(here, "news")
+    run_dir = here.run_dir(run_id)
+
+    def fail(_: BackgroundRun) -> None:
+        raise ConnectionError
+
+    with pytest.raises(ConnectionError):
+        await here.known.watch(fail)
+    assert not is_told(run_dir)
+    told = Told()
+    async with under_way(here.known.watch(told)):
+        assert (await told.next()).run_id == run_id
+        await answered(here, "next")
+        await told.next()
+    assert is_told(run_dir)
+    assert stat.S_IMODE((run_dir.path / "notice.done").stat().st_mode) == 0o600
+
+
+async def test_a_run_that_cannot_be_read_does_not_end_the_watch(here: PresetPlace) -> None:
+    damaged = await answered(here, "damaged")
+    meta = here.run_dir(damaged).meta
+    kept = meta.read_bytes()
+    meta.write_bytes(b"{")
+    told = Told()
+    async with under_way(here.known.watch(told)):
+        whole = await answered(here, "whole")
+        assert (await told.next()).run_id == whole
+    meta.write_bytes(kept)
+
+
+# What a host's log tells, and the disk knows better
+
+
+def restarted(here: PresetPlace, log: list[Entry]) -> Registry:
+    """Return what a host knows that comes back and reads its log."""
+    return Registry(here.runs, json.loads(json.dumps(log)))
+
+
+async def begun(here: PresetPlace, registry: Registry, task: str) -> tuple[Entry, FakeProcess]:
+    run_id, child = await here.started(task)
+    return registry.add(here.known.find(run_id)), child
+
+
+async def test_a_host_that_comes_back_takes_in_what_ended_meanwhile(here: PresetPlace) -> None:
+    registry = Registry(here.runs)
+    log: list[Entry] = []
+    children = []
+    for task in ("ends", "goes on", "is lost"):
+        entry, child = await begun(here, registry, task)
+        log.append(entry)
+        children.append(child)
+    assert registry.refresh() == []
+    assert counted(registry.all()) == counts(running=3)
+    ends, goes_on, lost = children
+    await ends.answer_and_exit("x" * 10_000)
+    await here.ended(ends.run_id)
+    await here.kill_supervisor(lost.run_id, lost, signal.SIGKILL)
+    await here.ended(lost.run_id)
+    stranger = await answered(here, "of another session")
+
+    back = restarted(here, log)
+    assert counted(back.all()) == counts(running=3), "as the log has it"
+    news = back.refresh()
+    assert [entry["customType"] for entry in news] == ["pi-subagents:bg-update"] * 2
+    assert {(e["data"]["runId"], e["data"]["status"]) for e in news} == {  # type: ignore[index]
+        (ends.run_id, "completed"),
+        (lost.run_id, "failed"),
+    }
+    assert counted(back.all()) == counts(running=1, completed=1, failed=1)
+    assert back.refresh() == []
+    assert stranger not in {run.run_id for run in back.all()}
+    log += news
+
+    again = restarted(here, log)
+    assert counted(again.all()) == counts(running=1, completed=1, failed=1)
+    (cut,) = [run.output for run in again.all() if run.run_id == ends.run_id]
+    assert cut == "x" * 8192
+    assert again.refresh() == []
+    (whole,) = [run.output for run in again.all() if run.run_id == ends.run_id]
+    assert whole == "x" * 10_000
+    await goes_on.answer_and_exit("done")
+    await here.ended(goes_on.run_id)
+    assert [entry["data"]["runId"] for entry in again.refresh()] == [goes_on.run_id]  # type: ignore[index]
+
+
+async def test_two_hosts_of_one_session_both_log_an_end_and_one_tells_it(
+    here: PresetPlace,
+) -> None:
+    first = Registry(here.runs)
+    entry, child = await begun(here, first, "shared")
+    second = restarted(here, [entry])
+    told = Told()
+    logs: list[asyncio.Queue[Entry]] = [asyncio.Queue(), asyncio.Queue()]
+    async with (
+        under_way(first.watch(logs[0].put_nowait, told)),
+        under_way(second.watch(logs[1].put_nowait, told)),
+    ):
+        await child.answer_and_exit("done")
+        async with asyncio.timeout(PATIENCE_S):
+            updates = [await log.get() for log in logs]
+        assert updates[0] == updates[1]
+        assert (await told.next()).run_id == child.run_id
+        another, child = await begun(here, first, "of the first alone")
+        await child.answer_and_exit("done")
+        assert (await told.next()).run_id == child.run_id
+    assert [log.qsize() for log in logs] == [1, 0]
+    assert len(told.ids) == 2
+    assert another["customType"] == "pi-subagents:bg-run"
+
+
+async def test_a_logged_run_whose_directory_is_gone_does_not_run_for_ever(
+    here: PresetPlace,
+) -> None:
+    registry = Registry(here.runs)
+    entry, child = await begun(here, registry, "removed")
+    await child.answer_and_exit("done")
+    await here.ended(child.run_id)
+    removed = here.run_dir(child.run_id).path
+    removed.rename(here.work.home / "elsewhere")
+    back = restarted(here, [entry])
+    (news,) = back.refresh()
+    assert news["data"]["errorMessage"] == messages.RUN_DIRECTORY_GONE  # type: ignore[index]
+    assert counted(back.all()) == counts(failed=1)
+
+
+async def test_the_runs_of_one_session_are_told_alone(here: PresetPlace) -> None:
+    mine = await answered(here, "mine")
+    await answered(here, "another's")
+    only = BackgroundRuns(here.runs, {mine})
+    assert [run.run_id for run in only.all()] == [mine]
