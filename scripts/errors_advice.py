@@ -61,6 +61,10 @@ ADVICE: Mapping[str, str] = {
     "RunNotActive": "`subagents show` tells how it ended.",
     "StoreUnwritable": "Check the free disk space and the permissions of that directory.",
     "SessionNotFound": "`subagents sessions` lists the sessions of this project.",
+    "ProfileExists": (
+        "Change it with `subagents profile edit`, delete it first, or give `--scope project` to "
+        "put one of this project in front of a global one."
+    ),
     "ProfileNotSaved": "What was there before is unchanged.",
     "ProfileNotRemoved": "Its file is unchanged.",
     "UnknownSkills": (

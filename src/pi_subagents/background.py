@@ -186,7 +186,7 @@ class Registry:
     async def watch(
         self, append: Callable[[Entry], None], tell: Callable[[BackgroundRun], None]
     ) -> None:
-        """Append every new end to the log, and tell of those nobody has told of, until cancelled."""
+        """Append each new end to the log, tell of it if nobody has, until cancelled."""
         told: set[str] = set()
         while True:
             if any(not self._known[each.run_id].ended for each in self._disk.over()):

@@ -186,6 +186,11 @@ def background_started(preset: str, run_id: str) -> str:
     )
 
 
+def background_not_started(preset: str, run_id: str, error_message: str) -> str:
+    """Return what a host is told of a run that was over before it began."""
+    return f"{preset} could not be started (run {run_id}): {error_message}"
+
+
 def parallel_done(done: int, total: int) -> str:
     """Return how many of several sub-agents did their task."""
     return f"{done} of {total} sub-agents completed."
@@ -307,15 +312,15 @@ WINDOW_NO_OUTPUT = "(no output)"
 # What a display of windows says around them.
 
 DISPLAY_KEYS = "Ctrl+O full history • Ctrl+C stop"
-DISPLAY_KEYS_EXPANDED = "Ctrl+O back • ↑↓ PgUp PgDn scroll • Ctrl+C stop"
-DISPLAY_KEYS_SCROLLED = "End follows again • Ctrl+O back • ↑↓ PgUp PgDn"
+DISPLAY_KEYS_EXPANDED = "Ctrl+O back • ↑↓ PgUp PgDn • Ctrl+C stop"
+DISPLAY_KEYS_SCROLLED = "End: follow • Ctrl+O back • ↑↓ PgUp PgDn"
 DISPLAY_STOPPING = "Stopping every sub-agent. Press Ctrl+C again to force it."
 DISPLAY_SESSIONS = "Session IDs (`subagents output ID` prints the answer of one):"
 
 
 def display_queued(place: int) -> str:
     """Return where in the queue a task stands."""
-    return f"queued, {place} in line"
+    return f"queued, place {place}"
 
 
 def display_left_out(count: int) -> str:

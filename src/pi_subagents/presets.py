@@ -24,6 +24,7 @@ from pi_subagents.disk.config_home import data_dir
 from pi_subagents.disk.model_config import ChildSetup
 from pi_subagents.disk.preset_files import load_presets
 from pi_subagents.engines.available_models import choose_among_models
+from pi_subagents.engines.copilot import initiator_extensions
 from pi_subagents.profile_messages import note_unknown_tools
 
 if TYPE_CHECKING:
@@ -56,7 +57,9 @@ class PresetShelf:
             raise errors.ProfileRefused(problem)
         unknown = profile_invocation.unknown_tools(profile, parent_tools)
         return Preparation(
-            profile=replace(profile, model=resolved or ""),
+            profile=replace(
+                profile, model=resolved or "", extensions=initiator_extensions(resolved)
+            ),
             notes=(note_unknown_tools(unknown),) if unknown else (),
             preset=PresetUse(loaded.preset, loaded.scope, requested, resolved),
             detached=detached,

@@ -107,6 +107,9 @@ NOT_READ_BACK = "it would not be read back as it is; check its name, its values 
 SUGGESTED_BUT_NO_SKILLS = "--no-skills would override --skill flags"
 LOADED_BUT_NO_SKILLS = "--no-skills disables skill discovery"
 ALLOWED_AND_EXCLUDED = "use one of them"
+NOT_EDITABLE = (
+    "its front matter cannot be changed line by line without changing more; edit the file by hand"
+)
 NOT_A_PROFILE_FILE = "it is not a file of a profiles directory"
 
 
@@ -167,6 +170,41 @@ NO_PROFILES = (
     "No subagent profiles found. Add .md files to ~/.pi/agent/agent-profiles/ "
     "or .pi/agent-profiles/."
 )
+
+NOTHING_SAVED = "Nothing was saved."
+NOTHING_CHANGED = "Nothing to change: the file is as it was."
+CHANGED_MEANWHILE = "the file was changed by someone else meanwhile"
+ASKING_PI_FOR_MODELS = "Asking pi which models it has..."
+
+
+def profile_saved(name: str, scope: str) -> str:
+    """Return that a profile was written, and where to."""
+    return f'Profile "{name}" saved to {scope} agent-profiles.'
+
+
+def note_profile_hidden(name: str, path: str) -> str:
+    """Return the note on a global profile that the project has one in front of."""
+    return f'Tasks in this directory use the project\'s profile "{name}" instead: {path}'
+
+
+def models_not_offered(reason: str) -> str:
+    """Return why no model can be picked from a list."""
+    return f"Models cannot be offered here, but you can type one. {reason}"
+
+
+def is_a_link(target: str) -> str:
+    """Return why a file is not written through a link."""
+    return f"its file is a link. Edit what it leads to: {target}"
+
+
+def fields_left_out(keys: tuple[str, ...]) -> str:
+    """Return which fields a profile had and will have no more."""
+    return f"Left out from now on: {', '.join(keys)}"
+
+
+def editor_failed(program: str) -> str:
+    """Return that a text was not written because the editor did not end well."""
+    return f"{program} did not end well."
 
 
 def unknown_profile(name: str, available: tuple[str, ...]) -> str:

@@ -81,6 +81,13 @@ class PresetPlace:
         details = await self.start(task)
         return details["runId"], await self.work.child(task)
 
+    async def answered(self, task: str) -> str:
+        """Return the id of a run that has come to its end."""
+        run_id, child = await self.started(task)
+        await child.answer_and_exit(f"answer to {task}")
+        await self.ended(run_id)
+        return run_id
+
     async def status(self, **parameters: Any) -> dict[str, Any]:
         """Return the details of `background_agent_status`."""
         answer = await self.call("background_agent_status", **parameters)

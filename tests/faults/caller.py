@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pi_subagents import api
+from pi_subagents import api, launch
 from pi_subagents.core.request import Task
 from pi_subagents.core.run_result import RunResult
 from pi_subagents.core.value import replace
@@ -51,7 +51,7 @@ class DetachedRunner(ProcessRunner):
 if __name__ == "__main__":
     mode, project, *prompts = sys.argv[1:]
     if mode == "detached":
-        vars(api)["ProcessRunner"] = DetachedRunner
+        vars(launch)["ProcessRunner"] = DetachedRunner
     tasks = [Task(prompt, prompt) for prompt in prompts]
     delegation = api.delegate_sync(tasks, cwd=Path(project), concurrency=16)
     for result in delegation.results:

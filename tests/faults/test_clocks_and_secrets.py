@@ -101,7 +101,7 @@ async def test_a_key_in_the_environment_shows_up_nowhere(place: Workplace) -> No
     """The child gets it, for that is what it is for; nobody else learns of it."""
     env = {**place.env, "ANTHROPIC_API_KEY": KEY}
     notices: list[str] = []
-    work = place.delegate_by_api("good", "bad", env=env, on_notice=notices.append)
+    work = place.delegate_by_api("good", "bad", env=env, on_notice=notices.append, profile=None)
     good, bad = await place.child("good"), await place.child("bad")
     assert good.environment["ANTHROPIC_API_KEY"] == KEY
     await work.sees(ev.StateChanged("running"), "good")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 import stat
@@ -12,17 +13,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.fakes.driver import PATIENCE_S
+from tests.fakes.driver import FAKE_PI, PATIENCE_S
 from tests.fakes.preset_place import MODEL, OTHER_MODEL, PROMPT, PresetPlace, counts, text_of
 
 import pi_subagents
 from pi_subagents import messages
 from pi_subagents.api import call_tool
+from pi_subagents.core.liveness import Liveness
+from pi_subagents.core.run_spec import RunSpec, spec_to_json
 from pi_subagents.core.usage import usage_to_json
+from pi_subagents.delegation.run_view import view_run
+from pi_subagents.disk.run_dir import RunDir
+from pi_subagents.disk.run_store import new_run_id
 from pi_subagents.errors import BackgroundRunNotFound, RunAmbiguous, RunNotActive
 
 if TYPE_CHECKING:
     from tests.fakes.workplace import Workplace
+
+    from pi_subagents.core.run_result import RunResult
 
 STARTER = Path(__file__).parents[1] / "fakes" / "background_starter.py"
 SOURCES = Path(pi_subagents.__file__).parents[1]
@@ -135,9 +143,12 @@ async def test_a_run_whose_directory_is_missing_has_failed_when_the_start_return
     here: PresetPlace,
 ) -> None:
     missing = str(here.work.project / "missing")
-    details = await here.start("nowhere", cwd="missing")
+    answer = await here.call("background_agent", preset="scout", task="nowhere", cwd="missing")
+    details = answer["details"]
+    problem = messages.cwd_missing(missing)
     assert (details["status"], details["counts"]) == ("failed", counts(failed=1))
-    assert details["errorMessage"] == messages.cwd_missing(missing)
+    assert details["errorMessage"] == problem
+    assert text_of(answer) == messages.background_not_started("scout", details["runId"], problem)
     assert here.work.driver.processes == []
 
 
@@ -246,7 +257,7 @@ async def test_an_unknown_id_is_an_error_and_so_is_the_beginning_of_several(
 ) -> None:
     for tool in ("background_agent_status", "background_agent_stop"):
         assert await here.refusal(tool, runId="abc") == str(BackgroundRunNotFound("abc"))
-    ids = []
+    ids: list[str] = []
     while len({run_id[0] for run_id in ids}) == len(ids):  # at most 17: there are 16 hex digits
         details = await here.start(f"nowhere {len(ids)}", cwd="missing")
         ids.append(details["runId"])
@@ -265,7 +276,7 @@ async def test_a_wait_for_one_run_ends_with_that_run(here: PresetPlace) -> None:
     waiting = asyncio.create_task(here.status(runId=slow_id, waitSeconds=PATIENCE_S))
     await quick.answer_and_exit("first")
     await here.ended(quick_id)
-    await slow.echo()
+    await here.status(runId=slow_id, waitSeconds=0.3)  # time enough for the other to look as well
     assert not waiting.done()
     await slow.answer_and_exit("at last")
     async with asyncio.timeout(PATIENCE_S):
@@ -354,6 +365,59 @@ async def test_a_stop_that_comes_right_after_the_start_leaves_nothing(here: Pres
         assert not here.run_dir(details["runId"]).alive()
     for child in here.work.driver.children:
         await child.gone()
+
+
+SUPERVISE = """
+import json, sys
+from pathlib import Path
+from pi_subagents.core.framing import LineFramer
+from pi_subagents.core.run_spec import spec_from_json
+from pi_subagents.disk.run_dir import RunDir
+from pi_subagents.procs.supervise import Supervisor
+spec = spec_from_json(json.loads(sys.argv[1]))
+Supervisor(spec, RunDir(Path(spec.run_dir)), LineFramer(4096)).run([])
+"""
+
+
+async def test_a_supervisor_that_finds_its_run_stopped_starts_no_child(here: PresetPlace) -> None:
+    """The stop came when the supervisor had looked and did not listen yet."""
+    details = await here.start("nowhere", cwd="missing")
+    run_dir = here.run_dir(details["runId"])
+    before = run_dir.result.read_bytes()
+    spec = RunSpec(
+        run_dir.run_id, "s", "n", str(run_dir.path), FAKE_PI, str(here.work.project), attached=False
+    )
+    supervisor = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-c", SUPERVISE, json.dumps(spec_to_json(spec))),
+        env={**here.work.env, "PYTHONPATH": str(SOURCES)},
+    )
+    async with asyncio.timeout(PATIENCE_S):
+        assert await supervisor.wait() == 0
+    assert here.work.driver.processes == []
+    assert run_dir.result.read_bytes() == before
+    assert not run_dir.control.exists()
+
+
+async def test_a_supervisor_that_begins_to_listen_while_its_run_is_stopped_hears_of_it(
+    here: PresetPlace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It came between the stop that found nobody and the result that says so."""
+    here.work.store.prepare()
+    run_dir = here.run_dir(new_run_id())
+    lock = run_dir.begin({"runId": run_dir.run_id}, b"")
+    view = view_run(run_dir, Liveness.ALIVE)
+    write, heard = RunDir.write_result, []
+
+    def late(where: RunDir, result: RunResult) -> bool:
+        os.mkfifo(where.control, 0o600)
+        heard.append(os.open(where.control, os.O_RDONLY | os.O_NONBLOCK))
+        return write(where, result)
+
+    monkeypatch.setattr(RunDir, "write_result", late)
+    assert here.runs.stop(view, force=False).status == "aborted"
+    assert os.read(heard[0], 100) == b"kill\n"
+    for descriptor in (lock, *heard):
+        os.close(descriptor)
 
 
 # Whoever dies

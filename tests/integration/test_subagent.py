@@ -42,9 +42,7 @@ class Calling:
 
     def begin(self, **parameters: Any) -> asyncio.Task[dict[str, Any]]:
         place = self._here.work
-        work = call_tool(
-            "subagent", parameters, cwd=place.project, env=place.env, stop=self.stop
-        )
+        work = call_tool("subagent", parameters, cwd=place.project, env=place.env, stop=self.stop)
         self._work.append(asyncio.create_task(work))
         return self._work[-1]
 

@@ -88,6 +88,8 @@ def listed(runs: Sequence[BackgroundRun], request: StatusRequest) -> list[Backgr
 def started_to_json(run: BackgroundRun, runs: Sequence[BackgroundRun]) -> dict[str, object]:
     """Return the value of `background_agent`."""
     text = messages.background_started(run.preset, run.run_id)
+    if run.ended and run.started_at_ms is None:
+        text = messages.background_not_started(run.preset, run.run_id, run.error_message)
     details = {**_row(run), "counts": counts(runs)}
     return {"content": _text(text), "details": details, "isError": False}
 

@@ -17,7 +17,7 @@ from pi_subagents.core.plain_text import one_line, printable
 from pi_subagents.core.profile import FIELDS, Profile
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 _SHORTEST_SHOWN_KEY = 14
 _DEFAULTS = {field.name: field.default for field in fields(Profile)}
@@ -72,15 +72,20 @@ def mask_key(key: str) -> str:
 
 def profile_to_markdown(profile: Profile) -> str:
     """Return the file of a profile; what surrounds the system prompt is trimmed, as on reading."""
-    content: dict[str, object] = {"name": profile.name}
-    for key, value in _set_fields(profile):
-        if key != "systemPrompt":
-            content[key] = list(value) if isinstance(value, tuple) else value
-    front = yaml.dump(
+    content = {"name": profile.name, **dict(_set_fields(profile))}
+    content.pop("systemPrompt", None)
+    body = profile.system_prompt.strip()
+    return f"---\n{fields_to_yaml(content)}---\n" + (f"\n{body}\n" if body else "")
+
+
+def fields_to_yaml(fields: Mapping[str, object]) -> str:
+    """Return lines of front matter that are read back as these fields."""
+    content = {
+        key: list(value) if isinstance(value, tuple) else value for key, value in fields.items()
+    }
+    return yaml.dump(
         content, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=float("inf")
     )
-    body = profile.system_prompt.strip()
-    return f"---\n{front}---\n" + (f"\n{body}\n" if body else "")
 
 
 def _set_fields(profile: Profile) -> Iterator[tuple[str, object]]:
@@ -95,7 +100,9 @@ class _Dumper(yaml.SafeDumper):
 
 
 def _represent_text(dumper: _Dumper, text: str) -> yaml.ScalarNode:
-    style = '"' if _ODD_BREAKS & set(text) else "|" if "\n" in text else None
+    # As a block, a text that ends with blank lines would swallow those that follow it.
+    is_odd = _ODD_BREAKS & set(text) or text == "\n" or text.endswith("\n\n")
+    style = '"' if is_odd else "|" if "\n" in text else None
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
 

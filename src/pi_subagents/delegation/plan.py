@@ -178,7 +178,7 @@ def _meta(
         "taskLength": len(task.prompt),
         "cwd": spec.cwd,
         "timeoutS": spec.timeout_s,
-        "profile": needs.profile.name if needs.profile else None,
+        "profile": needs.profile.name if needs.profile and not needs.preset else None,
         "resumed": bool(needs.earlier),
         "notes": list(needs.notes),
         **(_preset_meta(needs.preset, RunDir(Path(spec.run_dir))) if needs.preset else {}),

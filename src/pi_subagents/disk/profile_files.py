@@ -21,6 +21,7 @@ from pi_subagents.core.extra_args import extra_args_problem
 from pi_subagents.core.frontmatter import parse_frontmatter
 from pi_subagents.core.profile import LoadedProfile, Profile, parse_profile
 from pi_subagents.core.profile_check import find_conflict, profile_conflict, profile_warnings
+from pi_subagents.core.profile_edit import edit_profile_text
 from pi_subagents.core.profile_text import profile_to_markdown
 from pi_subagents.disk.config_home import agent_dir
 from pi_subagents.disk.definition_dir import (
@@ -33,9 +34,15 @@ from pi_subagents.disk.definition_dir import (
 )
 from pi_subagents.disk.definition_files import Definitions, Recent, is_same_dir
 from pi_subagents.disk.profile_dir import PROFILES
-from pi_subagents.disk.safe_io import make_private_dirs, replace_file
+from pi_subagents.disk.safe_io import (
+    make_private_dirs,
+    read_bounded,
+    replace_file,
+    write_once,
+)
 from pi_subagents.errors import (
     FrontmatterError,
+    ProfileExists,
     ProfileKeyInProject,
     ProfileNotRemoved,
     ProfileNotSaved,
@@ -75,8 +82,7 @@ def invalidate_profiles_cache() -> None:
 
 def save_profile(profile: Profile, scope: str, cwd: Path, env: Mapping[str, str]) -> Path:
     """Write a profile to its file in place of what was there, and return the file."""
-    if scope == PROJECT and profile.api_key:
-        raise ProfileKeyInProject(profile.name)
+    _refuse_key_in_project(profile, scope)
     data = _checked_data(profile)
     path = profiles_dir(scope, cwd, env) / f"{profile.name}{SUFFIX}"
     there = read_file(PROFILES, path, scope, [])
@@ -90,6 +96,58 @@ def save_profile(profile: Profile, scope: str, cwd: Path, env: Mapping[str, str]
     finally:
         invalidate_profiles_cache()
     return path
+
+
+def new_profile_file(name: str, scope: str, cwd: Path, env: Mapping[str, str]) -> Path:
+    """Return the file a new profile will have; ProfileExists if something is there."""
+    path = profiles_dir(scope, cwd, env) / f"{name}{SUFFIX}"
+    if os.path.lexists(path):
+        raise ProfileExists(name, str(path))
+    return path
+
+
+def save_new_profile(
+    profile: Profile, scope: str, cwd: Path, env: Mapping[str, str], template: str = ""
+) -> Path:
+    """Write a profile to a file that must not exist yet, with what else the template holds."""
+    _refuse_key_in_project(profile, scope)
+    data = _checked_data(profile, template)
+    path = new_profile_file(profile.name, scope, cwd, env)
+    try:
+        make_private_dirs(path.parent)
+        is_ours = write_once(path, data)
+    except OSError as error:
+        raise ProfileNotSaved(profile.name, error.strerror or str(error)) from error
+    finally:
+        invalidate_profiles_cache()
+    if not is_ours:
+        raise ProfileExists(profile.name, str(path))
+    return path
+
+
+def profile_file_text(loaded: LoadedProfile) -> str:
+    """Return the file a profile came from, to be changed; it must not be a link."""
+    path = Path(loaded.path)
+    if path.is_symlink():
+        raise ProfileNotSaved(loaded.name, profile_messages.is_a_link(os.path.realpath(path)))
+    try:
+        return read_bounded(path, MAX_BYTES).decode()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ProfileNotSaved(loaded.name, str(error)) from error
+
+
+def save_edited_profile(profile: Profile, loaded: LoadedProfile, before: str) -> None:
+    """Change a profile in the file it came from, in which `before` was read."""
+    _refuse_key_in_project(profile, loaded.scope)
+    data = _checked_data(profile, before)
+    if profile_file_text(loaded) != before:
+        raise ProfileNotSaved(profile.name, profile_messages.CHANGED_MEANWHILE)
+    try:
+        replace_file(Path(loaded.path), data)
+    except OSError as error:
+        raise ProfileNotSaved(profile.name, error.strerror or str(error)) from error
+    finally:
+        invalidate_profiles_cache()
 
 
 def delete_profile(loaded: LoadedProfile) -> None:
@@ -147,10 +205,15 @@ def _read_both(
     return read_directory(PROFILES, user, GLOBAL), theirs
 
 
-def _checked_data(profile: Profile) -> bytes:
+def _refuse_key_in_project(profile: Profile, scope: str) -> None:
+    if scope == PROJECT and profile.api_key:
+        raise ProfileKeyInProject(profile.name)
+
+
+def _checked_data(profile: Profile, before: str = "") -> bytes:
     """Return the file, after a proof that it will be read as this very profile."""
     try:
-        text = profile_to_markdown(profile)
+        text = edit_profile_text(before, profile) if before else profile_to_markdown(profile)
         data = text.encode()
         kept, _ = parse_profile("", parse_frontmatter(text))
     except (FrontmatterError, UnicodeEncodeError) as error:

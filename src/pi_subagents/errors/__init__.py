@@ -12,6 +12,7 @@ SubagentsError
     ResumedTwice          two tasks want to go on with one session
     ProfileNotFound       no profile of that name
     ProfileNameInvalid    no profile may be called so
+    ProfileExists         a profile that is to be created is there already
     ProfileRefused        a profile contradicts itself
     ExtraArgRefused       an extraArg of a profile must not reach the child
     UnknownPreset         no preset of that name
@@ -82,6 +83,7 @@ from pi_subagents.errors.profiles import (
     ExtraArgRefused,
     FrontmatterError,
     PresetNameInvalid,
+    ProfileExists,
     ProfileKeyInProject,
     ProfileNameInvalid,
     ProfileNotFound,
@@ -137,6 +139,7 @@ __all__ = [
     "PlatformNotSupported",
     "PortUnavailable",
     "PresetNameInvalid",
+    "ProfileExists",
     "ProfileKeyInProject",
     "ProfileNameInvalid",
     "ProfileNotFound",

@@ -23,6 +23,17 @@ class ProfileNameInvalid(RequestError):
         super().__init__(_name_invalid("profile", name))
 
 
+class ProfileExists(RequestError):
+    """A profile that is to be created is there already, or a file is in its place."""
+
+    def __init__(self, name: str, path: str) -> None:
+        self.name = name
+        self.path = path
+        super().__init__(
+            f'Profile "{name}" already exists: {path}. To change it: subagents profile edit {name}'
+        )
+
+
 class ProfileRefused(RequestError):
     """A profile that is used contradicts itself."""
 

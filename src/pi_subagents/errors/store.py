@@ -21,8 +21,8 @@ class BackgroundRunNotFound(StoreError):
     def __init__(self, run_id: str) -> None:
         self.run_id = run_id
         super().__init__(
-            f'Background run "{run_id}" not found. background_agent_status with includeCompleted '
-            "lists them all."
+            f'Background run "{run_id}" not found. All of them: background_agent_status with '
+            "includeCompleted, or `subagents background status --all`."
         )
 
 

@@ -1,1 +1,1 @@
-"""Who asks: the command line (later MCP, pi, a terminal display)."""
+"""Who asks: the command line, with a live display on a terminal (later MCP, pi)."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from pi_subagents.disk.run_dir import RunDir
 
 MAX_OUTPUT = 8192
+REAPER = "reaper of on_complete"
 
 
 def tell_completion(command: tuple[str, ...], run_dir: RunDir, result: RunResult) -> None:
@@ -49,4 +51,5 @@ def _start(command: tuple[str, ...], run_dir: RunDir) -> None:
         )
     finally:
         os.close(told)
-    process.returncode = 0  # nobody waits for it: whoever adopts it will
+    # A host that lives on must not collect dead commands; a supervisor is gone before this matters.
+    threading.Thread(target=process.wait, name=REAPER, daemon=True).start()

@@ -22,7 +22,13 @@ if TYPE_CHECKING:
 HEADINGS = ("RUN", "STATUS", "AGE", "PRESET", "TASK")
 COLOURS = {"completed": "green", "failed": "red", "aborted": "yellow"}
 FOLLOW_S = 0.2
+SHOWN_ID = 8
 NOTHING = "No background runs. Start one: subagents background start PRESET TASK"
+STARTED = """\
+Started {preset} in the background as run {run}.
+How it stands, and its answer: subagents background status {run}"""
+ENDED_ONES = "None is running; --all lists those that ended."
+NOTHING_TO_WAIT_FOR = "Nothing is running."
 
 
 @click.group("background", short_help="Start runs in the background, look after them.")
@@ -66,7 +72,7 @@ def start(
     """
     Start TASK with PRESET and return at once with the run's id.
 
-    Exit code: 0 started, 2 refused.
+    Exit code: 0 started, 1 it could not be started, 2 refused.
     """
     parameters = {"preset": preset, "task": options.text_or_stdin(task), "model": model, "cwd": cwd}
     chosen: Options = {
@@ -74,7 +80,9 @@ def start(
         "trust_project": trust_project,
         "on_notice": console.notice,
     }
-    return _tell(console, "background_agent", parameters, chosen, as_json=as_json)
+    if as_json:
+        return _tell(console, "background_agent", parameters, chosen, as_json=True)
+    return _start(console, parameters, chosen)
 
 
 @command.command("status")
@@ -102,9 +110,9 @@ def status(
     shown = [each for each in runs if everything or not each.ended]
     if shown:
         _table(console, shown)
-    elif not runs:
-        console.answer(NOTHING)
-    console.answer(footer(counts(runs)))
+    console.answer(footer(counts(runs)) if runs else NOTHING)
+    if runs and not shown:
+        console.notice(ENDED_ONES)
     return 0
 
 
@@ -134,6 +142,8 @@ def wait(console: Console, *, runs: tuple[str, ...], timeout: float | None) -> i
         _wait(known, StatusRequest(run_id=running, wait_s=left))
     if mine:
         _table(console, mine)
+    else:
+        console.notice(NOTHING_TO_WAIT_FOR)
     return 0 if all(run.status == "completed" for run in mine) else 1
 
 
@@ -158,13 +168,15 @@ def logs(console: Console, *, run: str, follow: bool) -> None:
     from pathlib import Path
 
     from pi_subagents.core.plain_text import printable
+    from pi_subagents.disk.run_dir import RunDir
 
     known = _known()
     found = known.find(run)
-    path = Path(found.paths["transcript"])
+    run_dir = RunDir(Path(found.paths["runDir"]))
+    path = run_dir.transcript
     shown = 0
     while True:
-        ended = known.find(found.run_id).ended  # asked before reading: nothing is missed
+        ended = not run_dir.alive()  # asked before reading: nothing is missed
         if path.exists():
             with path.open("rb") as file:
                 file.seek(shown)
@@ -185,6 +197,22 @@ def _known() -> BackgroundRuns:
     from pi_subagents.runs import Runs
 
     return BackgroundRuns(Runs())
+
+
+def _start(console: Console, parameters: Mapping[str, object], chosen: Options) -> int:
+    from pathlib import Path
+
+    from pi_subagents.background import start as start_run
+    from pi_subagents.core.preset_request import parse_background
+    from pi_subagents.faces.cli.main import EXIT_FAILED
+    from pi_subagents.messages import background_not_started
+
+    run = start_run(parse_background(parameters, str(Path.cwd())), chosen)
+    if run.ended and run.started_at_ms is None:
+        console.answer(background_not_started(run.preset, run.run_id, run.error_message))
+        return EXIT_FAILED
+    console.answer(STARTED.format(preset=run.preset, run=run.run_id[:SHOWN_ID]))
+    return 0
 
 
 def _wait(known: BackgroundRuns, request: StatusRequest) -> list[BackgroundRun]:
@@ -216,7 +244,12 @@ def _table(console: Console, runs: list[BackgroundRun]) -> None:
 
     now = time.time() * 1000
     rows = [
-        (run.run_id[:8], run.status, duration(now - run.created_at_ms), one_line(run.preset, 24))
+        (
+            run.run_id[:SHOWN_ID],
+            run.status,
+            duration(now - run.created_at_ms),
+            one_line(run.preset, 24),
+        )
         for run in runs
     ]
     room = max(room_for_last(HEADINGS[:-1], rows, width(sys.stdout)), 20)

@@ -28,10 +28,11 @@ ANYWHERE = (
 
 
 @click.command("demo", short_help="See it work: three tasks in parallel, no account needed.")
+@options.plain_option
 @options.json_option
 @options.verbosity_options
 @click.pass_obj
-def command(console: Console, *, as_json: bool) -> int:
+def command(console: Console, *, plain: bool, as_json: bool) -> int:
     """
     Run three tasks in parallel on this directory, with real pi children and the offline model.
 
@@ -49,7 +50,9 @@ def command(console: Console, *, as_json: bool) -> int:
     console.notice(f"Three sub-agents work in {cwd}, side by side:")
     for task in tasks:
         console.progress(f"  {task.name}: {task.prompt}")
-    code = delegate_live(console, tasks, {"env": env, "offline": True}, as_json=as_json)
+    code = delegate_live(
+        console, tasks, {"env": env, "offline": True}, as_json=as_json, plain=plain
+    )
     if not as_json:
         _say_what_next(console)
     return code

@@ -1,5 +1,5 @@
 """
-Run a delegation for a person: progress line by line, Ctrl+C that cleans up, answers at the end.
+Run a delegation for a person: windows or lines of progress, Ctrl+C that cleans up, answers.
 
 The first Ctrl+C (or TERM, HUP) stops every child in good order, the second forces it.
 """
@@ -7,13 +7,14 @@ The first Ctrl+C (or TERM, HUP) stops every child in good order, the second forc
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 import sys
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from pi_subagents import api
+from pi_subagents import api, messages
 from pi_subagents.core import events as ev
 from pi_subagents.core.plain_text import one_line
 from pi_subagents.core.progress import ProgressFormatter
@@ -23,12 +24,14 @@ from pi_subagents.core.summary import refusal_to_json
 from pi_subagents.errors import SubagentsError
 from pi_subagents.faces.cli.console import Console, Verbosity, width
 from pi_subagents.faces.cli.main import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_REFUSED
+from pi_subagents.faces.terminal.display import open_display
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
     from pi_subagents.core.request import Task
     from pi_subagents.delegation.ports import Update
+    from pi_subagents.faces.terminal.display import Display
     from pi_subagents.launch import Options
 
 T = TypeVar("T")
@@ -76,13 +79,17 @@ def run_stoppable(
     console: Console,
     options: Options,
     work: Callable[[Options], Coroutine[Any, Any, T]],
+    *,
+    windows: bool = False,
 ) -> tuple[T, bool]:
     """Run the work with progress and a switch that signals throw; tell whether they did."""
     stop = StopSwitch()
+    display = _display(console) if windows else None
+    say = display.say if display else console.progress
 
     def on_signal() -> None:
         if stop.level == RUNNING:
-            console.progress("Stopping every sub-agent. Press Ctrl+C again to force it.")
+            say(messages.DISPLAY_STOPPING)
             stop.stop()
         else:
             stop.force()
@@ -98,17 +105,37 @@ def run_stoppable(
             "on_notice": console.notice,
             "columns": width(sys.stderr) if sys.stderr.isatty() else None,
         }
-        return await work(watched)
+        if display is None:
+            return await work(watched)
+        watched["on_update"] = display.changed
+        watched["on_notice"] = display.notice
+        watched["on_windows"] = display.show
+        try:
+            return await work(watched)
+        finally:
+            display.close()
 
     value = asyncio.run(guarded())
     return value, stop.level > RUNNING
 
 
-def delegate_live(console: Console, tasks: list[Task], options: Options, *, as_json: bool) -> int:
-    """Delegate, print what happens and what came of it, and return the exit code."""
+def _display(console: Console) -> Display | None:
+    """Return a display where a person watches; who wants more, or less, than windows gets lines."""
+    if console.verbosity != Verbosity.NORMAL or not sys.stderr.isatty():
+        return None
+    return open_display(sys.stderr.fileno(), os.environ, tell=console.notice)
+
+
+def delegate_live(
+    console: Console, tasks: list[Task], options: Options, *, as_json: bool, plain: bool
+) -> int:
+    """Delegate, show what happens, print what came of it, and return the exit code."""
     try:
         delegation, stopped = run_stoppable(
-            console, options, lambda watched: api.delegate(tasks, **watched)
+            console,
+            options,
+            lambda watched: api.delegate(tasks, **watched),
+            windows=not plain,
         )
     except SubagentsError as refusal:
         if not as_json:

@@ -36,7 +36,7 @@ def command(console: Console, pattern: str, *, refresh: bool, as_json: bool) -> 
     from pi_subagents import messages
     from pi_subagents.core.model_names import model_to_json
 
-    told = _models_here(refresh=refresh)
+    told = models_here(refresh=refresh)
     shown = [model for model in told.models if _matches(model, pattern)]
     if as_json:
         models: list[object] = [model_to_json(model) for model in shown]
@@ -49,7 +49,7 @@ def command(console: Console, pattern: str, *, refresh: bool, as_json: bool) -> 
     console.notice(messages.models_told(len(shown), len(told.models), _age(told)))
 
 
-def _models_here(*, refresh: bool) -> ModelList:
+def models_here(*, refresh: bool = False) -> ModelList:
     """Return the models of a child that would be started in this directory."""
     from pi_subagents.disk.config_home import data_dir
     from pi_subagents.disk.model_config import ChildSetup

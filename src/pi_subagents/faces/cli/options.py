@@ -20,6 +20,9 @@ Callback = TypeVar("Callback", bound="Callable[..., Any]")
 json_option = click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON object for scripts."
 )
+plain_option = click.option(
+    "--plain", is_flag=True, help="Progress line by line, also on a terminal: no windows."
+)
 offline_option = click.option(
     "--offline",
     is_flag=True,

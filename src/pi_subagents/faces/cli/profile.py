@@ -2,7 +2,7 @@
 `subagents profile`: which profiles there are, where they are kept, what is wrong with them.
 
 In: a verb, or the name of a profile, which shows it.  Out: text or JSON in which keys are masked.
-Only `delete` changes anything: one file, after a question or `--yes`.
+Only `create`, `edit` and `delete` change anything: one file, after a question or as options say.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from pi_subagents.faces.cli.definition_verbs import (
 from pi_subagents.faces.cli.profile_delete import delete
 from pi_subagents.faces.cli.profile_names import PROFILES
 from pi_subagents.faces.cli.profile_show import show
+from pi_subagents.faces.cli.profile_write import create, edit
 
 
 @click.group(
@@ -25,8 +26,8 @@ from pi_subagents.faces.cli.profile_show import show
     cls=DefinitionGroup,
     catalogue=PROFILES,
     show=show,
-    aliases={"ls": "list", "rm": "delete", "remove": "delete"},
-    short_help="List, show, check and delete profiles.",
+    aliases={"ls": "list", "new": "create", "rm": "delete", "remove": "delete"},
+    short_help="Create, edit, list, show, check and delete profiles.",
 )
 def command() -> None:
     """
@@ -42,6 +43,8 @@ def command() -> None:
 
 command.add_command(list_command(PROFILES))
 command.add_command(show)
+command.add_command(create)
+command.add_command(edit)
 command.add_command(delete)
 command.add_command(path_command(PROFILES))
 command.add_command(lint_command(PROFILES))

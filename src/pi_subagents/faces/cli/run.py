@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 @options.runner_option
 @options.offline_option
 @options.script_option
+@options.plain_option
 @options.json_option
 @options.verbosity_options
 @click.pass_obj
@@ -70,6 +71,7 @@ def command(
     runner: str | None,
     offline: bool,
     offline_script: Path | None,
+    plain: bool,
     as_json: bool,
 ) -> int:
     """
@@ -78,7 +80,8 @@ def command(
     A PROMPT of `-` is read from standard input; paths of --file are relative to the tasks'
     directory. A task file holds what the tool delegate_to_subagents takes: a list of tasks, or
     an object with `tasks` and `profile`; a relative cwd in it is meant from the file's place.
-    Progress goes to standard error; answers and a summary line per task go to standard output.
+    Progress goes to standard error, on a terminal as a rolling window per task (Ctrl+O: all of
+    it); answers and a summary line per task go to standard output.
     Exit code: 0 all completed, 1 some failed, 2 refused, 130 interrupted.
 
     \b
@@ -111,7 +114,7 @@ def command(
         "profile": profile,
         "trust_project": trust_project,
     }
-    return delegate_live(console, tasks, chosen, as_json=as_json)
+    return delegate_live(console, tasks, chosen, as_json=as_json, plain=plain)
 
 
 def _typed_tasks(

@@ -9,10 +9,7 @@ but never runs over.
 from __future__ import annotations
 
 import unicodedata
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from functools import lru_cache
 
 ELLIPSIS = "…"
 _WIDE = ("W", "F")
@@ -32,20 +29,23 @@ def cut(text: str, width: int) -> str:
     return _beginning(text, width - 1) + ELLIPSIS if width > 0 else ""
 
 
-def wrapped(text: str, width: int) -> Iterator[str]:
+@lru_cache(maxsize=8192)
+def wrapped(text: str, width: int) -> tuple[str, ...]:
     """Cut a text into lines that fit, at blanks where there are any in their second half."""
-    while cells(text) > width:
-        line = _beginning(text, width) or text[0]
+    lines = []
+    while (line := _beginning(text, width) or text[:1]) != text:
         blank = line.rfind(" ")
         if blank > len(line) // 2 and text[len(line)] != " ":
             line = line[:blank]
-        yield line.rstrip()
+        lines.append(line.rstrip())
         text = text[len(line) :].lstrip()
-    yield text
+    return (*lines, text)
 
 
 def _beginning(text: str, width: int) -> str:
     """Return the longest beginning that takes at most `width` cells."""
+    if text.isascii():
+        return text[:width]
     taken = 0
     for place, character in enumerate(text):
         taken += _cells_of(character)
@@ -54,6 +54,7 @@ def _beginning(text: str, width: int) -> str:
     return text
 
 
+@lru_cache(maxsize=4096)
 def _cells_of(character: str) -> int:
     if character.isascii() or character == _AS_EMOJI:
         return 1

@@ -31,6 +31,7 @@ AROUND = 2  # rows for the status above and the keys below
 _ICON_STYLES: Mapping[WindowStatus, Style] = {
     "queued": "muted", "running": "running", "completed": "done", "error": "error",
 }  # fmt: skip
+_LEAST_FIRST = ("spent", "files", "tools", "label")
 _THOUSAND = 1000
 
 
@@ -72,8 +73,8 @@ def paint_ended(windows: Sequence[Window], width: int) -> list[Line]:
     for index, window in enumerate(windows):
         lines += [(), _header(window, width, places.get(index, 0)), *_latest(window)]
         lines += _error_lines(window, width)
-    lines += [(), *_footer(windows)]
-    return [fitted(line, width) for line in lines]
+    # A command that is to be copied is never cut: the shell's screen wraps it.
+    return [*(fitted(line, width) for line in lines), (), *_footer(windows)]
 
 
 def _keys(*, expanded: bool, scrolled: bool) -> str:
@@ -85,7 +86,8 @@ def _keys(*, expanded: bool, scrolled: bool) -> str:
 def _collapsed(windows: Sequence[Window], width: int, room: int) -> list[Line]:
     contents = [_latest(window) + _error_line(window) for window in windows]
     claims = [
-        Claim(window.status, len(content)) for window, content in zip(windows, contents, strict=True)
+        Claim(window.status, len(content))
+        for window, content in zip(windows, contents, strict=True)
     ]
     places = _places(windows)
     shares = share(claims, room)
@@ -100,7 +102,7 @@ def _collapsed(windows: Sequence[Window], width: int, room: int) -> list[Line]:
         lines += content[len(content) - rows :]
     if shares.left_out:
         lines.append(((messages.display_left_out(shares.left_out), "muted"),))
-    return lines
+    return lines[:room]
 
 
 def _scrolled(
@@ -161,28 +163,35 @@ def _error(window: Window) -> list[str]:
     return [f"Error: {window.error_message}"] if window.error_message else []
 
 
-def _parts(text: str, width: int) -> Iterator[str]:
+def _parts(text: str, width: int) -> tuple[str, ...]:
     return wrapped(text, max(width - len(INDENT), 1))
 
 
 def _header(window: Window, width: int, place: int) -> Line:
     """Return the line above a window; where it does not fit, what matters least goes first."""
     told = header_parts(window)
-    queued = messages.display_queued(place) if place else ""
-    segments = [told.label, told.tools, told.files, told.todo, queued, told.elapsed]
-    segments.append(_spent(window.usage))
-    name = told.name
-    for least in (6, 2, 1, 0):
-        rest = "".join(SEPARATOR + segment for segment in segments if segment)
-        room = width - cells(f"{told.icon} {rest}")
-        if cells(name) <= room:
+    icon, name = f"{told.icon} ", told.name
+    segments = {
+        "label": told.label,
+        "tools": told.tools,
+        "files": told.files,
+        "todo": told.todo,
+        "queued": messages.display_queued(place) if place else "",
+        "elapsed": told.elapsed,
+        "spent": _spent(window.usage),
+    }
+    rest = _joined(segments)
+    for least in _LEAST_FIRST:
+        if cells(icon + name + rest) <= width:
             break
         segments[least] = ""
-    else:
-        rest = "".join(SEPARATOR + segment for segment in segments if segment)
-        room = width - cells(f"{told.icon} {rest}")
-        name = cut(name, max(room, 1))
-    return ((f"{told.icon} ", _ICON_STYLES[window.status]), (name, "bold"), (rest, "muted"))
+        rest = _joined(segments)
+    name = cut(name, max(width - cells(icon + rest), 1))
+    return ((icon, _ICON_STYLES[window.status]), (name, "bold"), (rest, "muted"))
+
+
+def _joined(segments: Mapping[str, str]) -> str:
+    return "".join(SEPARATOR + segment for segment in segments.values() if segment)
 
 
 def _spent(usage: Usage) -> str:

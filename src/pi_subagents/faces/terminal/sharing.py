@@ -43,9 +43,7 @@ def share(claims: Sequence[Claim], room: int) -> Shares:
     given = dict.fromkeys(shown, 0)
     left = _hand_out(given, claims, [i for i in shown if claims[i].status == "running"], left)
     _hand_out(given, claims, shown, left)
-    return Shares(
-        tuple(given.get(index) for index in range(len(claims))), len(claims) - len(shown)
-    )
+    return Shares(tuple(given.get(index) for index in range(len(claims))), len(claims) - len(shown))
 
 
 def _hand_out(

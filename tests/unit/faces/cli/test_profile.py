@@ -278,7 +278,7 @@ def test_the_help_lists_each_verb_once(home: ProfileHome) -> None:
     commands = out.partition("Commands:\n")[2].splitlines()
     assert (code, [line.split()[0] for line in commands]) == (
         0,
-        ["list", "show", "delete", "path", "lint"],
+        ["list", "show", "create", "edit", "delete", "path", "lint"],
     )
     assert out.startswith("Usage: subagents profile [OPTIONS] COMMAND|NAME [ARGS]...\n")
 

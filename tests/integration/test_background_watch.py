@@ -1,10 +1,9 @@
-"""The end of a background run is told once: to a user's command, and by one host of several."""
+"""The end of a background run is told by one watcher, and kept in the log of every host."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-import os
 import signal
 import stat
 import subprocess
@@ -22,7 +21,6 @@ from pi_subagents import messages
 from pi_subagents.background import BackgroundRuns, Registry
 from pi_subagents.core.background import BackgroundRun
 from pi_subagents.core.background import counts as counted
-from pi_subagents.core.run_result import result_to_json
 from pi_subagents.procs.notices import is_told, turn_to_tell
 
 if TYPE_CHECKING:
@@ -34,11 +32,6 @@ if TYPE_CHECKING:
     from pi_subagents.background import Entry
 
 SOURCES = Path(pi_subagents.__file__).parents[1]
-HOOK = """
-import socket, sys
-with socket.create_connection((sys.argv[1], int(sys.argv[2]))) as link:
-    link.sendall(sys.stdin.buffer.read())
-"""
 WATCHER = """
 import os, signal, sys
 from pathlib import Path
@@ -50,147 +43,12 @@ with turn_to_tell(RunDir(Path(sys.argv[1]))) as ours:
 """
 
 
-class Hook:
-    """A user's command that repeats here what it is told."""
-
-    def __init__(self) -> None:
-        self.heard: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
-        self.command: list[str] = []
-
-    async def take(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self.heard.put_nowait(json.loads(await reader.read()))
-        writer.close()
-
-    async def next(self) -> dict[str, Any]:
-        async with asyncio.timeout(PATIENCE_S):
-            return await self.heard.get()
-
-
 @pytest.fixture
 def here(place: Workplace) -> PresetPlace:
     """A user with a preset."""
     made = PresetPlace(place)
     made.preset("scout", f"model: {MODEL}")
     return made
-
-
-@pytest.fixture
-async def hook(here: PresetPlace) -> AsyncIterator[Hook]:
-    """A user whose command is told of every end."""
-    made = Hook()
-    async with await asyncio.start_server(made.take, "127.0.0.1", 0) as server:
-        host, port = server.sockets[0].getsockname()
-        made.command = [sys.executable, "-I", "-S", "-c", HOOK, host, str(port)]
-        here.settings(json.dumps({"subagents": {"on_complete": made.command}}))
-        yield made
-
-
-async def answered(here: PresetPlace, task: str) -> str:
-    """Return the id of a run that has come to its end."""
-    run_id, child = await here.started(task)
-    await child.answer_and_exit(f"answer to {task}")
-    await here.ended(run_id)
-    return run_id
-
-
-# The user's command
-
-
-async def test_the_command_is_told_once_of_an_end(here: PresetPlace, hook: Hook) -> None:
-    first = await answered(here, "first")
-    heard = await hook.next()
-    result = here.run_dir(first).read_result()
-    assert result is not None
-    assert heard == {**result_to_json(result), "runDir": str(here.run_dir(first).path)}
-    here.runs.recover()
-    await here.status(includeCompleted=True)
-    second = await answered(here, "second")
-    assert (await hook.next())["runId"] == second
-
-
-async def test_the_command_is_told_when_somebody_finds_the_supervisor_dead(
-    here: PresetPlace, hook: Hook
-) -> None:
-    run_id, child = await here.started("orphan")
-    await here.kill_supervisor(run_id, child, signal.SIGKILL)
-    await here.ended(run_id)
-    for _ in range(2):
-        here.runs.recover()
-    heard = await hook.next()
-    assert (heard["runId"], heard["status"]) == (run_id, "interrupted")
-    assert (await answered(here, "next")) == (await hook.next())["runId"]
-
-
-async def test_the_command_is_told_when_the_supervisor_died_right_after_the_result(
-    here: PresetPlace, hook: Hook
-) -> None:
-    here.work.secrets["PI_SUBAGENTS_CRASH_AT"] = "after_result"
-    run_id = await answered(here, "sudden")
-    assert here.run_dir(run_id).read_result() is not None
-    del here.work.secrets["PI_SUBAGENTS_CRASH_AT"]
-    here.runs.recover()
-    heard = await hook.next()
-    assert (heard["runId"], heard["status"]) == (run_id, "completed")
-
-
-async def test_the_command_is_told_of_a_run_that_never_started(
-    here: PresetPlace, hook: Hook
-) -> None:
-    details = await here.start("nowhere", cwd="missing")
-    heard = await hook.next()
-    assert (heard["runId"], heard["status"]) == (details["runId"], "failed")
-
-
-async def test_a_command_that_is_set_later_is_not_told_of_earlier_ends(here: PresetPlace) -> None:
-    run_id = await answered(here, "before")
-    mark = here.work.home / "was told"
-    here.settings(json.dumps({"subagents": {"on_complete": ["/usr/bin/touch", str(mark)]}}))
-    here.runs.recover()
-    assert here.run_dir(run_id).told.read_bytes() == b""
-    assert not mark.exists()
-
-
-async def test_a_long_answer_does_not_make_anybody_wait_for_the_command(here: PresetPlace) -> None:
-    """It reads nothing for as long as the test lasts, and is told more than a pipe holds."""
-    gate = here.work.home / "gate"
-    os.mkfifo(gate)
-    code = "import sys; open(sys.argv[1]).read()"
-    command = [sys.executable, "-I", "-S", "-c", code, str(gate)]
-    here.settings(json.dumps({"subagents": {"on_complete": command}}))
-    run_id, child = await here.started("wordy")
-    await child.answer_and_exit("\N{GRINNING FACE}" * 20_000)
-    await here.ended(run_id)
-    told = json.loads(here.run_dir(run_id).told.read_bytes())
-    assert told["output"] == "\N{GRINNING FACE}" * 8192
-    await asyncio.to_thread(gate.write_text, "go")
-
-
-@pytest.mark.parametrize("command", [["/no/such/command"], ["\0"], [""], ["/"]])
-async def test_a_command_that_cannot_be_run_harms_nothing(
-    here: PresetPlace, command: list[str]
-) -> None:
-    here.settings(json.dumps({"subagents": {"on_complete": command}}))
-    run_id = await answered(here, "calm")
-    (row,) = (await here.status(runId=run_id))["runs"]
-    assert (row["status"], row["output"], row["notes"]) == ("completed", "answer to calm", [])
-
-
-async def test_a_project_cannot_name_a_command(here: PresetPlace) -> None:
-    mark = here.work.home / "was told"
-    settings = {"subagents": {"on_complete": ["/usr/bin/touch", str(mark)]}}
-    (here.work.project / ".pi/settings.json").write_text(json.dumps(settings))
-    run_id = await answered(here, "unheard")
-    here.runs.recover()
-    assert here.run_dir(run_id).told.read_bytes() == b""
-
-
-async def test_a_foreground_run_is_not_told_to_the_command(here: PresetPlace, hook: Hook) -> None:
-    work = asyncio.create_task(here.call("subagent", preset="scout", task="attached"))
-    await (await here.work.child("attached")).answer_and_exit("done")
-    await work
-    (run,) = here.work.run_dirs()
-    here.runs.recover()
-    assert not run.told.exists()
 
 
 # Watchers
@@ -226,7 +84,7 @@ class Told:
 
 async def test_a_watcher_tells_of_each_end_once(here: PresetPlace) -> None:
     told = Told()
-    before = await answered(here, "before")
+    before = await here.answered("before")
     async with under_way(here.known.watch(told)):
         assert (await told.next()).run_id == before
         run_id, child = await here.started("during")
@@ -237,9 +95,10 @@ async def test_a_watcher_tells_of_each_end_once(here: PresetPlace) -> None:
         await here.kill_supervisor(lost_id, lost, signal.SIGKILL)
         run = await told.next()
         assert (run.run_id, run.status) == (lost_id, "failed")
+        assert run.finished_at_ms is not None, "it is concluded before it is told"
     again = Told()
     async with under_way(here.known.watch(again)):
-        last = await answered(here, "last")
+        last = await here.answered("last")
         assert (await again.next()).run_id == last
     assert told.ids == [before, run_id, lost_id]
     assert again.ids == [last]
@@ -248,9 +107,9 @@ async def test_a_watcher_tells_of_each_end_once(here: PresetPlace) -> None:
 async def test_two_watchers_tell_of_each_end_once_between_them(here: PresetPlace) -> None:
     both = Told()
     async with under_way(here.known.watch(both)), under_way(here.known.watch(both)):
-        ids = [await answered(here, f"task {number}") for number in range(6)]
+        ids = [await here.answered(f"task {number}") for number in range(6)]
         assert sorted([(await both.next()).run_id for _ in ids]) == sorted(ids)
-        last = await answered(here, "last")
+        last = await here.answered("last")
         assert (await both.next()).run_id == last
     assert sorted(both.ids) == sorted([*ids, last])
 
@@ -258,7 +117,7 @@ async def test_two_watchers_tell_of_each_end_once_between_them(here: PresetPlace
 async def test_a_watcher_that_dies_while_it_tells_leaves_that_to_another(
     here: PresetPlace,
 ) -> None:
-    run_id = await answered(here, "news")
+    run_id = await here.answered("news")
     path = str(here.run_dir(run_id).path)
     watcher = await asyncio.create_subprocess_exec(
         *(sys.executable, "-c", WATCHER, path),
@@ -271,18 +130,18 @@ async def test_a_watcher_that_dies_while_it_tells_leaves_that_to_another(
     async with under_way(here.known.watch(told)):
         with turn_to_tell(here.run_dir(run_id)) as ours:
             assert not ours, "another is at it, and lives"
-        other = await answered(here, "other")
+        other = await here.answered("other")
         assert (await told.next()).run_id == other
         watcher.kill()
         await watcher.wait()
         assert (await told.next()).run_id == run_id
-        last = await answered(here, "last")
+        last = await here.answered("last")
         assert (await told.next()).run_id == last
     assert told.ids == [other, run_id, last]
 
 
 async def test_a_telling_that_fails_is_another_watchers_turn(here: PresetPlace) -> None:
-    run_id = await answered(here, "news")
+    run_id = await here.answered("news")
     run_dir = here.run_dir(run_id)
 
     def fail(_: BackgroundRun) -> None:
@@ -294,20 +153,20 @@ async def test_a_telling_that_fails_is_another_watchers_turn(here: PresetPlace) 
     told = Told()
     async with under_way(here.known.watch(told)):
         assert (await told.next()).run_id == run_id
-        await answered(here, "next")
+        await here.answered("next")
         await told.next()
     assert is_told(run_dir)
     assert stat.S_IMODE((run_dir.path / "notice.done").stat().st_mode) == 0o600
 
 
 async def test_a_run_that_cannot_be_read_does_not_end_the_watch(here: PresetPlace) -> None:
-    damaged = await answered(here, "damaged")
+    damaged = await here.answered("damaged")
     meta = here.run_dir(damaged).meta
     kept = meta.read_bytes()
     meta.write_bytes(b"{")
     told = Told()
     async with under_way(here.known.watch(told)):
-        whole = await answered(here, "whole")
+        whole = await here.answered("whole")
         assert (await told.next()).run_id == whole
     meta.write_bytes(kept)
 
@@ -340,7 +199,7 @@ async def test_a_host_that_comes_back_takes_in_what_ended_meanwhile(here: Preset
     await here.ended(ends.run_id)
     await here.kill_supervisor(lost.run_id, lost, signal.SIGKILL)
     await here.ended(lost.run_id)
-    stranger = await answered(here, "of another session")
+    stranger = await here.answered("of another session")
 
     back = restarted(here, log)
     assert counted(back.all()) == counts(running=3), "as the log has it"
@@ -408,7 +267,7 @@ async def test_a_logged_run_whose_directory_is_gone_does_not_run_for_ever(
 
 
 async def test_the_runs_of_one_session_are_told_alone(here: PresetPlace) -> None:
-    mine = await answered(here, "mine")
-    await answered(here, "another's")
+    mine = await here.answered("mine")
+    await here.answered("another's")
     only = BackgroundRuns(here.runs, {mine})
     assert [run.run_id for run in only.all()] == [mine]

@@ -1,0 +1,163 @@
+"""
+Ask with menus and lines that are worked by keys.
+
+In: questions, and the keys of a terminal.  Out: answers; Esc skips, Ctrl+C cancels.  A question is
+painted in place, on standard error, and leaves one line behind when it is answered.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import unicodedata
+from typing import TYPE_CHECKING
+
+from pi_subagents.core.plain_text import one_line, printable
+from pi_subagents.core.profile_questions import CANCEL, SKIP, Choose, Gesture
+from pi_subagents.faces.profile_wizard.editor import any_editor, written_in
+from pi_subagents.faces.profile_wizard.keys import Keys, key_mode
+from pi_subagents.faces.profile_wizard.line_prompts import LinePrompts
+from pi_subagents.faces.profile_wizard.typed_line import TypedLine
+
+if TYPE_CHECKING:
+    from pi_subagents.core.profile_questions import Confirm, LongText, Text
+
+    Row = tuple[tuple[str, str], ...]  # pieces of text, each with how it is painted
+
+MENU_KEYS = "↑↓ navigate  enter select  escape skip  ctrl+c leave without saving"
+TEXT_KEYS = "enter submit  escape skip  ctrl+c leave without saving"
+OFFER_KEYS = f"↑↓ choose  tab complete  {TEXT_KEYS}"
+LEFT_OUT = "(left out)"
+GESTURES = {"escape": SKIP, "cancel": CANCEL}
+PLAIN, BOLD, DIM, REVERSED = "", "\x1b[1m", "\x1b[2m", "\x1b[7m"
+RESET = "\x1b[0m"
+LEAST_WIDTH = 8
+FALLBACK_WIDTH = 80  # a terminal that does not know its size says 0
+
+
+class ArrowPrompts:
+    """Questions on standard error, keys from the terminal that standard input is."""
+
+    def __init__(self) -> None:
+        self._descriptor = sys.stdin.fileno()
+        self._painted = 0
+
+    def choose(self, question: Choose) -> int | Gesture:
+        """Take an option from a menu."""
+        at = self._menu(question)
+        self._close(question.title, at if isinstance(at, Gesture) else question.options[at])
+        return at
+
+    def confirm(self, question: Confirm) -> bool | Gesture:
+        """Take a yes or a no from a menu."""
+        if question.text:
+            _write(f"\n{printable(question.text).rstrip()}\n\n")
+        options = ("Yes", "No")
+        at = self._menu(Choose(question.question, options, 0 if question.default else 1))
+        self._close(question.question, at if isinstance(at, Gesture) else options[at])
+        return at if isinstance(at, Gesture) else at == 0
+
+    def text(self, question: Text) -> str | Gesture:
+        """Take a line, with help from what is known."""
+        line = TypedLine.of(question)
+        answer: str | Gesture | None = None
+        with key_mode(self._descriptor):
+            keys = Keys(self._descriptor)
+            while answer is None:
+                self._paint(_line_rows(line))
+                key = keys.read()
+                if key == "enter" and line.ends_with_enter:
+                    answer = line.answer()
+                else:
+                    answer = GESTURES.get(key)
+                    line = line.after(key)
+        self._close(question.title, answer)
+        return answer
+
+    def long_text(self, question: LongText) -> str | Gesture:
+        """Take a text from an editor, or line by line where there is none."""
+        editor = any_editor(os.environ)
+        if not editor:
+            return LinePrompts().long_text(question)
+        answer = written_in(editor, question.prefill)
+        self._close(question.title, answer)
+        return answer
+
+    def _menu(self, question: Choose) -> int | Gesture:
+        at, count = question.default, len(question.options)
+        with key_mode(self._descriptor):
+            keys = Keys(self._descriptor)
+            while True:
+                self._paint(_menu_rows(question, at))
+                key = keys.read()
+                if key == "enter":
+                    return at
+                if key in GESTURES:
+                    return GESTURES[key]
+                moved = {"up": at - 1, "down": at + 1, "home": 0, "end": -1}
+                at = moved.get(key, at) % count
+
+    def _paint(self, rows: list[Row]) -> None:
+        """Put rows in place of those that are there."""
+        self._clear()
+        _write("".join(f"{_fitted(row, _room())}\r\n" for row in rows))
+        self._painted = len(rows)
+
+    def _clear(self) -> None:
+        if self._painted:
+            _write(f"\x1b[{self._painted}A\r\x1b[J")
+        self._painted = 0
+
+    def _close(self, title: str, answer: str | Gesture) -> None:
+        """Leave one line of a question that was answered."""
+        self._clear()
+        if answer is not CANCEL:
+            shown = answer if isinstance(answer, str) and answer else LEFT_OUT
+            _write(f"{one_line(f'{title} {shown}', _room())}\n")
+
+
+def _menu_rows(question: Choose, at: int) -> list[Row]:
+    rows: list[Row] = [((question.title, BOLD),)]
+    rows += [_option(each, chosen=place == at) for place, each in enumerate(question.options)]
+    return [*rows, ((MENU_KEYS, DIM),)]
+
+
+def _line_rows(line: TypedLine) -> list[Row]:
+    room = max(_room() - 4, 1)
+    start = max(line.cursor - room, 0)  # a long line is seen around its cursor
+    before, behind = line.text[start : line.cursor], line.text[line.cursor :]
+    rows: list[Row] = [
+        ((line.question.title, BOLD),),
+        (("> ", PLAIN), (before, PLAIN), (behind[:1] or " ", REVERSED), (behind[1:], PLAIN)),
+    ]
+    rows += [_option(each, chosen=pointed) for each, pointed in line.offered]
+    return [*rows, ((OFFER_KEYS if line.question.offers else TEXT_KEYS, DIM),)]
+
+
+def _option(text: str, *, chosen: bool) -> Row:
+    return ((f"{'→' if chosen else ' '} {text}", BOLD if chosen else PLAIN),)
+
+
+def _fitted(row: Row, room: int) -> str:
+    """Return the row as far as it fits, so that it never takes a second line of the terminal."""
+    painted = ""
+    for text, style in row:
+        shown = ""
+        for character in printable(text).replace("\n", " ").replace("\t", " "):
+            room -= 2 if unicodedata.east_asian_width(character) in "WF" else 1
+            if room < 0:
+                break
+            shown += character
+        painted += f"{style}{shown}{RESET}" if style else shown
+    return painted
+
+
+def _room() -> int:
+    """Return how much fits on a line of the terminal that is painted on, whatever stdout is."""
+    columns = os.get_terminal_size(sys.stderr.fileno()).columns or FALLBACK_WIDTH
+    return max(columns - 1, LEAST_WIDTH)
+
+
+def _write(text: str) -> None:
+    sys.stderr.write(text)
+    sys.stderr.flush()

@@ -1,0 +1,46 @@
+"""
+What a wizard can offer in the working directory: models, tools, skills.
+
+In: nothing but the directory and the environment.  Out: names, looked for when they are first
+needed.  Where pi cannot tell its models, that is said once, and none are offered.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pi_subagents import profile_messages
+from pi_subagents.core.profile_invocation import BUILTIN_TOOLS
+from pi_subagents.core.profile_steps import Offers
+from pi_subagents.errors import SubagentsError
+
+if TYPE_CHECKING:
+    from pi_subagents.faces.cli.console import Console
+
+
+def offers_here(console: Console) -> Offers:
+    """Return what exists here."""
+
+    @cache
+    def models() -> tuple[str, ...]:
+        from pi_subagents.faces.cli.models import models_here
+
+        console.progress(profile_messages.ASKING_PI_FOR_MODELS, dim=True)
+        try:
+            return tuple(model.reference for model in models_here().models)
+        except SubagentsError as error:
+            console.notice(profile_messages.models_not_offered(str(error)))
+            return ()
+
+    return Offers(models, BUILTIN_TOOLS, cache(_skills))
+
+
+def _skills() -> tuple[str, ...]:
+    from pi_subagents.disk.project_trust import is_trusted
+    from pi_subagents.disk.skill_files import discover_skills
+
+    cwd, env = Path.cwd(), os.environ
+    return tuple(discover_skills(cwd, env, trusted=is_trusted(cwd, env)).by_name)

@@ -1,0 +1,333 @@
+from __future__ import annotations
+
+import json
+from dataclasses import fields, replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.unit.core.given_values import counts as numbers
+from tests.unit.core.given_values import json_objects, json_values, texts, thoroughly, usages
+
+from pi_subagents import messages
+from pi_subagents.core.background import (
+    MAX_ENTRY_OUTPUT,
+    MAX_ROWS,
+    MAX_TOLD_OUTPUT,
+    RUN_ENTRY,
+    UPDATE_ENTRY,
+    BackgroundRun,
+    background_status,
+    counts,
+    footer,
+    listed,
+    rebuild,
+    run_entry,
+    started_to_json,
+    status_to_json,
+    stopped_to_json,
+    update_entry,
+)
+from pi_subagents.core.preset_request import StatusRequest
+from pi_subagents.core.usage import Usage
+
+RUN = BackgroundRun(
+    run_id="r1",
+    session_id="s1",
+    preset="scout",
+    task="look around",
+    cwd="/here",
+    requested_model="big",
+    resolved_model="acme/big",
+    created_at_ms=100,
+    paths={"runDir": "/runs/r1"},
+    started_at_ms=110,
+)
+DONE = replace(
+    RUN,
+    status="completed",
+    finished_at_ms=150,
+    duration_ms=40,
+    output="nothing",
+    exit_code=0,
+    stop_reason="stop",
+    usage=Usage(input=1, output=2, total_tokens=3, cost=0.5),
+    notes=("a note",),
+)
+ROW = {
+    "runId": "r1",
+    "sessionId": "s1",
+    "preset": "scout",
+    "task": "look around",
+    "cwd": "/here",
+    "requestedModel": "big",
+    "resolvedModel": "acme/big",
+    "createdAt": 100,
+    "paths": {"runDir": "/runs/r1"},
+    "startedAt": 110,
+    "status": "running",
+    "finishedAt": None,
+    "durationMs": 0,
+    "output": "",
+    "errorMessage": None,
+    "exitCode": None,
+    "stopReason": "",
+    "usage": {
+        "input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 0,
+        "cost": {"total": 0.0},
+    },
+    "notes": [],
+}  # fmt: skip
+DONE_ROW = {
+    **ROW,
+    "status": "completed",
+    "finishedAt": 150,
+    "durationMs": 40,
+    "output": "nothing",
+    "exitCode": 0,
+    "stopReason": "stop",
+    "usage": {
+        "input": 1, "output": 2, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 3,
+        "cost": {"total": 0.5},
+    },
+    "notes": ["a note"],
+}  # fmt: skip
+
+
+def of_status(*statuses: str) -> list[BackgroundRun]:
+    return [replace(RUN, run_id=f"r{n}", status=each) for n, each in enumerate(statuses)]
+
+
+def log(*entries: tuple[str, dict[str, object]]) -> list[object]:
+    return [{"type": "custom", "customType": kind, "data": data} for kind, data in entries]
+
+
+@pytest.mark.parametrize(
+    ("state", "word"),
+    [
+        *((state, "running") for state in ("planned", "starting", "running", "stopping", "?")),
+        ("completed", "completed"),
+        ("failed", "failed"),
+        ("interrupted", "failed"),
+        ("aborted", "aborted"),
+    ],
+)
+def test_the_states_of_the_core_have_words_here(state: str, word: str) -> None:
+    assert background_status(state) == word
+    assert replace(RUN, status=word).ended == (word != "running")
+
+
+def test_counts_add_up() -> None:
+    runs = of_status("running", "failed", "running", "completed", "aborted", "failed", "failed")
+    counted = counts(runs)
+    assert counted == {"running": 2, "completed": 1, "failed": 3, "aborted": 1, "total": 7}
+    assert footer(counted) == "bg: 2 running / 7 total"
+    assert counts([]) == {"running": 0, "completed": 0, "failed": 0, "aborted": 0, "total": 0}
+
+
+def test_active_runs_are_listed_or_all_or_the_one_that_was_asked_for() -> None:
+    runs = of_status("running", "failed", "completed")
+    assert listed(runs, StatusRequest()) == runs[:1]
+    assert listed(runs, StatusRequest(include_completed=True)) == runs
+    assert listed(runs, StatusRequest(run_id="r2")) == runs[2:]
+    many = of_status(*["running"] * (MAX_ROWS + 1))
+    assert listed(many, StatusRequest()) == many[:MAX_ROWS]
+
+
+def test_a_start_is_told_with_its_id_and_the_counts() -> None:
+    assert started_to_json(RUN, [RUN, replace(DONE, run_id="r0")]) == {
+        "content": [{"type": "text", "text": messages.background_started("scout", "r1")}],
+        "details": {
+            **ROW,
+            "counts": {"running": 1, "completed": 1, "failed": 0, "aborted": 0, "total": 2},
+        },
+        "isError": False,
+    }
+
+
+def test_a_start_that_came_to_nothing_is_told_so() -> None:
+    failed = replace(RUN, status="failed", started_at_ms=None, error_message="no such directory")
+    told = messages.background_not_started("scout", "r1", "no such directory")
+    assert text_of(started_to_json(failed, [failed])) == told
+    quick = replace(DONE, run_id="r2")
+    assert text_of(started_to_json(quick, [quick])) == messages.background_started("scout", "r2")
+
+
+def test_a_run_is_told_with_its_answer_when_it_was_asked_for() -> None:
+    told = status_to_json([DONE, replace(RUN, run_id="r2")], StatusRequest(run_id="r1"))
+    assert told == {
+        "content": [
+            {
+                "type": "text",
+                "text": "bg: 1 running / 2 total\n"
+                "completed scout r1 (session: s1): look around\n\nnothing",
+            }
+        ],
+        "details": {
+            "counts": {"running": 1, "completed": 1, "failed": 0, "aborted": 0, "total": 2},
+            "runs": [DONE_ROW],
+        },
+        "isError": False,
+    }
+
+
+def text_of(value: dict[str, Any]) -> str:
+    (content,) = value["content"]
+    return str(content["text"])
+
+
+def test_a_list_has_a_line_per_run_and_no_answers() -> None:
+    failed = replace(DONE, run_id="r2", status="failed", error_message="no\nmodel")
+    request = StatusRequest(include_completed=True)
+    assert text_of(status_to_json([DONE, failed], request)) == (
+        "bg: 0 running / 2 total\n"
+        "completed scout r1 (session: s1): look around\n"
+        "failed scout r2 (session: s1): look around — no model"
+    )
+    assert text_of(status_to_json([RUN], StatusRequest(run_id="r1"))) == (
+        "bg: 1 running / 1 total\nrunning scout r1 (session: s1): look around"
+    )
+
+
+def test_what_a_list_tells_of_tasks_is_short_and_harmless() -> None:
+    strange = replace(RUN, task="\x1b]0;x\x07" + "a b\n" * 100)
+    (_, line) = text_of(status_to_json([strange], StatusRequest())).split("\n")
+    assert line == "running scout r1 (session: s1): " + ("a b " * 100)[:59] + "…"
+
+
+def test_an_answer_is_told_up_to_a_limit_and_says_where_the_rest_is() -> None:
+    def answer(output: str) -> str:
+        told = status_to_json([replace(DONE, output=output)], StatusRequest(run_id="r1"))
+        return text_of(told).partition("\n\n")[2]
+
+    whole = "x" * MAX_TOLD_OUTPUT
+    assert answer(whole) == whole
+    cut = messages.background_output_cut(MAX_TOLD_OUTPUT, MAX_TOLD_OUTPUT + 1, "s1")
+    assert answer(whole + "y") == f"{whole}\n{cut}"
+    assert answer("") == messages.NO_TEXT_OUTPUT
+
+
+def test_a_stop_tells_what_it_ended_and_what_had_ended_by_then() -> None:
+    aborted = replace(DONE, run_id="r2", status="aborted", error_message="Stopped on request")
+    told: dict[str, Any] = stopped_to_json([aborted, DONE], [aborted, DONE, RUN])
+    assert text_of(told) == (
+        "Stopped 1 background run.\nbg: 1 running / 3 total\n"
+        "aborted scout r2 (session: s1): look around — Stopped on request\n"
+        "completed scout r1 (session: s1): look around"
+    )
+    assert [row["runId"] for row in told["details"]["runs"]] == ["r2", "r1"]
+    assert told["details"]["counts"]["total"] == 3
+    assert not told["isError"]
+
+
+# Records in a host's session log
+
+
+def test_a_launch_is_recorded_whole_and_an_end_in_short() -> None:
+    assert run_entry(RUN) == {"version": 1, **ROW}
+    assert update_entry(replace(DONE, output="x" * 9000)) == {
+        "version": 1,
+        "runId": "r1",
+        "status": "completed",
+        "finishedAt": 150,
+        "durationMs": 40,
+        "errorMessage": None,
+        "exitCode": 0,
+        "usage": DONE_ROW["usage"],
+        "output": "x" * MAX_ENTRY_OUTPUT,
+    }
+
+
+def test_a_log_is_read_back_in_its_order() -> None:
+    other = replace(RUN, run_id="r2")
+    entries = log(
+        (RUN_ENTRY, run_entry(RUN)),
+        (RUN_ENTRY, run_entry(other)),
+        (UPDATE_ENTRY, update_entry(DONE)),
+    )
+    ended = replace(DONE, stop_reason="", notes=())  # what an update leaves to the run directory
+    assert list(rebuild(entries).items()) == [("r1", ended), ("r2", other)]
+
+
+def test_what_a_log_does_not_tell_truly_is_passed_over() -> None:
+    entries = [
+        *log((UPDATE_ENTRY, update_entry(DONE))),  # of a run that nobody started
+        *log(("of another", run_entry(RUN)), (RUN_ENTRY, {**run_entry(RUN), "runId": 7})),
+        {"customType": RUN_ENTRY, "data": "nothing"},
+        {"customType": RUN_ENTRY},
+        "nothing",
+        None,
+    ]
+    assert rebuild(entries) == {}
+    entries = log((RUN_ENTRY, {"runId": "r1", "status": "dancing", "exitCode": True}))
+    assert rebuild(entries) == {
+        "r1": BackgroundRun("r1", "", "", "", "", None, None, created_at_ms=0)
+    }
+
+
+runs = st.builds(
+    BackgroundRun,
+    run_id=texts,
+    session_id=texts,
+    preset=texts,
+    task=texts,
+    cwd=texts,
+    requested_model=st.none() | texts,
+    resolved_model=st.none() | texts,
+    created_at_ms=numbers,
+    paths=st.dictionaries(texts, texts, max_size=2),
+    started_at_ms=st.none() | numbers,
+    status=st.sampled_from(["running", "completed", "failed", "aborted"]),
+    finished_at_ms=st.none() | numbers,
+    duration_ms=numbers,
+    output=texts,
+    error_message=texts,
+    exit_code=st.none() | st.integers(),
+    stop_reason=texts,
+    usage=usages,
+    notes=st.lists(texts, max_size=2).map(tuple),
+)
+
+
+@thoroughly
+@given(runs)
+def test_every_run_is_the_same_when_it_was_logged_and_read(run: BackgroundRun) -> None:
+    entries = json.loads(json.dumps(log((RUN_ENTRY, run_entry(run)))))
+    assert rebuild(entries) == {run.run_id: run}
+
+
+@thoroughly
+@given(st.lists(runs, max_size=4), texts)
+def test_every_run_can_be_told_as_json(known: list[BackgroundRun], run_id: str) -> None:
+    for request in (StatusRequest(), StatusRequest(run_id), StatusRequest(include_completed=True)):
+        told: dict[str, Any] = json.loads(json.dumps(status_to_json(known, request)))
+        amounts = dict(told["details"]["counts"])
+        assert amounts.pop("total") == sum(amounts.values()) == len(known)
+
+
+names = st.sampled_from([*ROW, "version"])
+entries_of_any_kind = json_values | st.fixed_dictionaries(
+    {
+        "customType": st.sampled_from([RUN_ENTRY, UPDATE_ENTRY]) | texts,
+        "data": json_values
+        | st.dictionaries(names, json_values, max_size=8)
+        | json_objects.map(lambda data: {**data, "runId": "r1"}),
+    }
+)
+
+
+@thoroughly
+@given(st.lists(entries_of_any_kind, max_size=5))
+def test_any_log_can_be_read(entries: list[object]) -> None:
+    found = rebuild(entries)
+    for run_id, run in found.items():
+        assert run.run_id == run_id
+        assert run.status in ("running", "completed", "failed", "aborted")
+    json.dumps([run_entry(run) for run in found.values()])
+    assert counts(found.values())["total"] == len(found)
+
+
+def test_every_field_has_a_name_in_json() -> None:
+    assert len(ROW) == len(fields(BackgroundRun))
+    assert set(run_entry(RUN)) == {*ROW, "version"}

@@ -1,0 +1,311 @@
+"""The display on a real pseudo-terminal, with windows that a test changes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import termios
+import threading
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.fakes.pty_command import Watcher, open_pty, watching
+
+from pi_subagents import messages
+from pi_subagents.core.window import Window, WindowLine, WindowTitle
+from pi_subagents.faces.terminal.display import Display, after_key, open_display, pause_after
+from pi_subagents.faces.terminal.painting import View
+from pi_subagents.faces.terminal.terminal import Terminal, open_terminal
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from pi_subagents.faces.terminal.keys import Key
+
+SESSION = "cac9f93297944b67"
+
+
+class Talk:
+    """One window; a test adds to what it says."""
+
+    def __init__(self, *texts: str) -> None:
+        self.texts = list(texts)
+        self.status = "running"
+        self.asked = 0
+
+    def now(self) -> tuple[Window, ...]:
+        self.asked += 1
+        lines = tuple(WindowLine(text, "text") for text in self.texts)
+        window = Window(WindowTitle("talk", session_id=SESSION), lines=lines[-15:], history=lines)
+        return (replace(window, status=self.status),)  # type: ignore[arg-type]
+
+
+def open_own(slave: int) -> Terminal:
+    path = os.ttyname(slave)
+    return Terminal(os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC))
+
+
+@asynccontextmanager
+async def showing(
+    talk: Talk, told: list[str] | None = None
+) -> AsyncIterator[tuple[Display, Watcher, int]]:
+    said = [] if told is None else told
+    with open_pty() as (master, slave):
+        async with watching(master) as watcher:
+            display = Display(open_own(slave), coloured=False, tell=said.append)
+            display.show(talk)
+            yield display, watcher, slave
+
+
+async def test_what_is_new_is_shown_and_at_the_end_stays_with_the_shell() -> None:
+    talk = Talk("hello")
+    async with showing(talk) as (display, watcher, _):
+        await watcher.sees("  hello")
+        assert watcher.terminal.in_program
+        assert not watcher.terminal.cursor_shown
+        talk.texts.append("more")
+        display.changed()
+        await watcher.sees("  more")
+        talk.texts.append("the last word")
+        talk.status = "completed"
+        display.close()
+        shown = await watcher.sees("Go on with one")
+    assert shown == [
+        "Sub-agents: 1 done",
+        "",
+        "✓ talk • 0 tools • 0s/600s",
+        "  hello",
+        "  more",
+        "  the last word",
+        "",
+        "Session IDs (`subagents output ID` prints the answer of one):",
+        f"    talk: {SESSION}",
+        f'Go on with one: subagents run --resume {SESSION} "..."',
+        "",
+    ]
+    terminal = watcher.terminal
+    assert (terminal.in_program, terminal.cursor_shown, terminal.wraps) == (False, True, True)
+
+
+async def test_the_modes_of_the_terminal_are_ours_only_for_a_while() -> None:
+    with open_pty() as (master, slave):
+        before = termios.tcgetattr(slave)
+        async with watching(master) as watcher:
+            display = Display(open_own(slave), coloured=True, tell=print)
+            display.show(Talk("hello"))
+            during = termios.tcgetattr(slave)
+            assert not during[3] & (termios.ICANON | termios.ECHO)
+            assert during[3] & termios.ISIG  # Ctrl+C is a signal, as ever
+            assert during[6][termios.VSUSP] == during[6][termios.VQUIT] == b"\0"
+            await watcher.sees("hello")
+            display.close()
+            assert termios.tcgetattr(slave) == before
+
+
+async def test_the_terminal_is_given_back_even_if_the_last_painting_fails() -> None:
+    talk = Talk("hello")
+    async with showing(talk) as (display, watcher, slave):
+        await watcher.sees("hello")
+        talk.status = "no such status"
+        with pytest.raises(KeyError):
+            display.close()
+        await watcher.until(lambda: not watcher.terminal.in_program)
+        assert termios.tcgetattr(slave)[3] & termios.ECHO
+
+
+async def test_a_thousand_changes_at_once_are_painted_once() -> None:
+    talk = Talk("0")
+    async with showing(talk) as (display, watcher, _):
+        await watcher.sees("  0")
+        frames = watcher.sent.count("\x1b[?2026h")
+        asked = talk.asked
+        for number in range(1000):
+            talk.texts.append(f"change {number}")
+            display.changed()
+        await watcher.sees("  change 999")
+        assert watcher.sent.count("\x1b[?2026h") == frames + 1
+        assert talk.asked == asked + 1
+        display.close()
+
+
+@pytest.mark.parametrize(("cost_s", "pause_s"), [(0, 0.1), (0.01, 0.1), (0.1, 0.4), (2, 8)])
+def test_at_most_ten_paintings_a_second_and_a_fifth_of_the_time(
+    cost_s: float, pause_s: float
+) -> None:
+    assert pause_after(cost_s) == pytest.approx(pause_s)
+
+
+async def test_ctrl_o_shows_the_history_which_stands_still_while_it_is_read() -> None:
+    talk = Talk(*(f"line {number}" for number in range(100)))
+    async with showing(talk) as (display, watcher, _):
+        await watcher.sees(messages.DISPLAY_KEYS)
+        assert watcher.terminal.screen.text()[2] == "  line 85"
+        watcher.press(b"\x0f")
+        await watcher.sees(messages.DISPLAY_KEYS_EXPANDED)
+        assert watcher.terminal.screen.text()[1] == "  line 78"
+        watcher.press(b"\x1b[5~")
+        shown = await watcher.sees(messages.DISPLAY_KEYS_SCROLLED)
+        assert shown[1:-1] == [f"  line {number}" for number in range(56, 78)]
+        talk.texts.append("something new")
+        display.say("a mark")
+        assert (await watcher.sees("a mark"))[1:-1] == shown[1:-1]
+        display.say("")
+        watcher.press(b"\x1b[F")
+        await watcher.sees("  something new")
+        watcher.press(b"\x1b[A")
+        shown = await watcher.sees(messages.DISPLAY_KEYS_SCROLLED)
+        assert shown[-2] == "  line 99"  # the line before the newest
+        watcher.press(b"\x0f")
+        await watcher.until(lambda: "talk" in watcher.terminal.screen.text()[1])
+        display.close()
+
+
+async def test_the_clock_ticks_without_any_news_until_the_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("pi_subagents.faces.terminal.display.TICK_S", 0.01)
+    talk = Talk("hello")
+    async with showing(talk) as (display, watcher, _):
+        asked = talk.asked
+        talk.texts.append("one tick")
+        await watcher.sees("  one tick")
+        talk.texts.append("another tick")
+        await watcher.sees("  another tick")
+        assert talk.asked >= asked + 2
+        display.close()
+        assert display._ticker is not None
+        assert display._ticker.cancelled()
+
+
+async def test_after_a_resize_the_screen_is_painted_anew() -> None:
+    talk = Talk("a line that is longer than thirty columns", *"bcdefgh")
+    async with showing(talk) as (display, watcher, _):
+        await watcher.sees(messages.DISPLAY_KEYS)
+        watcher.resize(30, 6)
+        os.kill(os.getpid(), signal.SIGWINCH)  # the kernel tells only the foreground
+        shown = await watcher.sees("Ctrl+O full history • Ctrl+C …")
+        assert shown == [
+            "Sub-agents: 1 running",
+            "⏳ talk • 0 tools • 0s/600s",
+            "  f",
+            "  g",
+            "  h",
+            "Ctrl+O full history • Ctrl+C …",
+        ]
+        display.close()
+
+
+async def test_notices_wait_until_the_windows_are_out_of_the_way() -> None:
+    told: list[str] = []
+    with open_pty() as (_, slave):
+        display = Display(open_own(slave), coloured=False, tell=told.append)
+        display.notice("before")
+        display.show(Talk("x"))
+        display.notice("during")
+        assert told == ["before"]
+        display.close()
+        assert told == ["before", "during"]
+
+
+def fill(display: Display, talk: Talk) -> None:
+    """Paint until the terminal, which nobody reads, takes no more."""
+    frame = 0
+    while not display._terminal.busy:
+        talk.texts = [f"{frame} {row} " + "x" * 60 for row in range(15)]
+        frame += 1
+        display._paint()
+
+
+async def test_a_terminal_that_takes_nothing_is_not_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("pi_subagents.faces.terminal.display.TICK_S", 3600)
+    talk = Talk()
+    with open_pty() as (master, slave):
+        display = Display(open_own(slave), coloured=False, tell=print)
+        display.show(talk)
+        fill(display, talk)
+        waiting = display._terminal._waiting
+        talk.texts = ["now it reads again"]
+        for _ in range(100):
+            display._paint()  # left out, every one
+        assert display._terminal._waiting == waiting
+        async with watching(master) as watcher:
+            await watcher.sees("  now it reads again")
+            display.close()
+
+
+async def test_the_last_words_are_never_left_out() -> None:
+    talk = Talk()
+    with open_pty() as (master, slave):
+        display = Display(open_own(slave), coloured=False, tell=print)
+        display.show(talk)
+        fill(display, talk)
+        heard = bytearray()
+
+        def listen() -> None:
+            while b"Go on with one" not in heard:
+                heard.extend(os.read(master, 4096))
+
+        listener = threading.Thread(target=listen, daemon=True)
+        listener.start()
+        display.close()
+        assert not display._terminal.busy
+        listener.join()
+
+
+async def test_a_terminal_that_is_gone_harms_nothing() -> None:
+    talk = Talk("x")
+    told: list[str] = []
+    with open_pty() as (master, slave):
+        display = Display(open_own(slave), coloured=False, tell=told.append)
+        display.show(talk)
+        os.dup2(slave, master)  # the person's end is closed with this
+        display._on_input()
+        display._paint()
+        talk.texts = ["y"]
+        display._paint()
+        assert not display._terminal.busy
+        display.close()
+
+
+@pytest.mark.parametrize("term", [None, "", "dumb"])
+def test_a_terminal_that_can_do_nothing_gets_lines(term: str | None) -> None:
+    with open_pty() as (_, slave):
+        assert open_display(slave, {} if term is None else {"TERM": term}, tell=print) is None
+
+
+def test_a_terminal_of_somebody_else_and_what_is_none_get_lines() -> None:
+    with open_pty() as (_, slave):
+        assert open_terminal(slave) is None
+    reading, writing = os.pipe()
+    assert open_terminal(writing) is None
+    os.close(reading)
+    os.close(writing)
+
+
+@pytest.mark.parametrize(
+    ("scroll", "key", "after"),
+    [
+        (0, "up", 1),
+        (5, "down", 4),
+        (0, "down", 0),
+        (5, "page up", 15),
+        (15, "page down", 5),
+        (5, "page down", 0),
+        (5, "home", 10**9),
+        (5, "end", 0),
+    ],
+)
+def test_keys_scroll_the_expanded_view_only(scroll: int, key: Key, after: int) -> None:
+    assert after_key(View(expanded=True, scroll=scroll), key, 10) == View(
+        expanded=True, scroll=after
+    )
+    assert after_key(View(), key, 10) == View()
+
+
+def test_ctrl_o_there_and_back_begins_at_the_end() -> None:
+    assert after_key(View(notice="n"), "expand", 10) == View(expanded=True, notice="n")
+    assert after_key(View(expanded=True, scroll=7), "expand", 10) == View()

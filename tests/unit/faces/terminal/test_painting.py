@@ -1,0 +1,327 @@
+"""Whole screens, as a terminal would show them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.fakes.virtual_terminal import VirtualTerminal
+from tests.unit.core.given_values import events, thoroughly
+
+from pi_subagents import messages
+from pi_subagents.core.todos import TodoCount
+from pi_subagents.core.usage import Usage
+from pi_subagents.core.window import Window, WindowBuilder, WindowLine, WindowTitle
+from pi_subagents.faces.terminal.painting import View, paint, paint_ended
+from pi_subagents.faces.terminal.styled import as_text, changes
+
+if TYPE_CHECKING:
+    from pi_subagents.core import events as ev
+
+COLLAPSED = View()
+
+
+def said(*texts: str) -> tuple[WindowLine, ...]:
+    return tuple(WindowLine(text, "text") for text in texts)
+
+
+def called(*previews: str) -> tuple[WindowLine, ...]:
+    return tuple(WindowLine(preview, "tool") for preview in previews)
+
+
+def window(name: str, lines: tuple[WindowLine, ...] = (), **more: object) -> Window:
+    status = more.pop("status", "running")
+    return replace(Window(WindowTitle(name), lines=lines, history=lines), status=status, **more)  # type: ignore[arg-type]
+
+
+PROFILED = WindowTitle(
+    "review",
+    profile="code-reviewer",
+    provider="acme",
+    model="large",
+    thinking_level="high",
+    tool_count=3,
+    file_count=2,
+    session_id="cac9f93297944b67",
+)
+BUSY = Window(
+    PROFILED,
+    "running",
+    todo=TodoCount(1, 3),
+    elapsed_ms=61_999,
+    usage=Usage(total_tokens=12_345, cost=0.0421),
+    lines=(
+        *said("I look around."),
+        *called(
+            "edit → src/a.py (1 edit) +4/-2", "bash → cd src", "│ make all", "read → b (7 lines)"
+        ),
+    ),
+)
+FAILED = window("broken", said("Hm."), status="error", error_message="Timed out after 5s.")
+WAITING = [window(f"wait-{number}", status="queued") for number in (1, 2)]
+NUMBERS = said(*(f"line {number}" for number in range(1, 31)))
+
+
+def screen(
+    windows: list[Window],
+    columns: int,
+    rows: int,
+    view: View = COLLAPSED,
+    *,
+    coloured: bool = False,
+) -> list[str]:
+    terminal = VirtualTerminal(columns, rows)
+    terminal.feed("\x1b[?1049h\x1b[2J\x1b[?7l")
+    terminal.feed(changes((), paint(windows, columns, rows, view).lines, coloured=coloured))
+    assert len(terminal.screen.rows) == rows
+    return terminal.screen.marked() if coloured else terminal.screen.text()
+
+
+def test_windows_on_a_usual_terminal() -> None:
+    assert screen([BUSY, FAILED, *WAITING], 110, 18) == [
+        "Sub-agents: 1 running, 2 queued, 1 error",
+        "⏳ review • code-reviewer (acme/large high) • 3 tools • 2 files • [1/3] • 61s/600s • 12.3k tokens $0.0421",
+        "  I look around.",
+        "  → edit → src/a.py (1 edit) +4/-2",
+        "  → bash → cd src",
+        "    │ make all",
+        "  → read → b (7 lines)",
+        "",
+        "✗ broken • 0 tools • 0s/600s",
+        "  Hm.",
+        "  Error: Timed out after 5s.",
+        "",
+        "⏳ wait-1 • 0 tools • queued, place 1 • 0s/600s",
+        "",
+        "⏳ wait-2 • 0 tools • queued, place 2 • 0s/600s",
+        "",
+        "",
+        "Ctrl+O full history • Ctrl+C stop",
+    ]
+
+
+def test_names_are_bold_tools_muted_figures_and_errors_coloured() -> None:
+    assert screen([BUSY, FAILED], 110, 13, coloured=True) == [
+        "{1}Sub-agents: 1 running, 1 error{0}",
+        "{33}⏳ {1}review{2} • code-reviewer (acme/large high) • 3 tools • 2 files • [1/3] • 61s/600s • 12.3k tokens $0.0421{0}",
+        "  I look around.",
+        "  {2}→ edit → src/a.py (1 edit) {32}+4{2}/{31}-2{0}",
+        "  {2}→ bash → cd src{0}",
+        "  {2}  │ make all{0}",
+        "  {2}→ read → b {32}(7 lines){0}",
+        "",
+        "{31}✗ {1}broken{2} • 0 tools • 0s/600s{0}",
+        "  Hm.",
+        "  {31}Error: Timed out after 5s.{0}",
+        "",
+        "{2}Ctrl+O full history • Ctrl+C stop{0}",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("columns", "header"),
+    [
+        (105, "⏳ review • code-reviewer (acme/large high) • 3 tools • 2 files • [1/3] • 61s/600s • 12.3k tokens $0.0421"),
+        (104, "⏳ review • code-reviewer (acme/large high) • 3 tools • 2 files • [1/3] • 61s/600s"),
+        (80, "⏳ review • code-reviewer (acme/large high) • 3 tools • [1/3] • 61s/600s"),
+        (70, "⏳ review • code-reviewer (acme/large high) • [1/3] • 61s/600s"),
+        (40, "⏳ review • [1/3] • 61s/600s"),
+        (25, "⏳ re… • [1/3] • 61s/600s"),
+        (24, "⏳ r… • [1/3] • 61s/600s"),
+    ],
+)  # fmt: skip
+def test_a_header_that_does_not_fit_loses_what_matters_least(columns: int, header: str) -> None:
+    assert screen([BUSY], columns, 10)[1] == header
+
+
+def test_sixteen_windows_on_24_lines_of_40_columns() -> None:
+    running = [window(f"sub-{number:02}", NUMBERS[-15:], elapsed_ms=3000) for number in range(1, 5)]
+    queued = [window(f"sub-{number:02}", status="queued") for number in range(5, 17)]
+    assert screen([*running, *queued], 40, 24) == [
+        "Sub-agents: 4 running, 12 queued",
+        "⏳ sub-01 • 0 tools • 3s/600s",
+        "  line 29",
+        "  line 30",
+        "⏳ sub-02 • 0 tools • 3s/600s",
+        "  line 29",
+        "  line 30",
+        "⏳ sub-03 • 0 tools • 3s/600s",
+        "  line 30",
+        "⏳ sub-04 • 0 tools • 3s/600s",
+        "  line 30",
+        *(
+            f"⏳ sub-{number:02} • queued, place {number - 4} • 0s/600s"
+            for number in range(5, 17)
+        ),
+        "Ctrl+O full history • Ctrl+C stop",
+    ]  # fmt: skip
+
+
+def test_where_not_all_headers_fit_it_is_said_how_many_are_missing() -> None:
+    windows = [
+        window("done", said("x"), status="completed"),
+        *WAITING,
+        window("at work", said("y")),
+    ]
+    assert screen(windows, 60, 5) == [
+        "Sub-agents: 1 running, 2 queued, 1 done",
+        "✓ done • 0 tools • 0s/600s",
+        "⏳ at work • 0 tools • 0s/600s",
+        "... and 2 more (Ctrl+O shows all)",
+        "Ctrl+O full history • Ctrl+C stop",
+    ]
+
+
+@pytest.mark.parametrize("rows", [1, 2])
+def test_on_very_few_rows_the_status_comes_first(rows: int) -> None:
+    expected = ["Sub-agents: 1 running", "Ctrl+O full history • Ctrl+C stop"]
+    assert screen([BUSY], 60, rows) == expected[:rows]
+
+
+def test_wide_characters_are_cut_where_they_would_not_fit() -> None:
+    talk = window("日本語の名前", said("日本語のテキストと絵文字🎉です", "ascii"))
+    assert screen([talk], 28, 5) == [
+        "Sub-agents: 1 running",
+        "⏳ 日本語の名前 • 0s/600s",
+        "  日本語のテキストと絵文字…",
+        "  ascii",
+        "Ctrl+O full history • Ctrl+…",
+    ]
+
+
+def test_a_window_without_lines_is_starting_or_has_no_output() -> None:
+    assert screen([window("new")], 40, 5)[2] == "  (starting...)"
+    assert screen([window("new")], 40, 5, View(expanded=True))[2] == "  (no output)"
+
+
+def test_a_notice_stands_in_place_of_the_keys() -> None:
+    assert screen([BUSY], 80, 8, View(notice=messages.DISPLAY_STOPPING))[-1] == (
+        "Stopping every sub-agent. Press Ctrl+C again to force it."
+    )
+
+
+TALKATIVE = [
+    replace(window("first", NUMBERS[:3]), lines=NUMBERS[2:3]),
+    replace(window("second", said("a long line of words", "end")), error_message="it broke"),
+    window("third", status="queued"),
+]
+
+
+ALL_OF_IT = [
+    "⏳ first • 0 tools • 0s/600s",
+    "  line 1",
+    "  line 2",
+    "  line 3",
+    "",
+    "⏳ second • 0 tools • 0s/600s",
+    "  a long line of words",
+    "  end",
+    "  Error: it broke",
+    "",
+    "⏳ third • 0 tools • queued, place 1 • 0s/600s",
+]
+
+
+def test_expanded_the_whole_history_is_shown() -> None:
+    assert screen(TALKATIVE, 80, 14, View(expanded=True)) == [
+        "Sub-agents: 2 running, 1 queued",
+        *ALL_OF_IT,
+        "",
+        "Ctrl+O back • ↑↓ PgUp PgDn • Ctrl+C stop",
+    ]
+
+
+@pytest.mark.parametrize(("wanted", "scroll"), [(0, 0), (1, 1), (3, 3), (7, 7), (8, 7), (10**9, 7)])
+def test_scrolled_back_an_earlier_part_is_in_view_but_never_nothing(
+    wanted: int, scroll: int
+) -> None:
+    view = View(expanded=True, scroll=wanted)
+    assert paint(TALKATIVE, 80, 6, view).scroll == scroll
+    shown = screen(TALKATIVE, 80, 6, view)
+    assert shown[1:-1] == ALL_OF_IT[7 - scroll : 11 - scroll]
+    assert shown[-1] == (
+        "End: follow • Ctrl+O back • ↑↓ PgUp PgDn"
+        if scroll
+        else "Ctrl+O back • ↑↓ PgUp PgDn • Ctrl+C stop"
+    )
+
+
+def test_expanded_long_words_are_wrapped_and_previews_cut() -> None:
+    lines = (*said("a long line of words"), *called("bash → make everything"))
+    failed = window("t", lines, status="error", error_message="it went wrong")
+    assert screen([failed], 16, 9, View(expanded=True)) == [
+        "Sub-agents: 1 e…",
+        "✗ t • 0s/600s",
+        "  a long line of",
+        "  words",
+        "  → bash → make…",
+        "  Error: it went",
+        "  wrong",
+        "",
+        "Ctrl+O back • ↑…",
+    ]
+
+
+def test_at_the_end_everything_stays_with_ids_and_the_next_command() -> None:
+    done = replace(BUSY, status="completed", lines=NUMBERS[-15:])
+    broken = replace(
+        FAILED,
+        title=WindowTitle("broken", session_id="1e361c0624cd4107"),
+        error_message="Sub-agent exited with code 1 without an answer",
+    )
+    lines = paint_ended([done, broken], 40)
+    assert [as_text(line, coloured=False) for line in lines] == [
+        "Sub-agents: 1 done, 1 error",
+        "",
+        "✓ review • [1/3] • 61s/600s",
+        *(f"  line {number}" for number in range(16, 31)),
+        "",
+        "✗ broken • 0 tools • 0s/600s",
+        "  Hm.",
+        "  Error: Sub-agent exited with code 1",
+        "  without an answer",
+        "",
+        "Session IDs (`subagents output ID` prints the answer of one):",
+        "    review: cac9f93297944b67",
+        "    broken: 1e361c0624cd4107",
+        'Go on with one: subagents run --resume 1e361c0624cd4107 "..."',
+    ]
+
+
+def test_where_all_went_well_the_first_session_is_the_one_to_go_on_with() -> None:
+    lines = paint_ended([replace(BUSY, status="completed")], 80)
+    assert as_text(lines[-1], coloured=False) == (
+        'Go on with one: subagents run --resume cac9f93297944b67 "..."'
+    )
+
+
+def built(happened: list[ev.Event]) -> Window:
+    builder = WindowBuilder(WindowTitle("t"), cwd="/", home="/")
+    for event in happened:
+        builder.apply(event, 0)
+    return builder.window(0)
+
+
+@thoroughly
+@given(
+    st.lists(st.lists(events, max_size=4).map(built), min_size=1, max_size=4),
+    st.integers(10, 60),
+    st.integers(1, 20),
+    st.booleans(),
+    st.integers(0, 10),
+)
+def test_whatever_children_say_a_screen_is_as_large_as_it_is_and_only_we_drive_it(
+    windows: list[Window], columns: int, rows: int, expanded: bool, scroll: int
+) -> None:
+    view = View(expanded=expanded, scroll=scroll)
+    screen(windows, columns, rows, view, coloured=True)  # the terminal refuses what is not ours
+    terminal = VirtualTerminal(columns, rows)
+    for line in paint_ended(windows, columns):
+        terminal.feed(as_text(line, coloured=True) + "\r\n")
+
+
+def test_a_status_of_many_kinds_is_one_line() -> None:
+    assert screen([BUSY, FAILED, *WAITING], 20, 6)[0] == "Sub-agents: 1 runni…"

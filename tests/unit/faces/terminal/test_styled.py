@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.fakes.virtual_terminal import VirtualTerminal
+from tests.unit.core.given_values import thoroughly
+
+from pi_subagents.faces.terminal.cells import cells
+from pi_subagents.faces.terminal.styled import Line, as_text, changes, fitted
+
+LINE: Line = (("ab", "bold"), ("cd", "muted"))
+LINES = st.lists(
+    st.lists(
+        st.tuples(
+            st.text(st.sampled_from("ab日 "), max_size=5), st.sampled_from(["plain", "error"])
+        ),
+        max_size=3,
+    ).map(tuple),
+    max_size=5,
+)
+
+
+@pytest.mark.parametrize(
+    ("width", "shown"),
+    [
+        (4, LINE),
+        (3, (("ab", "bold"), ("…", "muted"))),
+        (2, (("a…", "bold"),)),
+        (1, (("…", "bold"),)),
+        (0, (("", "bold"),)),
+    ],
+)
+def test_a_line_is_cut_in_the_style_it_has_there(width: int, shown: Line) -> None:
+    assert fitted(LINE, width) == shown
+
+
+def test_a_line_is_sent_with_its_styles_or_without_any() -> None:
+    line: Line = (("a", "plain"), ("b", "bold"), ("c", "removed"))
+    assert as_text(line, coloured=True) == "a\x1b[1mb\x1b[0m\x1b[31mc\x1b[0m"
+    assert as_text(line, coloured=False) == "abc"
+
+
+def test_only_rows_that_differ_are_sent() -> None:
+    one: Line = (("one", "plain"),)
+    two: Line = (("two", "plain"),)
+    assert changes([one, one], [one, two], coloured=False) == "\x1b[2;1H\x1b[2Ktwo"
+    assert changes([one, two], [one], coloured=False) == "\x1b[2;1H\x1b[2K"
+    assert changes([one], [one], coloured=False) == ""
+
+
+@thoroughly
+@given(LINES, LINES)
+def test_changes_lead_to_the_same_screen_as_painting_it_anew(
+    before: list[Line], after: list[Line]
+) -> None:
+    step_by_step, at_once = VirtualTerminal(), VirtualTerminal()
+    for terminal, states in ((step_by_step, [before, after]), (at_once, [after])):
+        terminal.feed("\x1b[?1049h\x1b[2J")
+        shown: list[Line] = []
+        for state in states:
+            terminal.feed(changes(shown, state, coloured=True))
+            shown = state
+    assert step_by_step.screen.rows == at_once.screen.rows
+
+
+@thoroughly
+@given(LINES, st.integers(0, 20))
+def test_whatever_is_fitted_fits(lines: list[Line], width: int) -> None:
+    for line in lines:
+        assert sum(cells(text) for text, _ in fitted(line, width)) <= width
