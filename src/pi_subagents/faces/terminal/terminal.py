@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import errno
 import os
+import select
 import termios
 from contextlib import suppress
 from typing import Any
@@ -19,6 +20,7 @@ _LEAVE = "\x1b[0m\x1b[?7h\x1b[?25h\x1b[?1049l"
 _FRAME = "\x1b[?2026h{}\x1b[?2026l"  # shown at once, where that is known; else passed over
 _INPUT, _LOCAL, _CONTROL = 0, 3, 6  # places in what tcgetattr returns
 _PIECE = 1024
+_PATIENCE_S = 5.0  # nobody reads it any more: the command must end all the same
 
 
 class Terminal:
@@ -86,9 +88,10 @@ class Terminal:
             return None
 
     def leave(self, last_words: str) -> None:
-        """Give screen and keys back, and leave a text behind, however long that takes."""
-        os.set_blocking(self.descriptor, True)
+        """Give screen and keys back, and leave a text behind, for as long as it is being read."""
         self._send(_LEAVE + last_words)
+        while self.busy and select.select([], [self.descriptor], [], _PATIENCE_S)[1]:
+            self.flush()
         with suppress(termios.error):  # a terminal that is gone has no modes
             termios.tcsetattr(self.descriptor, termios.TCSANOW, self._before or [])
         self._before = None
