@@ -7,6 +7,7 @@ its own outcome and the others go on.
 
 from __future__ import annotations
 
+import asyncio
 import os
 from contextlib import ExitStack
 from dataclasses import replace
@@ -92,10 +93,9 @@ async def run_subagent(request: SubagentRequest, options: Options) -> dict[str, 
     ground = launch.stand(options)
     request = _placed(request, str(ground.cwd))
     shelf = PresetShelf(ground)
-    if request.parallel:
-        preparations = [_or_refusal(shelf, task) for task in request.tasks]
-    else:
-        preparations = [shelf.prepare(task) for task in request.tasks]
+    prepare = _or_refusal if request.parallel else PresetShelf.prepare
+    # pi may have to be asked for its models: a host has other things to do meanwhile.
+    preparations = [await asyncio.to_thread(prepare, shelf, task) for task in request.tasks]
     with ExitStack() as resources:
         override = launch.offline_model(ground, resources)
         checked = as_request(request.tasks, ground.settings.foreground_timeout)

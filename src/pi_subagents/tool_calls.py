@@ -77,7 +77,8 @@ async def _subagent(parameters: object, options: Options) -> Answer:
 async def _background(parameters: object, options: Options) -> Answer:
     from pi_subagents.background import BackgroundRuns, start
 
-    run = start(parse_background(parameters, str(place_of(options)[0])), options)
+    task = parse_background(parameters, str(place_of(options)[0]))
+    run = await asyncio.to_thread(start, task, options)  # pi may have to be asked for its models
     return started_to_json(run, BackgroundRuns(Runs(*place_of(options))).all())
 
 

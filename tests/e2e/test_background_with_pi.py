@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -175,8 +176,14 @@ def test_the_offline_model_serves_a_run_that_nobody_stays_with(served: Served) -
 
 
 def test_a_run_is_stopped_by_the_beginning_of_its_id(served: Served) -> None:
-    run_id = served.started("scout", "Hello.", "--model", "two")["runId"]
-    stopped = served.subagents("background", "stop", run_id[:10])
+    models = served.project.agent_dir / "models.json"
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # it listens, and never answers
+        providers = json.loads(models.read_text())["providers"]
+        address = f"http://127.0.0.1:{silent.getsockname()[1]}/v1"
+        providers["silent"] = {**providers["scripted"], "baseUrl": address}
+        models.write_text(json.dumps({"providers": providers}))
+        run_id = served.started("scout", "Hello.", "--model", "silent/one")["runId"]
+        stopped = served.subagents("background", "stop", run_id[:10])
     assert stopped.code == 0, stopped
     again = served.subagents("background", "stop", run_id[:10])
     assert (again.code, again.out) == (2, "")
