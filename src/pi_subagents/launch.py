@@ -21,6 +21,7 @@ from pi_subagents.delegation.delegate import delegate_runs
 from pi_subagents.delegation.plan import Surroundings, discard_runs, plan_runs
 from pi_subagents.delegation.windows import Windows
 from pi_subagents.disk import crash_points
+from pi_subagents.disk.config_home import data_dir
 from pi_subagents.disk.project_trust import is_trusted
 from pi_subagents.disk.settings_files import load_settings
 from pi_subagents.engines.pi_command import resolve_pi_command
@@ -129,6 +130,7 @@ def plan(
         seal=ground.runs.seal,
         override=override,
         parent_tools=ground.options.get("parent_tools"),
+        slots_dir=str(data_dir(ground.env) / "slots"),
     )
     planned = plan_runs(request, around, preparations)
     crash_points.reach(crash_points.PLANNED)

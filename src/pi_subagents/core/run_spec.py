@@ -42,6 +42,8 @@ class RunSpec:
     settled_grace_s: float = SETTLED_GRACE_S
     max_run_bytes: int = MAX_RUN_BYTES
     notes: tuple[str, ...] = ()  # said of the run before it began
+    max_children: int = 0  # on this machine, counted in `slots_dir`; 0: no limit
+    slots_dir: str = ""
     on_complete: tuple[str, ...] = ()  # the command that is told of a background run's end
     lock_fd: int | None = None  # the run's lock, already held, in the supervisor's hands
     screen_fd: int | None = None  # a terminal that shows the transcript, if one does

@@ -51,6 +51,7 @@ class Surroundings:
     seal: Callable[[RunDir], str | None] = lambda _: None
     override: Callable[[str], ModelOverride] | None = None
     parent_tools: tuple[str, ...] | None = None
+    slots_dir: str = ""  # where the children of this user are counted
 
 
 def plan_runs(
@@ -107,6 +108,8 @@ def _plan(index: int, task: Task, needs: Preparation, around: Surroundings) -> P
         looping_tool_count=around.settings.looping_tool_count,
         max_run_bytes=int(around.settings.max_run_megabytes * 1024 * 1024),
         notes=needs.notes,
+        max_children=around.settings.max_children,
+        slots_dir=around.slots_dir,
         attached=not needs.detached,
         on_complete=around.settings.on_complete if needs.detached else (),
     )

@@ -38,6 +38,7 @@ from pi_subagents.procs.completion_hook import tell_completion
 from pi_subagents.procs.identity import identify
 from pi_subagents.procs.intake import Intake, now_ms
 from pi_subagents.procs.screen import Screen
+from pi_subagents.procs.slots import await_slot
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -84,6 +85,9 @@ class Supervisor:
             self._stop_listening()
             return
         self._obey(early_commands)
+        if not await_slot(self._spec.slots_dir, self._spec.max_children, self._serve):
+            self._finish(Ending(cause=self._cause))
+            return
         self._change_state("starting")
         try:
             child = self._child = start_child(self._spec, self._dir.prompt)
@@ -180,8 +184,7 @@ class Supervisor:
         for pipe, take in self._streams(child):
             self._listen(pipe, self._reader(pipe, take))
         while not child.ended:
-            for key, _ in self._selector.select(self._pause()):
-                key.data()
+            self._serve(self._pause())
             self._note_reaped(process_tree.reap()[0])
             self._check_time(child)
         for pipe, take in self._streams(child):
@@ -189,6 +192,12 @@ class Supervisor:
             # before anything else can happen.
             if data := _read(pipe):
                 take(data)
+
+    def _serve(self, seconds: float | None) -> bool:
+        """Wait for something to do and do it; tell whether the run may still begin."""
+        for key, _ in self._selector.select(seconds):
+            key.data()
+        return self._cause is None
 
     def _reader(self, pipe: int, take: Callable[[bytes], None]) -> Callable[[], None]:
         def on_readable() -> None:

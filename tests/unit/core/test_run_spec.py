@@ -54,6 +54,8 @@ def test_the_defaults_are_those_of_the_design() -> None:
         "lock_fd": None,
         "screen_fd": None,
         "notes": (),
+        "max_children": 0,
+        "slots_dir": "",
         "on_complete": (),
     }
 

@@ -24,6 +24,7 @@ def test_the_defaults_are_those_of_the_seeds() -> None:
             extend_timeout_max=3600,
             looping_tool_count=5,
             max_concurrency=4,
+            max_children=16,
             max_run_megabytes=256,
             retention_days=30,
             retention_megabytes=2048,
@@ -48,6 +49,7 @@ def test_every_setting_can_be_set() -> None:
         extend_timeout_max=60,
         looping_tool_count=9,
         max_concurrency=2,
+        max_children=8,
         max_run_megabytes=64,
         max_resume_kilobytes=32,
         retention_days=0.5,
@@ -59,7 +61,7 @@ def test_every_setting_can_be_set() -> None:
         pi_command="node pi.js",
     ) == (
         Settings(
-            *(25, 120, 12.5, 60, 9, 2, 64, 32, 0.5, 100, 600, 7200),
+            *(25, 120, 12.5, 60, 9, 2, 8, 64, 32, 0.5, 100, 600, 7200),
             on_complete=("notify", "done"),
             runner="tmux",
             pi_command="node pi.js",

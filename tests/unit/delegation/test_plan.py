@@ -65,6 +65,7 @@ def test_a_task_becomes_a_directory_and_a_specification(around: Surroundings) ->
         extend_max_s=70,
         looping_tool_count=9,
         max_run_bytes=8 * 1024 * 1024,
+        max_children=16,
         lock_fd=spec.lock_fd,
     )
     run_dir = RunDir(Path(spec.run_dir))
