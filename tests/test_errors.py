@@ -165,7 +165,7 @@ def test_the_message_of_every_exception(name: str) -> None:
 
 def ended(**facts: object) -> str:
     whole = {"exit_code": 7, "signal_name": "", "has_spoken": False, "error_tail": "", **facts}
-    return messages.child_ended_early(**whole)  # type: ignore[arg-type]
+    return messages.child_ended_early(**whole)  # type: ignore[arg-type]  # fields by name, of many types
 
 
 TEXTS: list[tuple[Callable[..., str], str, str]] = [

@@ -1,12 +1,11 @@
 """What a sub-agent asks GitHub Copilot was begun by an agent."""
 
-import http.server
 import json
-import threading
 from collections.abc import Iterator
 
 import pytest
 from tests.e2e.conftest import Project
+from tests.e2e.listening import listening_for
 
 from pi_subagents import call_tool
 from pi_subagents.engines.copilot import initiator_extensions
@@ -14,25 +13,11 @@ from pi_subagents.engines.copilot import initiator_extensions
 pytestmark = pytest.mark.pi
 
 
-class Listener(http.server.BaseHTTPRequestHandler):
-    """Remember who began the request, and refuse it."""
-
-    def do_POST(self) -> None:
-        self.server.seen.append(self.headers.get("X-Initiator"))  # type: ignore[attr-defined]
-        self.send_response(400)
-        self.end_headers()
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-
 @pytest.fixture
 def seen(project: Project) -> Iterator[list[str | None]]:
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Listener) as server:
-        server.seen = []  # type: ignore[attr-defined]
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+    with listening_for("X-Initiator") as server:
         provider = {
-            "baseUrl": f"http://127.0.0.1:{server.server_port}/v1",
+            "baseUrl": server.url,
             "api": "openai-completions",
             "apiKey": "x",
             "models": [{"id": "one"}],
@@ -43,8 +28,7 @@ def seen(project: Project) -> Iterator[list[str | None]]:
         presets.mkdir()
         (presets / "scout.md").write_text("---\nname: scout\ndescription: Scout.\n---\nScout.\n")
         project.env |= {"NO_PROXY": "127.0.0.1", "PI_OFFLINE": "1"}
-        yield server.seen  # type: ignore[attr-defined]
-        server.shutdown()
+        yield server.seen
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,13 @@
 """What a profile says, observed in what the child's model really receives."""
 
-import http.server
 import json
-import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
 from tests.e2e.conftest import Project
+from tests.e2e.listening import listening_for
 
 from pi_subagents import Delegation, Task, delegate, profile_messages
 from pi_subagents.disk.profile_files import invalidate_profiles_cache
@@ -233,31 +232,15 @@ async def test_a_projects_profile_gains_power_only_by_trust(served: Served) -> N
     assert tools(trusted) == sorted([*PI_DEFAULT_TOOLS, "special"])
 
 
-class Listener(http.server.BaseHTTPRequestHandler):
-    """Remember who asked, and ask them not to come again."""
-
-    def do_POST(self) -> None:
-        self.server.seen.append(self.headers.get("Authorization"))  # type: ignore[attr-defined]
-        self.send_response(400)
-        self.end_headers()
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-
 async def test_an_api_key_is_the_one_pi_really_uses(served: Served) -> None:
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Listener) as server:
-        server.seen = []  # type: ignore[attr-defined]
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        there = {"groq": {"baseUrl": f"http://127.0.0.1:{server.server_port}/v1"}}
-        (served.project.agent_dir / "models.json").write_text(json.dumps({"providers": there}))
+    with listening_for("Authorization") as provider:
+        there = {"providers": {"groq": {"baseUrl": provider.url}}}
+        (served.project.agent_dir / "models.json").write_text(json.dumps(there))
         served.project.env |= {"GROQ_API_KEY": "of-the-caller", "NO_PROXY": "127.0.0.1"}
         name = served.profile(
             "keyed", "provider: groq\nmodel: llama-3.3-70b-versatile\napiKey: canary-of-the-profile"
         )
         (result,) = (await served.run(Task("t", "Hello."), profile=name)).results
-        server.shutdown()
-        assert result.status == "failed"
-        assert server.seen == ["Bearer canary-of-the-profile"]  # type: ignore[attr-defined]
+    assert (result.status, provider.seen) == ("failed", ["Bearer canary-of-the-profile"])
     kept = [p for p in served.project.path.rglob("*") if p.is_file()]
     assert [p.name for p in kept if b"canary-of-the-profile" in p.read_bytes()] == []

@@ -172,7 +172,7 @@ def test_a_run_that_has_no_room_for_its_result_keeps_no_other_from_one(
     def full(run: RunDir, result: object) -> bool:
         if run == unlucky:
             raise OSError(28, "No space left on device")
-        return write(run, result)  # type: ignore[arg-type]
+        return write(run, result)  # type: ignore[arg-type]  # a result of another shape
 
     with monkeypatch.context() as patched:
         patched.setattr(type(unlucky), "write_result", full)

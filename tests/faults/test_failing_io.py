@@ -273,7 +273,7 @@ async def leak_nothing(place: Workplace, rounds: int) -> None:
         program = "/bin/true" if number % 5 else "/absent"
         work = place.delegate(
             *(f"{number} {n}" for n in range(16)),
-            pi=lambda _, program=program: (program,),  # type: ignore[misc]
+            pi=lambda _, program=program: (program,),  # type: ignore[misc]  # bound early
         )
         await work.results()
     assert open_descriptors() == before

@@ -22,12 +22,12 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 sys.path[:0] = [str(ROOT / "src"), str(ROOT)]
 
-from tests.golden.reading import Golden, read_stream  # noqa: E402
+from tests.golden.reading import Golden, read_stream  # noqa: E402 - after the path is set
 
-from pi_subagents.engines.offline_model.provider import URL_VARIABLE, pi_arguments  # noqa: E402
-from pi_subagents.engines.offline_model.script import parse_script  # noqa: E402
-from pi_subagents.engines.offline_model.server import OfflineModel  # noqa: E402
-from pi_subagents.errors import PINNED_PI_VERSION  # noqa: E402
+from pi_subagents.engines.offline_model.provider import URL_VARIABLE, pi_arguments  # noqa: E402 - after the path is set
+from pi_subagents.engines.offline_model.script import parse_script  # noqa: E402 - after the path is set
+from pi_subagents.engines.offline_model.server import OfflineModel  # noqa: E402 - after the path is set
+from pi_subagents.errors import PINNED_PI_VERSION  # noqa: E402 - after the path is set
 
 RATE_LIMIT = {"error": {"status": 429, "message": "Too many requests"}}
 CONVERSATIONS: dict[str, list[object]] = {

@@ -205,7 +205,7 @@ async def test_a_host_that_comes_back_takes_in_what_ended_meanwhile(here: Preset
     assert counted(back.all()) == counts(running=3), "as the log has it"
     news = back.refresh()
     assert [entry["customType"] for entry in news] == ["pi-subagents:bg-update"] * 2
-    assert {(e["data"]["runId"], e["data"]["status"]) for e in news} == {  # type: ignore[index]
+    assert {(e["data"]["runId"], e["data"]["status"]) for e in news} == {  # type: ignore[index]  # what hosts get is plain JSON
         (ends.run_id, "completed"),
         (lost.run_id, "failed"),
     }
@@ -223,7 +223,7 @@ async def test_a_host_that_comes_back_takes_in_what_ended_meanwhile(here: Preset
     assert whole == "x" * 10_000
     await goes_on.answer_and_exit("done")
     await here.ended(goes_on.run_id)
-    assert [entry["data"]["runId"] for entry in again.refresh()] == [goes_on.run_id]  # type: ignore[index]
+    assert [entry["data"]["runId"] for entry in again.refresh()] == [goes_on.run_id]  # type: ignore[index]  # what hosts get is plain JSON
 
 
 async def test_two_hosts_of_one_session_both_log_an_end_and_one_tells_it(
@@ -262,7 +262,7 @@ async def test_a_logged_run_whose_directory_is_gone_does_not_run_for_ever(
     removed.rename(here.work.home / "elsewhere")
     back = restarted(here, [entry])
     (news,) = back.refresh()
-    assert news["data"]["errorMessage"] == messages.RUN_DIRECTORY_GONE  # type: ignore[index]
+    assert news["data"]["errorMessage"] == messages.RUN_DIRECTORY_GONE  # type: ignore[index]  # what hosts get is plain JSON
     assert counted(back.all()) == counts(failed=1)
 
 

@@ -30,7 +30,7 @@ async def begun(place: Workplace, task: Task) -> tuple[Delegating, FakeProcess]:
 
 async def answered(place: Workplace, prompt: str, answer: str, **more: str) -> RunResult:
     """Run one task to its end."""
-    work, child = await begun(place, Task("work", prompt, **more))  # type: ignore[arg-type]
+    work, child = await begun(place, Task("work", prompt, **more))  # type: ignore[arg-type]  # fields by name, of many types
     await child.answer_and_exit(answer)
     return await work.result()
 

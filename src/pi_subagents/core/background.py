@@ -171,7 +171,7 @@ def _run_of(data: Mapping[str, object]) -> BackgroundRun:
         values[each.name] = _READERS.get(each.name, _text_of)(value)
     if values["status"] not in _STATES:
         values["status"] = "running"
-    return BackgroundRun(**values)  # type: ignore[arg-type]
+    return BackgroundRun(**values)  # type: ignore[arg-type]  # fields by name, of many types
 
 
 def _text_of(value: object) -> str:

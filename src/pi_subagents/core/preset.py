@@ -51,7 +51,7 @@ def parse_preset(path: str, content: Frontmatter) -> tuple[Preset | None, tuple[
     reading = read_fields(path, content, _READERS, required=("name", "description"))
     if reading.failed:
         return None, reading.problems
-    return Preset(prompt=content.body, **reading.values), reading.problems  # type: ignore[arg-type]
+    return Preset(prompt=content.body, **reading.values), reading.problems  # type: ignore[arg-type]  # fields by name, of many types
 
 
 def preset_profile(preset: Preset) -> Profile:

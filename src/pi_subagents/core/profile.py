@@ -79,7 +79,7 @@ def parse_profile(
         reading.report("thinkingLevel", problem, fatal=False)
     if reading.failed:
         return None, reading.problems
-    return Profile(system_prompt=content.body, **values), reading.problems  # type: ignore[arg-type]
+    return Profile(system_prompt=content.body, **values), reading.problems  # type: ignore[arg-type]  # fields by name, of many types
 
 
 # What a file calls a field -> what a Profile does, in the order in which they are shown and saved.

@@ -73,7 +73,7 @@ def _number(low: float, high: float) -> Reader:
 
 def _whole(low: int, high: int) -> Reader:
     clamp = _number(low, high)
-    return lambda value: int(clamp(value))  # type: ignore[call-overload]
+    return lambda value: int(clamp(value))  # type: ignore[call-overload]  # clamp returned a number
 
 
 def _command(value: object) -> str | tuple[str, ...]:
@@ -156,7 +156,7 @@ def parse_settings(
                     problem = messages.setting_unknown(str(wrong), one_line(str(raw), MAX_SHOWN))
                     problems.append(SettingsProblem(place, problem))
     known = {f.name: values[f.name] for f in fields(Settings) if f.name in values}
-    return Settings(**known, extra=extra), tuple(problems)  # type: ignore[arg-type]
+    return Settings(**known, extra=extra), tuple(problems)  # type: ignore[arg-type]  # fields by name, of many types
 
 
 def _section(where: str, content: object, problems: list[SettingsProblem]) -> Mapping[str, object]:

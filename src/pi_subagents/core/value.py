@@ -53,13 +53,13 @@ def value(cls: type[T]) -> type[T]:
 
 def replace(original: T, **changes: object) -> T:
     """Return the value with some of its content changed."""
-    content = {name: getattr(original, name) for name in original.__match_args__}  # type: ignore[attr-defined]
+    content = {name: getattr(original, name) for name in original.__match_args__}  # type: ignore[attr-defined]  # set by @value
     return original.__class__(**{**content, **changes})
 
 
 def as_dict(original: object) -> dict[str, object]:
     """Return the content by name, one level deep."""
-    return {name: getattr(original, name) for name in original.__match_args__}  # type: ignore[attr-defined]
+    return {name: getattr(original, name) for name in original.__match_args__}  # type: ignore[attr-defined]  # set by @value
 
 
 def _init(

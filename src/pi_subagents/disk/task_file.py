@@ -56,12 +56,12 @@ def _yaml(text: str) -> object:
         """Plain values only, each written where it stands."""
 
         def compose_node(self, parent: Any, index: Any) -> Any:
-            event = self.peek_event()  # type: ignore[no-untyped-call]
+            event = self.peek_event()  # type: ignore[no-untyped-call]  # PyYAML has no types for it
             if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
                 raise ValueError(f"line {event.start_mark.line + 1}: {profile_messages.NO_ALIASES}")
             return super().compose_node(parent, index)
 
-        def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:  # noqa: FBT001, FBT002
+        def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:  # noqa: FBT001, FBT002 - PyYAML's own
             pairs = [(self.construct_object(key, deep=True), None) for key, _ in node.value]
             _unrepeated(pairs)
             return super().construct_mapping(node, deep)

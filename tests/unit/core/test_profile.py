@@ -30,7 +30,7 @@ def fatal(key: str, problem: str) -> tuple[None, list[tuple[int, str, bool]]]:
 
 
 def set_to(key: str, value: object) -> Profile:
-    return Profile("x", **{FIELDS[key]: value})  # type: ignore[arg-type]
+    return Profile("x", **{FIELDS[key]: value})  # type: ignore[arg-type]  # fields by name, of many types
 
 
 @pytest.mark.parametrize("expected", PROFILES, ids=lambda profile: profile.name)

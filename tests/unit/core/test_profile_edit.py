@@ -51,7 +51,7 @@ WAS = read(BEFORE)
 
 
 def edited(text: str = BEFORE, **changes: object) -> str:
-    return edit_profile_text(text, replace(read(text), **changes))  # type: ignore[arg-type]
+    return edit_profile_text(text, replace(read(text), **changes))  # type: ignore[arg-type]  # fields by name, of many types
 
 
 def test_without_a_change_the_file_is_the_same_to_the_byte() -> None:
@@ -207,7 +207,7 @@ def test_comments_beside_plain_fields_all_survive(there: list[str], wanted: list
         "thinking_level": "low" if "thinkingLevel" in wanted else "",
         "no_skills": "noSkills" in wanted,
     }
-    after = edit_profile_text(text, Profile("a", **fields))  # type: ignore[arg-type]
+    after = edit_profile_text(text, Profile("a", **fields))  # type: ignore[arg-type]  # fields by name, of many types
     kept = [line for line in after.split("\n") if line.startswith("# ")]
     assert kept == ["# 0", *(f"# {key}" for key in there)]
     assert sum(not line for line in after.split("\n")) == len(there) + 1

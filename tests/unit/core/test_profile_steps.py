@@ -251,8 +251,8 @@ def test_a_choice_of_tools_takes_the_place_of_another(
     before: dict[str, object], answers: dict[str, Answer], wanted: dict[str, object]
 ) -> None:
     answers = {TITLES[9]: True, **answers}
-    was = replace(Profile("demo"), **before)  # type: ignore[arg-type]
-    after = replace(Profile("demo"), **wanted)  # type: ignore[arg-type]
+    was = replace(Profile("demo"), **before)  # type: ignore[arg-type]  # fields by name, of many types
+    after = replace(Profile("demo"), **wanted)  # type: ignore[arg-type]  # fields by name, of many types
     assert asked(Script(enter, answers), was) == Outcome(after, "global")
 
 

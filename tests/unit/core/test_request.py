@@ -135,7 +135,7 @@ def test_an_empty_profile_is_none() -> None:
         ({"tasks": {}}, "tasks: is required and must be a list of task objects"),
         ({"tasks": None}, "tasks: is required and must be a list of task objects"),
         ({"tasks": []}, "tasks: must hold 1 to 16 tasks, not 0"),
-        ({"tasks": call()["tasks"] * 17}, "tasks: must hold 1 to 16 tasks, not 17"),  # type: ignore[operator]
+        ({"tasks": call()["tasks"] * 17}, "tasks: must hold 1 to 16 tasks, not 17"),  # type: ignore[operator]  # a schema is plain JSON
         ({"tasks": [], "task": 1}, 'parameters: unknown field "task"; known: tasks, profile'),
         ({**call(), "profile": 1}, "profile: must be a string"),
         (call(profile=[]), "tasks[0].profile: must be a string"),

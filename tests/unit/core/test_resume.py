@@ -18,7 +18,7 @@ EDIT = ev.ToolCall("2", "edit", {"path": "a", "edits": [{"oldText": "x", "newTex
 
 
 def run(status: str = "completed", *said: ev.Event, **more: str) -> StoredRun:
-    return StoredRun("r", "s", "name", status, keep_messages(said), **more)  # type: ignore[arg-type]
+    return StoredRun("r", "s", "name", status, keep_messages(said), **more)  # type: ignore[arg-type]  # states and kinds by name
 
 
 FIRST = run(

@@ -25,7 +25,7 @@ MESSAGES = (
 
 def run(status: str = "completed", **changes: object) -> StoredRun:
     content: dict[str, object] = {"messages": MESSAGES, "output": "There are 7.", **changes}
-    return StoredRun("r", "s", "count", status, **content)  # type: ignore[arg-type]
+    return StoredRun("r", "s", "count", status, **content)  # type: ignore[arg-type]  # states and kinds by name
 
 
 def test_a_transcript_has_texts_calls_and_shortened_results() -> None:

@@ -109,7 +109,7 @@ def test_the_documented_settings_are_read() -> None:
     ],
 )
 def test_numbers_out_of_range_are_clamped(key: str, given_value: float, kept: float) -> None:
-    assert read(**{key: given_value}) == (Settings(**{_KEYS[key][0]: kept}), ())  # type: ignore[arg-type]
+    assert read(**{key: given_value}) == (Settings(**{_KEYS[key][0]: kept}), ())  # type: ignore[arg-type]  # fields by name, of many types
 
 
 @pytest.mark.parametrize(

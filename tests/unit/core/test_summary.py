@@ -36,7 +36,7 @@ def test_the_two_lines_of_seed_001_to_the_character() -> None:
 
 @pytest.mark.parametrize("status", ["failed", "aborted", "interrupted"])
 def test_every_other_ending_is_an_error(status: str) -> None:
-    result = RunResult("r", "s", "n", status, error_message="why")  # type: ignore[arg-type]
+    result = RunResult("r", "s", "n", status, error_message="why")  # type: ignore[arg-type]  # states and kinds by name
     assert summary_line(result) == "✗ n: error — why (session: s)"
 
 
@@ -107,5 +107,5 @@ def test_any_results_give_one_line_each_and_json(some: list[RunResult]) -> None:
     windows = [Window(WindowTitle(result.name, result.model)) for result in some]
     value = delegation_to_json(some, windows, max_lines=15)
     json.dumps(value, allow_nan=False)
-    text = value["content"][0]["text"]  # type: ignore[index]
+    text = value["content"][0]["text"]  # type: ignore[index]  # what hosts get is plain JSON
     assert len(text.splitlines()) == len(some)

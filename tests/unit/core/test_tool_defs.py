@@ -30,7 +30,7 @@ def test_what_a_model_has_to_read_of_all_tools_is_short() -> None:
 def test_the_parameters_of_every_tool_and_which_are_required() -> None:
     told = {
         tool.name: (
-            {name: field["type"] for name, field in tool.parameters["properties"].items()},  # type: ignore[attr-defined]
+            {name: field["type"] for name, field in tool.parameters["properties"].items()},  # type: ignore[attr-defined]  # a schema is plain JSON
             tool.parameters.get("required", []),
         )
         for tool in TOOLS
@@ -61,7 +61,7 @@ def test_every_schema_is_plain_json() -> None:
 
 def test_the_fields_of_the_schema_are_those_the_parser_takes() -> None:
     tool = TOOLS[0]
-    task = tool.parameters["properties"]["tasks"]["items"]  # type: ignore[index]
+    task = tool.parameters["properties"]["tasks"]["items"]  # type: ignore[index]  # what hosts get is plain JSON
     assert task["required"] == ["name", "prompt"]
     values: dict[str, object] = {"string": "/x", "number": 5, "array": ["notes.txt"]}
     example = {name: values[field["type"]] for name, field in task["properties"].items()}

@@ -70,9 +70,9 @@ def test_values_match_by_position_and_by_name() -> None:
 
 def test_wrong_arguments_are_refused_and_the_signature_can_be_read() -> None:
     with pytest.raises(TypeError):
-        Point()  # type: ignore[call-arg]
+        Point()  # type: ignore[call-arg]  # the mistake is the test
     with pytest.raises(TypeError):
-        Point(1, z=2)  # type: ignore[call-arg]
+        Point(1, z=2)  # type: ignore[call-arg]  # the mistake is the test
     assert list(inspect.signature(Point).parameters) == ["x", "y", "label"]
 
 

@@ -56,7 +56,7 @@ def listed(call_id: str, text: str, *, failed: bool = False, name: str = "ls") -
 
 
 def result(status: Status = "completed", **more: object) -> RunResult:
-    return RunResult("a" * 32, "b" * 16, "review", status, **more)  # type: ignore[arg-type]
+    return RunResult("a" * 32, "b" * 16, "review", status, **more)  # type: ignore[arg-type]  # states and kinds by name
 
 
 # How a run stands.

@@ -200,7 +200,7 @@ def test_the_childs_words_are_plain_even_if_they_look_like_a_tool_line() -> None
     st.sampled_from(["text", "tool"]),
 )
 def test_the_runs_of_a_line_are_the_line(text: str, kind: str) -> None:
-    line = WindowLine(text, kind)  # type: ignore[arg-type]
+    line = WindowLine(text, kind)  # type: ignore[arg-type]  # states and kinds by name
     assert "".join(run for run, _ in spans(line)) == text
 
 

@@ -115,7 +115,7 @@ def test_a_profile_is_had_by_its_name_and_by_nothing_else(
     for name in ("A", "constructor", "__class__", "../a", "a.md", ""):
         assert found.get(name) is None
     with pytest.raises(TypeError):
-        found.by_name["b"] = found.by_name["a"]  # type: ignore[index]
+        found.by_name["b"] = found.by_name["a"]  # type: ignore[index]  # what hosts get is plain JSON
 
 
 def test_profiles_of_a_parent_directory_do_not_count(cwd: Path, env: Mapping[str, str]) -> None:

@@ -59,7 +59,7 @@ class Console:
 
     def style(self, text: str, stream: TextIO, **style: object) -> str:
         """Return the text, coloured where the stream is a terminal that wants colours."""
-        return click.style(text, **style) if coloured(stream) else text  # type: ignore[arg-type]
+        return click.style(text, **style) if coloured(stream) else text  # type: ignore[arg-type]  # styles are ours, by name
 
     def _write(self, stream: TextIO, text: str, style: dict[str, object]) -> None:
         safe = printable(text)

@@ -83,7 +83,7 @@ def verbosity_options(command: Callback) -> Callback:
 
 
 def _sets(level: Verbosity) -> Callable[[click.Context, click.Parameter, bool], None]:
-    def callback(ctx: click.Context, _parameter: click.Parameter, given: bool) -> None:  # noqa: FBT001
+    def callback(ctx: click.Context, _parameter: click.Parameter, given: bool) -> None:  # noqa: FBT001 - click's own
         if given:
             ctx.ensure_object(Console).verbosity = level
 

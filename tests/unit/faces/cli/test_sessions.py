@@ -60,7 +60,7 @@ class Place:
             os.close(lock)
         if status not in ("running", "lost"):
             made.write_result(
-                RunResult(made.run_id, session, name, status, **result)  # type: ignore[arg-type]
+                RunResult(made.run_id, session, name, status, **result)  # type: ignore[arg-type]  # states and kinds by name
             )
         if known:
             self.runs.index.adopt([made])

@@ -39,7 +39,7 @@ class Talk:
         self.asked += 1
         lines = tuple(WindowLine(text, "text") for text in self.texts)
         window = Window(WindowTitle("talk", session_id=SESSION), lines=lines[-15:], history=lines)
-        return (replace(window, status=self.status),)  # type: ignore[arg-type]
+        return (replace(window, status=self.status),)  # type: ignore[arg-type]  # states and kinds by name
 
 
 def open_own(slave: int) -> Terminal:

@@ -34,7 +34,7 @@ def called(*previews: str) -> tuple[WindowLine, ...]:
 
 def window(name: str, lines: tuple[WindowLine, ...] = (), **more: object) -> Window:
     status = more.pop("status", "running")
-    return replace(Window(WindowTitle(name), lines=lines, history=lines), status=status, **more)  # type: ignore[arg-type]
+    return replace(Window(WindowTitle(name), lines=lines, history=lines), status=status, **more)  # type: ignore[arg-type]  # states and kinds by name
 
 
 PROFILED = WindowTitle(
