@@ -148,7 +148,7 @@ def test_the_errors_import_nothing_of_ours() -> None:
 
 def modules_after(statement: str, *flags: str) -> set[str]:
     """Return what a fresh interpreter has loaded after one statement."""
-    code = f"import sys; sys.path.insert(0, sys.argv[1]); {statement}; print(*sys.modules)"
+    code = f"import sys; sys.path.insert(0, sys.argv[1]); {statement}\nprint(*sys.modules)"
     argv = [sys.executable, "-I", *flags, "-c", code, str(SRC)]
     done = subprocess.run(argv, capture_output=True, text=True, check=True, timeout=60)
     return set(done.stdout.split())
@@ -171,6 +171,17 @@ HEAVY = {"asyncio", "http.server", "msgspec", "textual", "rich", "yaml", "sqlite
 @pytest.mark.parametrize("module", ["pi_subagents", "pi_subagents.faces.cli.main"])
 def test_importing_us_loads_nothing_heavy(module: str) -> None:
     assert modules_after(f"import {module}") & HEAVY == set()
+
+
+def test_the_list_of_verbs_is_told_without_loading_one() -> None:
+    help_told = (
+        "import contextlib, os; from pi_subagents.faces.cli import main\n"
+        "with contextlib.suppress(SystemExit), contextlib.redirect_stdout(open(os.devnull, 'w')):\n"
+        "    main.main(['--help'])\n"
+        "pass"
+    )
+    loaded = {name for name in modules_after(help_told) if name.startswith(f"{NAME}.faces.cli.")}
+    assert loaded == {f"{NAME}.faces.cli.main", f"{NAME}.faces.cli.console"}
 
 
 def test_importing_the_package_loads_nothing_else_of_ours() -> None:

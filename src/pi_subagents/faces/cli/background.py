@@ -31,7 +31,7 @@ ENDED_ONES = "None is running; --all lists those that ended."
 NOTHING_TO_WAIT_FOR = "Nothing is running."
 
 
-@click.group("background", short_help="Start runs in the background, look after them.")
+@click.group("background")
 def command() -> None:
     """
     Start runs that go on by themselves, and look after them from anywhere.

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pi_subagents.faces.cli.console import Console
 
 
-@click.command("call", short_help="Run a tool by name with JSON parameters.")
+@click.command("call")
 @click.argument("tool")
 @click.argument("parameters", metavar="[JSON|-]", default="{}")
 @options.trust_option

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 
-@click.command("completion", short_help="Print a completion script for your shell.")
+@click.command("completion")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def command(shell: str) -> None:
     """

@@ -27,7 +27,7 @@ ANYWHERE = (
 )
 
 
-@click.command("demo", short_help="See it work: three tasks in parallel, no account needed.")
+@click.command("demo")
 @options.plain_option
 @options.json_option
 @options.verbosity_options

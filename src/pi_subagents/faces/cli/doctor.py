@@ -25,7 +25,7 @@ TITLE_WIDTH = 19
 INDENT = " " * (TITLE_WIDTH + 2)
 
 
-@click.command("doctor", short_help="Check whether sub-agents can run here.")
+@click.command("doctor")
 @options.json_option
 @click.option("--report", is_flag=True, help="Print text for a bug report, without secrets.")
 @click.option(

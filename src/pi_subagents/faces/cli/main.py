@@ -21,27 +21,28 @@ EXIT_REFUSED = 2
 EXIT_INTERNAL = 3
 EXIT_INTERRUPTED = 130
 
-# verb -> module in this package; loaded when the verb is used, or for the list in --help.
+# The verbs, with what the list in --help says of each: only the verb that is used is imported, from
+# the module of its name.
 VERBS = {
-    "demo": "demo",
-    "run": "run",
-    "runs": "runs",
-    "show": "show",
-    "sessions": "sessions",
-    "output": "output",
-    "session": "session",
-    "profile": "profile",
-    "preset": "preset",
-    "models": "models",
-    "stop": "stop",
-    "background": "background",
-    "tools": "tools",
-    "call": "call",
-    "prune": "prune",
-    "doctor": "doctor",
-    "setup": "setup",
-    "offline-model": "offline_model",
-    "completion": "completion",
+    "demo": "See it work: three tasks in parallel, no account needed.",
+    "run": "Run prompts in parallel, each in a sub-agent of its own.",
+    "runs": "List the runs of this project.",
+    "show": "Show one run: answer, transcript, files.",
+    "sessions": "List the sessions of this project.",
+    "output": "Print the final text of a session.",
+    "session": "Print the whole transcript of a session.",
+    "profile": "Create, edit, list, show, check and delete profiles.",
+    "preset": "List, show and check presets.",
+    "models": "List the models that sub-agents have here.",
+    "stop": "Stop one run and its whole process tree.",
+    "background": "Start runs in the background, look after them.",
+    "tools": "List the tools that hosts and `call` can use.",
+    "call": "Run a tool by name with JSON parameters.",
+    "prune": "Show, and with --yes remove, old runs.",
+    "doctor": "Check whether sub-agents can run here.",
+    "setup": "Install the pinned pi that sub-agents run.",
+    "offline-model": "Serve the offline model alone.",
+    "completion": "Print a completion script for your shell.",
 }
 
 HELP = """
@@ -77,12 +78,19 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import the verb's module and return its `command`."""
         del ctx
-        module = VERBS.get(cmd_name)
-        if module is None:
+        if cmd_name not in VERBS:
             return None
-        command = import_module(f"pi_subagents.faces.cli.{module}").command
+        module = import_module(f"pi_subagents.faces.cli.{cmd_name.replace('-', '_')}")
+        command = module.command
         assert isinstance(command, click.Command)
+        command.short_help = VERBS[cmd_name]
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of verbs, without importing any."""
+        del ctx
+        with formatter.section("Commands"):
+            formatter.write_dl(list(VERBS.items()))
 
 
 @click.group(cls=LazyGroup, help=HELP, context_settings={"help_option_names": ["-h", "--help"]})

@@ -21,7 +21,7 @@ GAP = "  "
 LEAST_NAME = 8
 
 
-@click.command("models", short_help="List the models that sub-agents have here.")
+@click.command("models")
 @click.argument("pattern", required=False, default="", metavar="[PATTERN]")
 @click.option("--refresh", is_flag=True, help="Ask pi, even if what it told is still kept.")
 @options.json_option

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pi_subagents.faces.cli.console import Console
 
 
-@click.command("offline-model", short_help="Serve the offline model alone.")
+@click.command("offline-model")
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="Default: any free port.")
 @click.option(
     "--script",

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pi_subagents.faces.cli.console import Console
 
 
-@click.command("output", short_help="Print the final text of a session.")
+@click.command("output")
 @click.argument("session_id", metavar="SESSION")
 @click.option(
     "--wait",

@@ -57,7 +57,6 @@ def show(console: Console, name: str, *, as_json: bool) -> None:
     catalogue=PRESETS,
     show=show,
     aliases={"ls": "list"},
-    short_help="List, show and check presets.",
 )
 def command() -> None:
     """

@@ -27,7 +27,6 @@ from pi_subagents.faces.cli.profile_write import create, edit
     catalogue=PROFILES,
     show=show,
     aliases={"ls": "list", "new": "create", "rm": "delete", "remove": "delete"},
-    short_help="Create, edit, list, show, check and delete profiles.",
 )
 def command() -> None:
     """

@@ -24,7 +24,7 @@ def _finite(_ctx: click.Context, _parameter: click.Parameter, value: float | Non
     return value
 
 
-@click.command("prune", short_help="Show, and with --yes remove, old runs.")
+@click.command("prune")
 @click.option(
     "--days",
     type=click.FloatRange(min=0),

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pi_subagents.launch import Options
 
 
-@click.command("run", short_help="Run prompts in parallel, each in a sub-agent of its own.")
+@click.command("run")
 @click.argument("prompts", metavar="[PROMPT]...", nargs=-1)
 @click.option("--name", "names", multiple=True, help="Name of a task; repeat it, in task order.")
 @click.option(

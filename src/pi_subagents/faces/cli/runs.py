@@ -20,7 +20,7 @@ NOTHING_YET = 'No runs here yet. Try: subagents run --offline "List the files"'
 HEADINGS = ("RUN", "STATUS", "AGE", "DURATION", "TOKENS", "NAME")
 
 
-@click.command("runs", short_help="List the runs of this project.")
+@click.command("runs")
 @click.option("--all", "show_all", is_flag=True, help="All of them, not only the newest 20.")
 @click.option("--active", is_flag=True, help="Only those still running.")
 @options.json_option

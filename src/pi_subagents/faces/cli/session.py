@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pi_subagents.faces.cli.console import Console
 
 
-@click.command("session", short_help="Print the whole transcript of a session.")
+@click.command("session")
 @click.argument("session_id", metavar="SESSION")
 @options.json_option
 @click.pass_obj

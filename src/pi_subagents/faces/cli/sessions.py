@@ -24,7 +24,7 @@ MAX_NAME = 50
 LEAST_NAME = 8
 
 
-@click.command("sessions", short_help="List the sessions of this project.")
+@click.command("sessions")
 @click.option("-a", "--all", "show_all", is_flag=True, help="All of them, not only the newest 32.")
 @click.option(
     "--limit",

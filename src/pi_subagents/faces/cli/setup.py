@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 SCHEMA_VERSION = 1
 
 
-@click.command("setup", short_help="Install the pinned pi that sub-agents run.")
+@click.command("setup")
 @click.option("--remove", is_flag=True, help="Remove the pi and Node that set-up installed.")
 @click.option("--force", is_flag=True, help="Install again even if everything is in place.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")

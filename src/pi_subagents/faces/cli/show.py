@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 MAX_TRANSCRIPT_BYTES = 64 * 1024 * 1024
 
 
-@click.command("show", short_help="Show one run: answer, transcript, files.")
+@click.command("show")
 @click.argument("run")
 @click.option("--output", "only_output", is_flag=True, help="Print the answer and nothing else.")
 @options.json_option

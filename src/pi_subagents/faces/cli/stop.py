@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from pi_subagents.faces.cli.console import Console
 
 
-@click.command("stop", short_help="Stop one run and its whole process tree.")
+@click.command("stop")
 @click.argument("run")
 @click.option("--force", is_flag=True, help="Do not wait five seconds for a clean end.")
 @click.pass_obj

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pi_subagents.faces.cli.console import Console
 
 
-@click.command("tools", short_help="List the tools that hosts and `call` can use.")
+@click.command("tools")
 @options.json_option
 @click.pass_obj
 def command(console: Console, *, as_json: bool) -> int:
