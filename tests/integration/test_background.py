@@ -474,7 +474,7 @@ async def test_fifty_runs_survive_kill_9_of_their_starter_and_are_found_from_els
     here: PresetPlace, tmp_path: Path
 ) -> None:
     tasks = [f"task {number}" for number in range(50)]
-    here.settings('{"subagents": {"max_children": 50}}')
+    here.settings('{"subagents": {"max_machine_children": 50}}')
     starter = await start_elsewhere(here, tasks)
     os.killpg(starter.pid, signal.SIGKILL)
     await starter.wait()

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def narrow(place: Workplace) -> Workplace:
     """A machine with room for two children."""
     settings = place.home / ".pi/agent/settings.json"
-    settings.write_text('{"subagents": {"max_children": 2}}')
+    settings.write_text('{"subagents": {"max_machine_children": 2}}')
     return place
 
 

@@ -32,7 +32,7 @@ class Settings:
     extend_timeout_max: float = 3600
     looping_tool_count: int = 5
     max_concurrency: int = 4
-    max_children: int = 16
+    max_machine_children: int = 16
     max_run_megabytes: float = 256
     max_resume_kilobytes: float = 128
     retention_days: float = 30
@@ -105,7 +105,7 @@ _KEYS: Mapping[str, tuple[str, Reader]] = {
     "extend_timeout_max": ("extend_timeout_max", _number(0, 86_400)),
     "looping_tool_count": ("looping_tool_count", _whole(0, 50)),
     "max_concurrency": ("max_concurrency", _whole(1, 16)),
-    "max_children": ("max_children", _whole(0, 1000)),
+    "max_machine_children": ("max_machine_children", _whole(0, 1000)),
     "max_run_megabytes": ("max_run_megabytes", _number(1, 100_000)),
     "max_resume_kilobytes": ("max_resume_kilobytes", _number(1, 100_000)),
     "retention_days": ("retention_days", _number(0, 36_500)),
@@ -120,7 +120,7 @@ _KEYS: Mapping[str, tuple[str, Reader]] = {
 _GLOBAL_ONLY = (
     "pi_command",
     "on_complete",
-    "max_children",
+    "max_machine_children",
     "retention_days",
     "retention_megabytes",
 )

@@ -108,7 +108,7 @@ def _plan(index: int, task: Task, needs: Preparation, around: Surroundings) -> P
         looping_tool_count=around.settings.looping_tool_count,
         max_run_bytes=int(around.settings.max_run_megabytes * 1024 * 1024),
         notes=needs.notes,
-        max_children=around.settings.max_children,
+        max_children=around.settings.max_machine_children,
         slots_dir=around.slots_dir,
         attached=not needs.detached,
         on_complete=around.settings.on_complete if needs.detached else (),

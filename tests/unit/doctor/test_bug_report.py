@@ -41,7 +41,7 @@ def test_a_report_names_things_and_hides_places_and_people(place: Place) -> None
         "  extend_timeout_max: 3600 (default)\n"
         "  looping_tool_count: 5 (default)\n"
         "  max_concurrency: 9\n"
-        "  max_children: 16 (default)\n"
+        "  max_machine_children: 16 (default)\n"
         "  max_run_megabytes: 256 (default)\n"
         "  max_resume_kilobytes: 128 (default)\n"
         "  retention_days: 30 (default)\n"
