@@ -12,7 +12,7 @@ export RUSTUP_HOME ?= $(CURDIR)/.cache/rustup
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test faults soak check format conformance bench setup clean
+.PHONY: help demo test faults soak check format conformance bench screenshots setup clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|' 2>/dev/null \
@@ -31,6 +31,7 @@ faults: $(VENV)/.dev ## Only the fault suite: crashes, full disks, damaged recor
 
 soak: $(VENV)/.dev ## The long versions: every write fails, 200 kills, a million damaged lines
 	@$(BIN)/python -m pytest -n $(WORKERS) tests/soak/soak_*.py $(PYTEST_ARGS)
+	@PROPERTY_EXAMPLES=2000 $(BIN)/python -m pytest -n $(WORKERS) tests/unit/core $(PYTEST_ARGS)
 
 check: $(VENV)/.dev ## Lint and types
 	@echo "==> Lint and types"
@@ -47,6 +48,9 @@ conformance: $(BIN)/python ## What was specified, and the test that proves it
 
 bench: setup $(VENV)/.dev ## Measure: start-up, imports, supervisor, delegation
 	@$(BIN)/python benchmarks/run.py
+
+screenshots: setup $(VENV)/.dev ## Take the pictures of the documents anew, from real runs in tmux
+	@$(BIN)/python -m scripts.screenshots $(PICTURES)
 
 setup: $(VENV)/.runtime ## Install the pinned pi into your data directory
 	@$(BIN)/subagents setup

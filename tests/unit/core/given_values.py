@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
+
 from hypothesis import settings
 from hypothesis import strategies as st
 
 from pi_subagents.core import events as ev
 from pi_subagents.core.usage import Usage
 
-thoroughly = settings(max_examples=200, deadline=None)
+# A push is to be judged in minutes; `make soak` looks longer.
+thoroughly = settings(max_examples=int(os.environ.get("PROPERTY_EXAMPLES", "100")), deadline=None)
 briefly = settings(max_examples=50, deadline=None)
 
 # Texts that have broken parsers before; a lone surrogate too: JSON can carry it, so it arrives.
