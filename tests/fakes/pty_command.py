@@ -3,6 +3,8 @@ A command on a terminal of its own, and a person before it: what is seen, which 
 
 `open_pty` gives the two ends of a terminal; `on_a_terminal` runs a command there as a shell would
 (its own session, in the foreground).  Waiting is for what the screen shows, never for a time.
+A shell starts it: the terminal it opens first becomes its own.  `preexec_fn` would do that too, but
+may hang in a process with threads, and the workers of pytest-xdist have some.
 """
 
 from __future__ import annotations
@@ -14,8 +16,9 @@ import os
 import pty
 import struct
 import subprocess
+import sys
 import termios
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from tests.fakes.driver import PATIENCE_S
@@ -23,7 +26,12 @@ from tests.fakes.virtual_terminal import VirtualTerminal
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
+    from contextlib import AbstractAsyncContextManager
     from pathlib import Path
+
+    from tests.fakes.workplace import Workplace
+
+SUBAGENTS = [sys.executable, "-c", "from pi_subagents.faces.cli.main import main; main()"]
 
 
 class Watcher:
@@ -67,6 +75,13 @@ class Watcher:
         """Return the screen as soon as a text is on it."""
         return await self.until(lambda: any(text in row for row in self.terminal.screen.text()))
 
+    def look_away(self) -> None:
+        """Read nothing any more."""
+        asyncio.get_running_loop().remove_reader(self.master)
+
+    def look_again(self) -> None:
+        asyncio.get_running_loop().add_reader(self.master, self.look)
+
     def press(self, keys: bytes) -> None:
         os.write(self.master, keys)
 
@@ -77,6 +92,14 @@ class Watcher:
 
 def set_size(descriptor: int, columns: int, rows: int) -> None:
     fcntl.ioctl(descriptor, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+
+def fill(slave: int) -> None:
+    """Send blanks until the terminal takes no more: for now, the kernel may still move some on."""
+    os.set_blocking(slave, False)
+    with suppress(BlockingIOError):
+        while True:
+            os.write(slave, b" " * 100)
 
 
 @contextmanager
@@ -102,21 +125,34 @@ async def watching(master: int, columns: int = 80, rows: int = 24) -> AsyncItera
         loop.remove_reader(master)
 
 
+_START = 'terminal=$1 output=$2; shift 2; exec "$@" <"$terminal" 2>"$terminal" >"$output"'
+
+
 @asynccontextmanager
 async def on_a_terminal(
-    argv: list[str], *, cwd: Path, env: dict[str, str], columns: int = 80, rows: int = 24
+    argv: list[str],
+    *,
+    cwd: Path,
+    env: dict[str, str],
+    columns: int = 80,
+    rows: int = 24,
+    output: Path | None = None,
 ) -> AsyncIterator[tuple[Watcher, subprocess.Popen[bytes], int]]:
-    """Run a command; give the person, the process, and the program's end of the terminal."""
+    """
+    Run a command; give the person, the process, and the program's end of the terminal.
+
+    Standard output goes to the terminal too, or to a file.
+    """
     with open_pty(columns, rows) as (master, slave):
+        terminal = os.ttyname(slave)
         process = subprocess.Popen(
-            argv,
+            ["/bin/sh", "-c", _START, "sh", terminal, output or terminal, *argv],
             cwd=cwd,
             env=env,
-            stdin=slave,
-            stdout=slave,
-            stderr=slave,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
             start_new_session=True,
-            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),  # noqa: PLW1509 - no threads here
         )
         try:
             async with watching(master, columns, rows) as watcher:
@@ -124,3 +160,27 @@ async def on_a_terminal(
         finally:
             process.kill()
             process.wait()
+
+
+def subagents_on_a_terminal(
+    place: Workplace,
+    *arguments: str,
+    size: tuple[int, int] = (80, 24),
+    output: Path | None = None,
+    **env: str,
+) -> AbstractAsyncContextManager[tuple[Watcher, subprocess.Popen[bytes], int]]:
+    """Run `subagents` in a place, on a terminal of so many columns and rows."""
+    columns, rows = size
+    return on_a_terminal(
+        [*SUBAGENTS, *arguments],
+        cwd=place.project,
+        env={**place.env, "TERM": "xterm", "LC_ALL": "C.UTF-8", **env},
+        columns=columns,
+        rows=rows,
+        output=output,
+    )
+
+
+async def ended(process: subprocess.Popen[bytes]) -> int:
+    """Return the exit code of a command, when it has one."""
+    return await asyncio.to_thread(process.wait, PATIENCE_S)

@@ -1,34 +1,55 @@
-"""A terminal at which somebody sits: waits for what is shown, then presses keys."""
+"""
+A terminal at which somebody sits: waits for what is shown, then presses keys.
+
+For tests without an event loop; see `pty_command` for the others, and for the terminal itself.
+"""
 
 from __future__ import annotations
 
+import codecs
 import os
 import select
 import subprocess
 import termios
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Self
 
+from tests.fakes.driver import PATIENCE_S
+from tests.fakes.pty_command import open_pty
+from tests.fakes.virtual_terminal import VirtualTerminal
+
 if TYPE_CHECKING:
+    from pathlib import Path
     from types import TracebackType
 
-PATIENCE_S = 30.0
 UP, DOWN, ENTER, ESC, CTRL_C, TAB = "\x1b[A", "\x1b[B", "\r", "\x1b", "\x03", "\t"
 
 
 class PtyTerminal:
     """One program with all three streams on a terminal of its own."""
 
-    def __init__(self, argv: list[str], env: dict[str, str]) -> None:
-        self._master, self._terminal = os.openpty()
-        termios.tcsetwinsize(self._terminal, (24, 80))
-        self.mode = termios.tcgetattr(self._terminal)
-        self.shown = ""
+    def __init__(
+        self,
+        argv: list[str],
+        env: dict[str, str],
+        *,
+        cwd: Path | None = None,
+        columns: int = 80,
+        rows: int = 24,
+    ) -> None:
+        self._opened = ExitStack()
+        self._master, self._terminal = self._opened.enter_context(open_pty(columns, rows))
+        self._mode = termios.tcgetattr(self._terminal)
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._screen = VirtualTerminal(columns, rows)
         self._seen = 0
+        self.shown = ""
         self.program = subprocess.Popen(
             argv,
             stdin=self._terminal,
             stdout=self._terminal,
             stderr=self._terminal,
+            cwd=cwd,
             env=env,
             start_new_session=True,
         )
@@ -45,8 +66,7 @@ class PtyTerminal:
         if self.program.poll() is None:
             self.program.kill()
             self.program.wait()
-        os.close(self._master)
-        os.close(self._terminal)
+        self._opened.close()
 
     def press(self, after: str, *keys: str) -> None:
         """Wait until something is shown behind what was waited for last, then press keys."""
@@ -55,6 +75,10 @@ class PtyTerminal:
         self._seen = found + len(after)
         for key in keys:
             os.write(self._master, key.encode())
+
+    def screen(self) -> list[str]:
+        """Return the lines that a person sees, and has seen, with `{code}` where a style begins."""
+        return [line.rstrip() for line in self._screen.screen.marked()]
 
     def ended(self) -> int:
         """Wait for the end, and return the exit code; all that was shown is in `shown`."""
@@ -65,9 +89,11 @@ class PtyTerminal:
 
     def is_as_before(self) -> bool:
         """Tell whether the terminal's mode is what it was."""
-        return termios.tcgetattr(self._terminal) == self.mode
+        return termios.tcgetattr(self._terminal) == self._mode
 
     def _read(self, wanted: str) -> None:
         ready, _, _ = select.select([self._master], [], [], PATIENCE_S)
         assert ready, f"{wanted!r} was never shown:\n{self.shown}"
-        self.shown += os.read(self._master, 65536).decode(errors="replace")
+        text = self._decoder.decode(os.read(self._master, 65536))
+        self.shown += text
+        self._screen.feed(text)

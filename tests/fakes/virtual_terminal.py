@@ -1,8 +1,8 @@
 """
 A terminal to look at: what a screen would show of what was sent to it.
 
-Knows the sequences our display uses and no others: anything else that would drive a terminal is
-an assertion.  Two screens, the shell's (with its scrollback) and one for programs, as in xterm.
+Knows the sequences that our display and the profile wizard use, and no others: anything else that
+would drive a terminal is an assertion.  Two screens, the shell's (with its scrollback) and one for programs, as in xterm.
 """
 
 from __future__ import annotations
@@ -109,6 +109,12 @@ class VirtualTerminal:
                 row = min(row, self.height)
                 screen.row, screen.column = row - 1, column - 1
                 screen.rows += [[] for _ in range(row - len(screen.rows))]
+            case "A", count:
+                assert int(count) <= min(screen.row, self.height - 1), "above what is seen"
+                screen.row -= int(count)
+            case "J", "":
+                del screen.rows[screen.row + 1 :]
+                del screen.rows[screen.row][screen.column :]
             case "K", "2":
                 screen.rows[screen.row] = []
             case "J", "2":

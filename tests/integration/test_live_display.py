@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-import sys
+import json
+import re
 import termios
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.fakes.driver import PATIENCE_S
 from tests.fakes.private_tmux import needs_tmux, private_tmux
-from tests.fakes.pty_command import Watcher, on_a_terminal
+from tests.fakes.pty_command import (
+    SUBAGENTS,
+    Watcher,
+    ended,
+    fill,
+    on_a_terminal,
+    subagents_on_a_terminal,
+)
 
 from pi_subagents import messages
 
@@ -22,19 +30,13 @@ if TYPE_CHECKING:
     from tests.fakes.private_tmux import Tmux
     from tests.fakes.workplace import Workplace
 
-ENTRY = [sys.executable, "-c", "from pi_subagents.faces.cli.main import main; main()"]
 SCROLLED = messages.DISPLAY_KEYS_SCROLLED
 
 
 def run(
-    place: Workplace, *arguments: str, **env: str
+    place: Workplace, *arguments: str, **more: Any
 ) -> AbstractAsyncContextManager[tuple[Watcher, subprocess.Popen[bytes], int]]:
-    environment = {**place.env, "TERM": "xterm", "LC_ALL": "C.UTF-8", **env}
-    return on_a_terminal([*ENTRY, "run", *arguments], cwd=place.project, env=environment)
-
-
-async def ended(process: subprocess.Popen[bytes]) -> int:
-    return await asyncio.to_thread(process.wait, PATIENCE_S)
+    return subagents_on_a_terminal(place, "run", *arguments, **more)
 
 
 def modes(terminal: int) -> list[Any]:
@@ -118,6 +120,28 @@ async def test_who_wants_lines_gets_lines(
     assert "\x1b[?1049h" not in watcher.sent
 
 
+async def test_a_terminal_that_nobody_reads_holds_up_nothing(place: Workplace) -> None:
+    names = ["look", "wait", "wait too", "wait long"]
+    async with run(place, *names, "--concurrency", "1") as (watcher, process, slave):
+        child = await place.child("look")
+        await watcher.sees("(starting...)")
+        watcher.look_away()
+        fill(slave)
+        await child.say("\n".join(f"line {number}" for number in range(40)), stop_reason="toolUse")
+        await child.answer_and_exit("All is well.")
+        for name in names[1:]:  # each has its turn: somebody reads the journals
+            fill(slave)
+            other = await place.child(name)
+            await other.say("And here.", stop_reason="toolUse")
+            if name == names[-1]:
+                watcher.look_again()
+                await watcher.sees("⏳ task-4 • ")
+            await other.answer_and_exit("And here.")
+        assert await ended(process) == 0
+        shown = await watcher.sees("✓ task-4: completed")
+    assert shown[3:18] == [*(f"  line {number}" for number in range(26, 40)), "  All is well."]
+
+
 async def test_no_color_has_windows_without_colours(place: Workplace) -> None:
     async with run(place, "look", NO_COLOR="1") as (watcher, process, _):
         child = await place.child("look")
@@ -139,6 +163,97 @@ async def test_a_refusal_never_takes_the_terminal(place: Workplace) -> None:
     assert "\x1b[?1049h" not in watcher.sent
 
 
+async def test_what_is_no_terminal_gets_lines_and_no_sequence_of_ours(place: Workplace) -> None:
+    log = place.project / "progress"
+    argv = ["/bin/sh", "-c", 'exec "$@" 2>progress', "sh", *SUBAGENTS, "run", "look"]
+    environment = {**place.env, "TERM": "xterm"}
+    async with on_a_terminal(argv, cwd=place.project, env=environment) as (_, process, __):
+        child = await place.child("look")
+        await child.answer_and_exit("All is well.")
+        assert await ended(process) == 0
+    lines = log.read_text().splitlines()
+    assert lines[:2] == ["[task-1] started", "[task-1] All is well."]
+    assert "\x1b" not in log.read_text()
+
+
+async def test_colours_of_a_window_its_tools_and_its_error(place: Workplace) -> None:
+    settings = {"subagents": {"maxLinesPerWindow": 3}}
+    (place.home / ".pi/agent/settings.json").write_text(json.dumps(settings))
+    async with run(place, "look", "--timeout", "86400") as (watcher, process, _):
+        child = await place.child("look")
+        await child.say("Not to be seen.\nI change it.", stop_reason="toolUse")
+        edits = [{"oldText": "a\nb", "newText": "a\nb\nc\nd"}]
+        await child.tool("edit", {"path": "src/a.py", "edits": edits})
+        await child.tool("bash", {"command": "make all"})
+        await watcher.sees("make all")
+        shown = watcher.terminal.screen.marked()
+        assert shown[0] == "{1}Sub-agents: 1 running{0}"
+        assert re.fullmatch(
+            r"\{33\}⏳ \{1\}task-1\{2\} • 0 tools • \d+s/86400s • 6 tokens\{0\}", shown[1]
+        )
+        assert shown[2:6] == [
+            "  I change it.",
+            "  {2}→ edit → src/a.py (1 edit) {32}+4{2}/{31}-2{0}",
+            "  {2}→ bash → make all{0}",
+            "",
+        ]
+        await child.exit(7)
+        assert await ended(process) == 1
+        await watcher.sees("✗ task-1: error")
+        left = watcher.terminal.screen.marked()
+    session = place.run_dirs()[0].read_meta()["sessionId"]
+    assert left[0] == "{1}Sub-agents: 1 error{0}"
+    assert re.fullmatch(
+        r"\{31\}✗ \{1\}task-1\{2\} • 0 tools • \d+s/86400s • 6 tokens\{0\}", left[2]
+    )
+    assert left[3:11] == [
+        *shown[2:5],
+        "  {31}Error: Sub-agent exited with code 7 before it finished{0}",
+        "",
+        "{2}Session IDs (`subagents output ID` prints the answer of one):{0}",
+        f"{{2}}    task-1: {session}{{0}}",
+        f'{{2}}Go on with one: subagents run --resume {session} "..."{{0}}',
+    ]
+
+
+async def test_the_history_has_500_entries_to_scroll_through(place: Workplace) -> None:
+    async with run(place, "look") as (watcher, process, _):
+        child = await place.child("look")
+        await child.say("\n".join(f"line {number}" for number in range(600)), stop_reason="toolUse")
+        await watcher.sees("  line 599")
+        watcher.press(b"\x0f\x1b[H")
+        shown = await watcher.sees(SCROLLED)
+        assert shown[1].startswith("⏳ task-1 • ")
+        assert shown[2:-1] == [f"  line {number}" for number in range(100, 121)]
+        for first in (120, 142, 164):
+            watcher.press(b"\x1b[6~")
+            shown = await watcher.sees(f"  line {first + 22}")
+        assert shown[1:-1] == [f"  line {number}" for number in range(165, 187)]
+        await child.answer_and_exit("All is well.")
+        assert await ended(process) == 0
+
+
+async def test_sixteen_tasks_on_24_lines_of_40_columns(place: Workplace) -> None:
+    prompts = [f"look {number}" for number in range(1, 17)]
+    async with run(place, *prompts, size=(40, 24)) as (watcher, process, _):
+        for number in range(1, 5):
+            child = await place.child(f"look {number}")
+            await child.say(f"one\ntwo\nthree of {number}", stop_reason="toolUse")
+        shown = await watcher.until(
+            lambda: sum("three of" in row for row in watcher.terminal.screen.text()) == 4
+        )
+        watcher.press(b"\x03")
+        assert await ended(process) == 130
+        await watcher.sees("Interrupted. Stopped: ")
+    assert (shown[0], shown[-1]) == ("Sub-agents: 4 running, 12 queued", messages.DISPLAY_KEYS)
+    assert [row.partition(" • ")[0] for row in shown[1:-1]] == [
+        "⏳ task-1", "  two", "  three of 1", "⏳ task-2", "  two", "  three of 2",
+        "⏳ task-3", "  three of 3", "⏳ task-4", "  three of 4",
+        *(f"⏳ task-{number}" for number in range(5, 17)),
+    ]  # fmt: skip
+    assert shown[22] == "⏳ task-16 • queued, place 12 • 0s/600s"
+
+
 @needs_tmux
 async def test_in_a_real_tmux_with_ctrl_o_pressed(place: Workplace) -> None:
     with private_tmux() as private:
@@ -148,7 +263,7 @@ async def test_in_a_real_tmux_with_ctrl_o_pressed(place: Workplace) -> None:
         tmux("set-option", "-g", "remain-on-exit", "on")
         tmux(
             "new-session", "-d", "-s", "seen", "-x", "80", "-y", "24", "-c", str(place.project),
-            "env", "-i", *variables, *ENTRY, "run", "look", "日本", "--name", "first", "--name", "日本",
+            "env", "-i", *variables, *SUBAGENTS, "run", "look", "日本", "--name", "first", "--name", "日本",
         )  # fmt: skip
         child, other = await place.child("look"), await place.child("日本")
         await child.say("\n".join(f"line {number}" for number in range(30)), stop_reason="toolUse")

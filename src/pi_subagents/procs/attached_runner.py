@@ -13,6 +13,7 @@ import os
 import time
 from abc import ABC, abstractmethod
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,6 +31,10 @@ if TYPE_CHECKING:
 
     from pi_subagents.core.events import Event
     from pi_subagents.core.outcome import Status
+
+# Records told before everything else gets its turn: children may write faster than we can read,
+# and even then there is Ctrl+C, a display, and the other children.
+AT_ONCE = 16
 
 
 class AttachedRunner(ABC):
@@ -93,6 +98,9 @@ class Attachment(ABC):
         self._wake = wake
         self._commands = commands
         self._tail = JournalTail(run_dir.events)
+        self._news = self._tail.new_entries()
+        self._turn: asyncio.Handle | None = None
+        self._gone = False
         self._on_event = on_event
         self._loop = asyncio.get_running_loop()
         self.ended: asyncio.Future[None] = self._loop.create_future()
@@ -111,6 +119,8 @@ class Attachment(ABC):
     def close(self) -> None:
         """Let go: the lifeline ends here."""
         self._loop.remove_reader(self._wake)
+        if self._turn is not None:
+            self._turn.cancel()
         self._tail.close()
         self._let_go()
 
@@ -121,10 +131,22 @@ class Attachment(ABC):
             return
         except ConnectionResetError:  # it died with a command unread
             data = b""
+        self._gone = not data
+        if self._turn is None:  # else one is coming, and finds what is new
+            self._take_turn()
+
+    def _take_turn(self) -> None:
+        """Tell some of what is new; if that was not all, others come first, then the rest."""
+        self._turn = None
+        told = 0
         with suppress(OSError):  # without the journal the result still tells the end
-            for entry in self._tail.new_entries():
+            for told, entry in enumerate(islice(self._news, AT_ONCE), start=1):  # noqa: B007 - counted
                 self._on_event(entry.event)
-        if not data and not self.ended.done():
+        if told == AT_ONCE:
+            self._turn = self._loop.call_soon(self._take_turn)
+            return
+        self._news = self._tail.new_entries()
+        if self._gone and not self.ended.done():
             self._loop.remove_reader(self._wake)
             self.ended.set_result(None)
 

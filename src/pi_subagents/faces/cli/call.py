@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 @options.runner_option
 @options.offline_option
 @options.script_option
+@options.plain_option
 @options.verbosity_options
 @click.pass_obj
 def command(
@@ -35,11 +36,13 @@ def command(
     runner: str | None,
     offline: bool,
     offline_script: Path | None,
+    plain: bool,
 ) -> int:
     """
     Run TOOL with JSON parameters and print one object: content, details, isError.
 
-    Parameters of `-` are read from standard input. Exit code: 0 all completed, 1 some task
+    Parameters of `-` are read from standard input. Progress goes to standard error, on a terminal
+    as a rolling window per sub-agent. Exit code: 0 all completed, 1 some task
     failed, 2 the call was refused (isError is true and content says why), 130 interrupted.
 
     \b
@@ -68,6 +71,7 @@ def command(
             "trust_project": trust_project,
         },
         lambda chosen: api.call_tool(tool, decoded, **chosen),
+        plain=plain,
     )
     console.json(answer)
     if answer["isError"]:

@@ -22,7 +22,7 @@ from pi_subagents.core.run_result import RunResult
 from pi_subagents.core.stop_switch import RUNNING, StopSwitch
 from pi_subagents.core.summary import refusal_to_json
 from pi_subagents.errors import SubagentsError
-from pi_subagents.faces.cli.console import Console, Verbosity, width
+from pi_subagents.faces.cli.console import FALLBACK_WIDTH, Console, Verbosity
 from pi_subagents.faces.cli.main import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_REFUSED
 from pi_subagents.faces.terminal.display import open_display
 
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+WIDE = 160  # where nobody sees where a line ends
 COLOURS = ("cyan", "magenta", "green", "blue", "yellow", "bright_red")
 
 
@@ -47,15 +48,16 @@ class ProgressPrinter:
         self._formatters: dict[int, ProgressFormatter] = {}
 
     def __call__(self, update: Update) -> None:
-        """Print what happened."""
+        """Print what happened, for whoever wants to know."""
+        if self._console.verbosity == Verbosity.QUIET:
+            return
         text = self._text(update)
         if text:
             name = one_line(update.run.task.name, 30)
             colour = COLOURS[update.run.index % len(COLOURS)]
             prefix = self._console.style(f"[{name}]", sys.stderr, fg=colour)
-            room = max(width(sys.stderr) - len(name) - 3, 20)
-            if self._console.verbosity > Verbosity.QUIET:
-                click.echo(f"{prefix} {one_line(text, room)}", err=True)
+            room = max((columns() or WIDE) - len(name) - 3, 20)
+            click.echo(f"{prefix} {one_line(text, room)}", err=True)
 
     def _text(self, update: Update) -> str:
         what = update.what
@@ -80,11 +82,11 @@ def run_stoppable(
     options: Options,
     work: Callable[[Options], Coroutine[Any, Any, T]],
     *,
-    windows: bool = False,
+    plain: bool,
 ) -> tuple[T, bool]:
     """Run the work with progress and a switch that signals throw; tell whether they did."""
     stop = StopSwitch()
-    display = _display(console) if windows else None
+    display = None if plain else _display(console)
     say = display.say if display else console.progress
 
     def on_signal() -> None:
@@ -103,7 +105,7 @@ def run_stoppable(
             "stop": stop,
             "on_update": ProgressPrinter(console),
             "on_notice": console.notice,
-            "columns": width(sys.stderr) if sys.stderr.isatty() else None,
+            "columns": columns(),
         }
         if display is None:
             return await work(watched)
@@ -117,6 +119,14 @@ def run_stoppable(
 
     value = asyncio.run(guarded())
     return value, stop.level > RUNNING
+
+
+def columns() -> int | None:
+    """Return how wide the terminal is that shows progress, wherever the answers go."""
+    try:
+        return os.get_terminal_size(sys.stderr.fileno()).columns or FALLBACK_WIDTH
+    except (OSError, ValueError):
+        return None
 
 
 def _display(console: Console) -> Display | None:
@@ -135,7 +145,7 @@ def delegate_live(
             console,
             options,
             lambda watched: api.delegate(tasks, **watched),
-            windows=not plain,
+            plain=plain,
         )
     except SubagentsError as refusal:
         if not as_json:

@@ -18,15 +18,19 @@ from pi_subagents.faces.profile_wizard.editor import any_editor, written_in
 from pi_subagents.faces.profile_wizard.keys import Keys, key_mode
 from pi_subagents.faces.profile_wizard.line_prompts import LinePrompts
 from pi_subagents.faces.profile_wizard.typed_line import TypedLine
+from pi_subagents.faces.terminal.cells import cells, cut, wrapped
+from pi_subagents.profile_messages import editor_opens
 
 if TYPE_CHECKING:
     from pi_subagents.core.profile_questions import Confirm, LongText, Text
 
     Row = tuple[tuple[str, str], ...]  # pieces of text, each with how it is painted
 
-MENU_KEYS = "↑↓ navigate  enter select  escape skip  ctrl+c leave without saving"
-TEXT_KEYS = "enter submit  escape skip  ctrl+c leave without saving"
-OFFER_KEYS = f"↑↓ choose  tab complete  {TEXT_KEYS}"
+LEAVE_KEYS = ("escape skip", "ctrl+c leave without saving")
+MENU_KEYS = ("↑↓ navigate", "enter select", *LEAVE_KEYS)
+TEXT_KEYS = ("enter submit", *LEAVE_KEYS)
+OFFER_KEYS = ("↑↓ choose", "tab complete", *TEXT_KEYS)
+BETWEEN_KEYS = "  "
 LEFT_OUT = "(left out)"
 GESTURES = {"escape": SKIP, "cancel": CANCEL}
 PLAIN, BOLD, DIM, REVERSED = "", "\x1b[1m", "\x1b[2m", "\x1b[7m"
@@ -79,6 +83,7 @@ class ArrowPrompts:
         editor = any_editor(os.environ)
         if not editor:
             return LinePrompts().long_text(question)
+        _write(f"{DIM}{editor_opens(editor[0])}{RESET}\n")
         answer = written_in(editor, question.prefill)
         self._close(question.title, answer)
         return answer
@@ -112,30 +117,48 @@ class ArrowPrompts:
         """Leave one line of a question that was answered."""
         self._clear()
         if answer is not CANCEL:
-            shown = answer if isinstance(answer, str) and answer else LEFT_OUT
-            _write(f"{one_line(f'{title} {shown}', _room())}\n")
+            _write(f"{_answered(title, answer if isinstance(answer, str) else '')}\n")
 
 
 def _menu_rows(question: Choose, at: int) -> list[Row]:
-    rows: list[Row] = [((question.title, BOLD),)]
-    rows += [_option(each, chosen=place == at) for place, each in enumerate(question.options)]
-    return [*rows, ((MENU_KEYS, DIM),)]
+    options = [_option(each, chosen=place == at) for place, each in enumerate(question.options)]
+    return [*_title_rows(question.title), *options, *_key_rows(MENU_KEYS)]
 
 
 def _line_rows(line: TypedLine) -> list[Row]:
     room = max(_room() - 4, 1)
     start = max(line.cursor - room, 0)  # a long line is seen around its cursor
     before, behind = line.text[start : line.cursor], line.text[line.cursor :]
-    rows: list[Row] = [
-        ((line.question.title, BOLD),),
-        (("> ", PLAIN), (before, PLAIN), (behind[:1] or " ", REVERSED), (behind[1:], PLAIN)),
-    ]
-    rows += [_option(each, chosen=pointed) for each, pointed in line.offered]
-    return [*rows, ((OFFER_KEYS if line.question.offers else TEXT_KEYS, DIM),)]
+    typed = (("> ", PLAIN), (before, PLAIN), (behind[:1] or " ", REVERSED), (behind[1:], PLAIN))
+    offered = [_option(each, chosen=pointed) for each, pointed in line.offered]
+    keys = OFFER_KEYS if line.question.offers else TEXT_KEYS
+    return [*_title_rows(line.question.title), typed, *offered, *_key_rows(keys)]
+
+
+def _title_rows(title: str) -> list[Row]:
+    return [((part, BOLD),) for part in wrapped(title, _room())]
+
+
+def _key_rows(keys: tuple[str, ...]) -> list[Row]:
+    """Return what the keys do, on as many rows as that takes."""
+    rows = [keys[0]]
+    for key in keys[1:]:
+        longer = f"{rows[-1]}{BETWEEN_KEYS}{key}"
+        rows[-1:] = [longer] if cells(longer) <= _room() else [rows[-1], key]
+    return [((row, DIM),) for row in rows]
+
+
+def _answered(title: str, answer: str) -> str:
+    """Return the line that stays of a question: of a long one, the answer is what counts."""
+    room = _room() - 1
+    shown = one_line(answer, room) or LEFT_OUT
+    asked = cut(title, max(room - cells(shown), min(cells(title), room // 2)))
+    return f"{DIM}{asked}{RESET} {cut(shown, room - cells(asked))}"
 
 
 def _option(text: str, *, chosen: bool) -> Row:
-    return ((f"{'→' if chosen else ' '} {text}", BOLD if chosen else PLAIN),)
+    mark = "→ " if chosen else "  "
+    return ((mark + cut(text, _room() - cells(mark)), BOLD if chosen else PLAIN),)
 
 
 def _fitted(row: Row, room: int) -> str:

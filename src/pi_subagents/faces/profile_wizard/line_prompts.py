@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from pi_subagents.core.plain_text import printable
 from pi_subagents.core.profile_questions import CANCEL, SKIP
 from pi_subagents.faces.profile_wizard.editor import chosen_editor, written_in
+from pi_subagents.profile_messages import editor_opens
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -77,6 +78,7 @@ class LinePrompts:
         """Take lines up to one with a dot; or the chosen editor's text, if somebody sits here."""
         editor = chosen_editor(os.environ) if sys.stdin.isatty() else []
         if editor:
+            self._say(editor_opens(editor[0]))
             return written_in(editor, question.prefill)
         self._say(f"\n{question.title}\n{question.prefill}")
         self._say("Write it anew, a line with only a dot ends it; an empty first line keeps it.")

@@ -2,7 +2,7 @@
 What a wizard can offer in the working directory: models, tools, skills.
 
 In: nothing but the directory and the environment.  Out: names, looked for when they are first
-needed.  Where pi cannot tell its models, that is said once, and none are offered.
+needed.  Where pi has no models, or cannot tell them, that is said once, and none are offered.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pi_subagents import profile_messages
+from pi_subagents import messages, profile_messages
 from pi_subagents.core.profile_invocation import BUILTIN_TOOLS
 from pi_subagents.core.profile_steps import Offers
 from pi_subagents.errors import SubagentsError
@@ -28,12 +28,17 @@ def offers_here(console: Console) -> Offers:
     def models() -> tuple[str, ...]:
         from pi_subagents.faces.cli.models import models_here
 
+        if console.models is not None:
+            return console.models
         console.progress(profile_messages.ASKING_PI_FOR_MODELS, dim=True)
         try:
-            return tuple(model.reference for model in models_here().models)
+            found = tuple(model.reference for model in models_here().models)
+            why = "" if found else messages.NOTE_NO_MODEL
         except SubagentsError as error:
-            console.notice(profile_messages.models_not_offered(str(error)))
-            return ()
+            found, why = (), str(error)
+        if why:
+            console.notice(profile_messages.models_not_offered(why))
+        return found
 
     return Offers(models, BUILTIN_TOOLS, cache(_skills))
 

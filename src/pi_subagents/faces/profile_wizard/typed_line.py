@@ -108,4 +108,7 @@ class TypedLine:
         if not self.question.is_list:
             return "", self.text
         before, comma, typed = self.text.rpartition(",")
+        fitting = [each for each in self.question.offers if typed.strip().lower() in each.lower()]
+        if fitting == [typed.strip()]:  # nothing else can become of it: the next item begins
+            return f"{self.text},", ""
         return f"{before}{comma}", typed

@@ -91,7 +91,10 @@ class Display:
         self._paint_in(GATHER_S)
 
     def say(self, text: str) -> None:
-        """Say something below the windows, from now on."""
+        """Say something below the windows, from now on; where there are none, as a line."""
+        if not self._terminal.entered:
+            self._tell(text)
+            return
         self._view = replace(self._view, notice=text)
         self._paint_in(0)
 

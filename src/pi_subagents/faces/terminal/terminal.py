@@ -12,6 +12,7 @@ import errno
 import os
 import select
 import termios
+import time
 from contextlib import suppress
 from typing import Any
 
@@ -90,8 +91,13 @@ class Terminal:
     def leave(self, last_words: str) -> None:
         """Give screen and keys back, and leave a text behind, for as long as it is being read."""
         self._send(_LEAVE + last_words)
-        while self.busy and select.select([], [self.descriptor], [], _PATIENCE_S)[1]:
+        give_up_at = time.monotonic() + _PATIENCE_S
+        while self.busy and (left_s := give_up_at - time.monotonic()) > 0:
+            waiting = len(self._waiting)
+            select.select([], [self.descriptor], [], left_s)
             self.flush()
+            if len(self._waiting) < waiting:
+                give_up_at = time.monotonic() + _PATIENCE_S
         with suppress(termios.error):  # a terminal that is gone has no modes
             termios.tcsetattr(self.descriptor, termios.TCSANOW, self._before or [])
         self._before = None

@@ -75,6 +75,24 @@ def test_in_a_list_each_item_is_completed_and_never_offered_twice() -> None:
     assert (line.answer(), line.cursor, line.ends_with_enter) == ("read, bash", 10, True)
 
 
+def test_in_a_list_arrows_alone_take_one_item_after_the_other() -> None:
+    line = typed(LIST, "down", "enter")
+    assert (line.answer(), line.matching) == ("read", ("bash", "grep"))
+    line = line.after("down").after("down").after("enter")
+    assert (line.answer(), line.matching) == ("read, grep", ("bash",))
+    line = line.after("up").after("enter")
+    assert (line.answer(), line.matching) == ("read, grep, bash", ())
+    assert line.after("down").answer() == "read, grep, bash"
+
+
+def test_an_item_that_could_become_a_longer_one_is_still_being_typed() -> None:
+    skills = Text("Skills:", "", ("test", "test-all", "lint"), is_list=True)
+    line = typed(skills, *"test")
+    assert line.matching == ("test-all",)
+    assert line.after("tab").answer() == "test-all"
+    assert line.after(",").matching == ("test-all", "lint")
+
+
 def test_few_of_many_offers_are_shown_and_the_one_pointed_at_is_among_them() -> None:
     question = Text("Model:", "", tuple(f"m{n}" for n in range(20)))
     assert typed(question).offered == tuple((f"m{n}", False) for n in range(MAX_OFFERED))

@@ -155,6 +155,7 @@ def test_a_dumb_terminal_has_numbered_menus_and_no_escape_sequence(
         screen.press("[] > ", "anthropic\n")
         screen.press("[] > ", "-\n")
         screen.press("Set a custom system prompt? [y/N]: ", "y\n")
+        screen.press(profile_messages.editor_opens("cp") + "\r\n")
         screen.press("Append text to the default system prompt? [y/N]: ", "maybe\n")
         screen.press("Answer with yes or no.")
         screen.press("[y/N]: ", "n\n")

@@ -98,6 +98,7 @@ async def test_the_modes_of_the_terminal_are_ours_only_for_a_while() -> None:
             during = termios.tcgetattr(slave)
             assert not during[3] & (termios.ICANON | termios.ECHO)
             assert during[3] & termios.ISIG  # Ctrl+C is a signal, as ever
+            assert before[0] & ~during[0] == termios.IXON  # Ctrl+S does not stop the windows
             assert during[6][termios.VSUSP] == during[6][termios.VQUIT] == b"\0"
             await watcher.sees("hello")
             display.close()
@@ -202,11 +203,13 @@ async def test_notices_wait_until_the_windows_are_out_of_the_way() -> None:
     with open_pty() as (_, slave):
         display = Display(open_own(slave), coloured=False, tell=told.append)
         display.notice("before")
+        display.say("where there are no windows")
         display.show(Talk("x"))
         display.notice("during")
-        assert told == ["before"]
+        display.say("in the windows")
+        assert told == ["before", "where there are no windows"]
         display.close()
-        assert told == ["before", "during"]
+        assert told == ["before", "where there are no windows", "during"]
 
 
 def fill(display: Display, talk: Talk) -> None:

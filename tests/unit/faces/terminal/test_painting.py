@@ -195,6 +195,7 @@ def test_wide_characters_are_cut_where_they_would_not_fit() -> None:
 def test_a_window_without_lines_is_starting_or_has_no_output() -> None:
     assert screen([window("new")], 40, 5)[2] == "  (starting...)"
     assert screen([window("new")], 40, 5, View(expanded=True))[2] == "  (no output)"
+    assert screen([window("old", status="error")], 40, 5)[2] == "  (no output)"
 
 
 def test_a_notice_stands_in_place_of_the_keys() -> None:
