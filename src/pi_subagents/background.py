@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable
 
     from pi_subagents.core.preset_request import PresetTask, StatusRequest
+    from pi_subagents.core.stop_switch import StopSwitch
     from pi_subagents.disk.run_dir import RunDir
     from pi_subagents.launch import Options
     from pi_subagents.runs import Runs
@@ -87,11 +88,15 @@ class BackgroundRuns:
             raise errors.RunAmbiguous(run_id, tuple(sorted(run.run_id for run in found)))
         return found[0]
 
-    async def wait(self, request: StatusRequest) -> list[BackgroundRun]:
-        """Return every run, once the one asked for (or else any active one) ended, or in time."""
+    async def wait(self, request: StatusRequest, stop: StopSwitch) -> list[BackgroundRun]:
+        """
+        Return every run, once the one asked for (or else any active one) ended.
+
+        Or when the time is up, or the switch is thrown.
+        """
         deadline = time.monotonic() + request.wait_s
         watched = self._watched(request.run_id)
-        while watched and time.monotonic() < deadline:
+        while watched and time.monotonic() < deadline and not stop.thrown:
             if not all(each.alive() for each in watched):
                 break
             await asyncio.sleep(_POLL_S)
@@ -117,17 +122,28 @@ class BackgroundRuns:
         return [run_dir for run_dir in self._directories() if not run_dir.alive()]
 
     def stop(self, run_id: str | None) -> list[BackgroundRun]:
-        """End one run, or all that are active; return how those stand then."""
+        """End one run, or all background ones that are active; return how those stand then."""
         if run_id is None:
             chosen = [run for run in self.all() if not run.ended]
         else:
-            chosen = [self.find(run_id)]
+            chosen = [self._find_any(run_id)]
             if chosen[0].ended:
                 raise errors.RunNotActive(chosen[0].run_id, chosen[0].status)
         views = [self._runs.find(run.run_id) for run in chosen]
         for view in views:
             view.run_dir.send(STOP)  # all at once: each may take its time
         return [_row(self._stopped(view)) for view in views]
+
+    def _find_any(self, any_id: str) -> BackgroundRun:
+        """Return a run by its id or its session's, also one that outlived a host's call."""
+        try:
+            return self.find(any_id)
+        except errors.BackgroundRunNotFound:
+            with suppress(errors.RunNotFound, sqlite3.Error, OSError):
+                rows = self._runs.index.of_session(any_id)
+                wanted = [row for row in rows if row.run_dir.alive()] or rows
+                return _row(self._runs.find(wanted[-1].run_id if wanted else any_id))
+            raise
 
     def _stopped(self, view: RunView) -> RunView:
         with suppress(errors.RunNotActive):  # it ended by itself meanwhile
@@ -189,11 +205,21 @@ class Registry:
         """Append each new end to the log, tell of it if nobody has, until cancelled."""
         told: set[str] = set()
         while True:
-            if any(not self._known[each.run_id].ended for each in self._disk.over()):
-                for entry in self.refresh():
-                    append(entry)
-            self._disk.tell_ends(tell, told)
+            self.look(append, tell, told)
             await asyncio.sleep(_POLL_S)
+
+    def look(
+        self,
+        append: Callable[[Entry], None],
+        tell: Callable[[BackgroundRun], None],
+        told: set[str],
+    ) -> bool:
+        """Do so once; `told` holds the runs that need no more looks.  Tell whether any goes on."""
+        if any(not self._known[each.run_id].ended for each in self._disk.over()):
+            for entry in self.refresh():
+                append(entry)
+        self._disk.tell_ends(tell, told)
+        return any(not run.ended for run in self._known.values())
 
 
 def _unless_gone(run: BackgroundRun) -> BackgroundRun:

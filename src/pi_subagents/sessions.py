@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from pi_subagents.core.run_spec import RunSpec
     from pi_subagents.core.session import StoredRun
+    from pi_subagents.core.stop_switch import StopSwitch
     from pi_subagents.disk.run_dir import RunDir
     from pi_subagents.runs import Runs
 
@@ -98,10 +99,12 @@ def refuse_if_resumed_elsewhere(runs: Runs, specs: Iterable[RunSpec]) -> None:
             raise ResumeStillRunning(spec.session_id)
 
 
-async def wait_for_session(runs: Runs, session_id: str, seconds: float) -> list[StoredRun]:
-    """Return a session's runs once it is over, or as they are when the time is up."""
+async def wait_for_session(
+    runs: Runs, session_id: str, seconds: float, stop: StopSwitch
+) -> list[StoredRun]:
+    """Return a session's runs once it is over, or as they are when the time is up or we stop."""
     deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
+    while time.monotonic() < deadline and not stop.thrown:
         directories = _directories(runs, session_id)
         if all(liveness_of(each) is not Liveness.ALIVE for each in directories):
             break

@@ -21,6 +21,7 @@ from pi_subagents.core.preset_request import (
     parse_subagent,
 )
 from pi_subagents.core.request import parse_delegate
+from pi_subagents.core.stop_switch import StopSwitch
 from pi_subagents.disk.settings_files import load_settings
 from pi_subagents.launch import Options, place_of
 from pi_subagents.runs import Runs
@@ -47,7 +48,7 @@ async def _delegate(parameters: object, options: Options) -> Answer:
 async def _output(parameters: object, options: Options) -> Answer:
     request = retrieval.parse_output_request(parameters)
     runs = Runs(*place_of(options))
-    found = await wait_for_session(runs, request.session_id, request.wait_s)
+    found = await wait_for_session(runs, request.session_id, request.wait_s, _switch(options))
     return retrieval.output_to_json(found, request, max_lines=_max_lines(options))
 
 
@@ -89,7 +90,7 @@ async def _status(parameters: object, options: Options) -> Answer:
     known = BackgroundRuns(Runs(*place_of(options)))
     if request.run_id is not None:
         request = replace(request, run_id=known.find(request.run_id).run_id)
-    return status_to_json(await known.wait(request), request)
+    return status_to_json(await known.wait(request, _switch(options)), request)
 
 
 async def _stop(parameters: object, options: Options) -> Answer:
@@ -98,6 +99,10 @@ async def _stop(parameters: object, options: Options) -> Answer:
     known = BackgroundRuns(Runs(*place_of(options)))
     stopped = await asyncio.to_thread(known.stop, parse_stop(parameters))
     return stopped_to_json(stopped, known.all())
+
+
+def _switch(options: Options) -> StopSwitch:
+    return options.get("stop") or StopSwitch()
 
 
 def _max_lines(options: Options) -> int:

@@ -21,6 +21,7 @@ from pi_subagents import messages
 from pi_subagents.api import call_tool
 from pi_subagents.core.liveness import Liveness
 from pi_subagents.core.run_spec import RunSpec, spec_to_json
+from pi_subagents.core.stop_switch import StopSwitch
 from pi_subagents.core.usage import usage_to_json
 from pi_subagents.delegation.run_view import view_run
 from pi_subagents.disk.run_dir import RunDir
@@ -319,6 +320,31 @@ async def test_a_lost_run_does_not_keep_anybody_waiting(here: PresetPlace) -> No
     async with asyncio.timeout(PATIENCE_S):
         (row,) = (await waiting)["runs"]
     assert (row["status"], row["errorMessage"]) == ("failed", INTERRUPTED)
+
+
+@pytest.mark.parametrize("tool", ["get_subagent_output", "background_agent_status"])
+async def test_a_wait_ends_when_the_caller_stops_and_says_what_is_known(
+    here: PresetPlace, tool: str
+) -> None:
+    run_id, child = await here.started("slow")
+    key = {"runId": run_id}
+    if tool == "get_subagent_output":
+        key = {"sessionId": (await here.status())["runs"][0]["sessionId"]}
+    stop = StopSwitch()
+    where = here.work
+    asked = call_tool(
+        tool, {**key, "waitSeconds": 3600}, cwd=where.project, env=where.env, stop=stop
+    )
+    waiting = asyncio.create_task(asked)
+    await child.echo()
+    assert not waiting.done()
+    stop.stop()
+    async with asyncio.timeout(PATIENCE_S):
+        answer = await waiting
+    assert not answer["isError"]
+    assert '"status": "running"' in json.dumps(answer["details"])
+    await child.answer_and_exit("at last")
+    await here.ended(run_id)
 
 
 # Stopping

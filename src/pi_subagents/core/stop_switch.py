@@ -25,6 +25,11 @@ class StopSwitch:
         """End every run at once."""
         self._raise_to(FORCING)
 
+    @property
+    def thrown(self) -> bool:
+        """Tell whether somebody wants an end."""
+        return self.level > RUNNING
+
     def listen(self, listener: Callable[[int], None]) -> Callable[[], None]:
         """Call the listener at every step, now too if one was taken; return how to leave."""
         self._listeners.append(listener)

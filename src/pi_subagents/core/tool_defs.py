@@ -147,7 +147,9 @@ TOOLS: tuple[ToolDef, ...] = (
         "Stop one background run, or all.",
         {
             "type": "object",
-            "properties": {"runId": {"type": "string", "description": "Only this run."}},
+            "properties": {
+                "runId": {"type": "string", "description": "Only this run: its id or session id."}
+            },
         },
     ),
 )

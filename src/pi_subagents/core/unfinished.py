@@ -1,0 +1,96 @@
+"""
+Tell of a delegation that goes on when its caller cannot be kept waiting any longer.
+
+In: its windows, and the results that are there.  Out: a truthful answer in the shape of the
+finished one: what is done is told, what is not says `running`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pi_subagents import host_messages
+from pi_subagents.core import tool_defs
+from pi_subagents.core.background import background_status
+from pi_subagents.core.plain_text import one_line
+from pi_subagents.core.run_result import tool_status
+from pi_subagents.core.summary import summary_line
+from pi_subagents.core.usage import usage_to_json
+from pi_subagents.core.window_view import global_status
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pi_subagents.core.run_result import RunResult
+    from pi_subagents.core.window import Window
+
+_LAST_LINE = 120
+
+
+def unfinished_to_json(
+    tool: str,
+    windows: Sequence[Window],
+    results: Mapping[int, RunResult],
+    *,
+    after_s: float,
+    wait_s: float,
+) -> dict[str, object]:
+    """Return the value of a delegation as it stands; results are by the place of their task."""
+    running = len(windows) - len(results)
+    lines = [host_messages.still_running(after_s, running, len(windows))]
+    entries = []
+    for index, window in enumerate(windows):
+        result = results.get(index)
+        profile = window.title.profile
+        lines.append(summary_line(result, profile) if result else _line(window))
+        entries.append(_entry(tool, window, result))
+    lines.append(host_messages.how_to_get_the_rest(wait_s))
+    details: dict[str, object] = {
+        "status": "running",
+        "sessionIds": [window.title.session_id for window in windows],
+        "results": entries,
+    }
+    if tool == tool_defs.SUBAGENT:
+        details["mode"] = "single" if len(windows) == 1 else "parallel"
+    return {
+        "content": [{"type": "text", "text": "\n".join(lines)}],
+        "details": details,
+        "isError": False,
+    }
+
+
+def progress_line(windows: Sequence[Window], latest: int | None) -> str:
+    """Return how a delegation stands, with the last line of the task that spoke last."""
+    status = global_status(windows)
+    if latest is None or not windows[latest].lines:
+        return status
+    return f"{status} — {one_line(windows[latest].title.name, 40)}: {_last(windows[latest])}"
+
+
+def _line(window: Window) -> str:
+    told = f"{window.status} — {_last(window)}" if window.lines else window.status
+    name = one_line(window.title.name, 60)
+    return f"⏳ {name}: {told} (session: {window.title.session_id})"
+
+
+def _last(window: Window) -> str:
+    return one_line(window.lines[-1].text, _LAST_LINE)
+
+
+def _entry(tool: str, window: Window, result: RunResult | None) -> dict[str, object]:
+    title = window.title
+    entry: dict[str, object] = {"sessionId": title.session_id, "output": "", "errorMessage": None}
+    entry |= {"preset": title.profile} if tool == tool_defs.SUBAGENT else {"name": title.name}
+    if result is None:
+        return {**entry, "status": "running", "usage": usage_to_json(window.usage)}
+    state = background_status if tool == tool_defs.SUBAGENT else tool_status
+    return {
+        **entry,
+        "runId": result.run_id,
+        "status": state(result.status),
+        "output": result.output,
+        "errorMessage": result.error_message or None,
+        "durationMs": result.duration_ms,
+        "usage": usage_to_json(result.usage),
+        "notes": list(result.notes),
+    }

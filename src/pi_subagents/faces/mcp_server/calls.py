@@ -1,0 +1,207 @@
+"""
+Answer the calls of a host that may cut them, without losing what they began.
+
+In: a tool's name and parameters, and a way to report progress.  Out: the tool's answer, given in
+time: work that takes longer goes on by itself and is told as running.  A call that the host
+cancels stops its children; the end of the server stops all that still runs in its name.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from pi_subagents import api, host_messages, messages
+from pi_subagents.core import tool_defs
+from pi_subagents.core.retrieval import MAX_WAIT_S
+from pi_subagents.core.run_result import RunResult
+from pi_subagents.core.stop_switch import StopSwitch
+from pi_subagents.core.summary import refusal_to_json
+from pi_subagents.core.unfinished import progress_line, unfinished_to_json
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+    from pi_subagents.delegation.ports import Update
+    from pi_subagents.delegation.windows import Windows
+    from pi_subagents.launch import Options
+
+    Answer = dict[str, object]
+    Report = Callable[[float, str], Awaitable[None]]
+
+_DELEGATING = (tool_defs.DELEGATE, tool_defs.SUBAGENT)
+_WAITING = (tool_defs.GET_OUTPUT, tool_defs.BACKGROUND_STATUS)
+_TICK_S = 1.0
+_HEARTBEAT_TICKS = 5  # a host may take silence for death
+MAX_TEXT = 40_000  # about what a host puts before its model at once
+
+
+class Calls:
+    """The calls of one server; what outlives its call is kept until it ends."""
+
+    def __init__(
+        self, options: Options, answer_within_s: float | None, tick_s: float = _TICK_S
+    ) -> None:
+        self._options = options
+        self._within_s = answer_within_s
+        self._tick_s = tick_s
+        self._going: dict[asyncio.Task[Answer], StopSwitch] = {}
+
+    async def answer(self, tool: str, parameters: Mapping[str, Any], report: Report) -> Answer:
+        """Return what the tool says, or how its work stands when the time is up."""
+        notes: list[str] = []
+        options: Options = {**self._options, "on_notice": notes.append}
+        if tool in _DELEGATING:
+            answer = await self._delegate(tool, parameters, options, report)
+        else:
+            asked = self._bounded(tool, parameters)
+            answer = await _safely(tool, asked, options)
+            if not answer["isError"]:
+                answer = _told(tool, asked, answer, self._within_s or MAX_WAIT_S)
+        content = answer["content"]
+        assert isinstance(content, list)
+        return {**answer, "content": [*content, *(_block(host_messages.note(n)) for n in notes)]}
+
+    async def close(self) -> None:
+        """Stop whatever goes on in the name of this server, and see it end."""
+        for stop in self._going.values():
+            stop.stop()
+        if self._going:
+            await asyncio.wait(self._going)
+
+    async def _delegate(
+        self, tool: str, parameters: Mapping[str, Any], options: Options, report: Report
+    ) -> Answer:
+        work = _Work(tool)
+        task = asyncio.create_task(_safely(tool, parameters, work.watched(options)))
+        self._going[task] = work.stop
+        task.add_done_callback(self._going.pop)
+        reporting = asyncio.create_task(work.report(report, self._tick_s))
+        try:
+            await self._end_or_deadline(task)
+            if not task.done():  # without session ids there is nothing to come back to
+                await work.known_or(task)
+        except asyncio.CancelledError:
+            work.stop.stop()
+            raise
+        finally:
+            reporting.cancel()
+        if task.done():
+            return task.result()
+        assert self._within_s is not None, "without a limit it is waited for"
+        return work.unfinished(self._within_s)
+
+    async def _end_or_deadline(self, task: asyncio.Task[Answer]) -> None:
+        await asyncio.wait({task}, timeout=self._within_s)
+
+    def _bounded(self, tool: str, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the parameters with a wait, and a text, that the host can take."""
+        asked = dict(parameters)
+        if tool in _WAITING and self._within_s is not None:
+            asked |= _bounded_wait(parameters.get("waitSeconds"), self._within_s)
+        if tool == tool_defs.GET_OUTPUT and asked.get("limit") is asked.get("tail") is None:
+            asked["limit"] = MAX_TEXT
+        return asked
+
+
+class _Work:
+    """One delegation as it goes on."""
+
+    def __init__(self, tool: str) -> None:
+        self.stop = StopSwitch()
+        self._tool = tool
+        self._windows: Windows | None = None
+        self._results: dict[int, RunResult] = {}
+        self._latest: int | None = None
+        self._began = time.monotonic()
+        self._known = asyncio.Event()
+
+    def watched(self, options: Options) -> Options:
+        """Return the options of a call that can be told of while it goes on."""
+        return {
+            **options,
+            "stop": self.stop,
+            "on_windows": self._show,
+            "on_update": self._changed,
+        }
+
+    async def known_or(self, task: asyncio.Task[Answer]) -> None:
+        """Wait until the runs are known, or all is over."""
+        known = asyncio.create_task(self._known.wait())
+        try:
+            await asyncio.wait({known, task}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            known.cancel()
+
+    def unfinished(self, wait_s: float) -> Answer:
+        """Return how the work stands."""
+        assert self._windows is not None
+        return unfinished_to_json(
+            self._tool,
+            self._windows.now(),
+            self._results,
+            after_s=time.monotonic() - self._began,
+            wait_s=wait_s,
+        )
+
+    async def report(self, report: Report, tick_s: float) -> None:
+        """Tell the host how the work stands, when that changed and now and then anyway."""
+        told, silent = "", 0
+        while True:
+            await asyncio.sleep(tick_s)
+            line = progress_line(self._windows.now(), self._latest) if self._windows else ""
+            silent += 1
+            if line != told or silent >= _HEARTBEAT_TICKS:
+                told, silent = line, 0
+                with suppress(Exception):  # a host that does not listen is no reason to stop
+                    await report(time.monotonic() - self._began, line)
+
+    def _show(self, windows: Windows) -> None:
+        self._windows = windows
+        self._known.set()
+
+    def _changed(self, update: Update) -> None:
+        self._latest = update.run.index
+        if isinstance(update.what, RunResult):
+            self._results[update.run.index] = update.what
+
+
+async def _safely(tool: str, parameters: Mapping[str, Any], options: Options) -> Answer:
+    """Return the answer; a fault of ours is told as one, and harms no other call."""
+    try:
+        return await api.call_tool(tool, parameters, **options)
+    except Exception as error:  # noqa: BLE001 - the outer edge of this face
+        return refusal_to_json(messages.internal_error(error))
+
+
+def _bounded_wait(asked: object, within_s: float) -> dict[str, float]:
+    """Return the wait that a call may take; what is no number is refused by the tool itself."""
+    if isinstance(asked, bool) or not isinstance(asked, int | float):
+        return {}
+    return {"waitSeconds": min(asked, within_s)}
+
+
+def _told(tool: str, asked: Mapping[str, Any], answer: Answer, wait_s: float) -> Answer:
+    """Return the answer with a text a host can take; what is left out, or to come, is said."""
+    details, content = answer["details"], answer["content"]
+    assert isinstance(details, dict)
+    assert isinstance(content, list)
+    beside: list[str] = []
+    if tool == tool_defs.GET_OUTPUT and "shownCharacters" in details and not asked.get("tail"):
+        start = asked.get("offset") or 0
+        end = start + details["shownCharacters"]
+        if end < details["totalCharacters"]:
+            beside.append(host_messages.text_goes_on(start, end, details["totalCharacters"]))
+    if tool == tool_defs.GET_SESSION and len(text := content[0]["text"]) > MAX_TEXT:
+        beside.append(host_messages.transcript_goes_on(MAX_TEXT, len(text), details["sessionId"]))
+        content = [_block(text[:MAX_TEXT])]
+        details = {**details, "totalCharacters": len(text), "shownCharacters": MAX_TEXT}
+    if tool in (tool_defs.GET_OUTPUT, tool_defs.GET_SESSION) and details["status"] == "running":
+        beside.append(host_messages.session_goes_on(wait_s))
+    return {**answer, "details": details, "content": [*content, *map(_block, beside)]}
+
+
+def _block(text: str) -> dict[str, str]:
+    return {"type": "text", "text": text}

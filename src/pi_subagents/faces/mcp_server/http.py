@@ -1,0 +1,198 @@
+"""
+The protocol over HTTP on loopback: for whoever has the token, and for no web page.
+
+In: the SDK's server, a listening socket, the token.  Out: requests that have passed the guard:
+right Host, no foreign Origin, the token, a body of at most 4 MiB that arrives in time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import logging
+import socket
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import uvicorn
+from starlette.datastructures import Headers
+from starlette.responses import PlainTextResponse
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from pi_subagents import host_messages
+from pi_subagents.errors import PortUnavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from mcp.server.lowlevel import Server
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+LOOPBACK = "127.0.0.1"
+PATH = "/mcp"
+MAX_BODY = 4 * 1024 * 1024
+_SILENT = logging.CRITICAL + 1
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one client may take of a server that others need too."""
+
+    arrival_s: float = 10.0  # for the head of a request, and again for its body
+    connections: int = 512
+    sessions: int = 256
+
+
+LIMITS = Limits()
+
+
+def listen(port: int) -> socket.socket:
+    """Return a socket that listens on loopback; PortUnavailable where another has the port."""
+    listening = socket.socket()
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((LOOPBACK, port))
+        listening.listen()
+    except OSError as error:
+        listening.close()
+        raise PortUnavailable(port, str(error)) from error
+    return listening
+
+
+async def serve_http(
+    server: Server[Any],
+    listening: socket.socket,
+    token: str,
+    ready: Callable[[str], None],
+    limits: Limits = LIMITS,
+) -> None:
+    """Serve until cancelled; requests under way are cancelled then, too."""
+    port = listening.getsockname()[1]
+    app = server.streamable_http_app(
+        streamable_http_path=PATH,
+        host=LOOPBACK,
+        max_request_body_size=MAX_BODY,
+        max_sessions=limits.sessions,
+    )
+    config = uvicorn.Config(
+        Guard(app, port, token, limits.arrival_s),
+        http=partial(_ImpatientProtocol, limits.arrival_s),  # type: ignore[arg-type]  # makes one
+        ws="none",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        limit_concurrency=limits.connections,
+        timeout_keep_alive=60,
+        timeout_graceful_shutdown=1,
+    )
+    http_server = _Server(config)
+    serving = asyncio.create_task(http_server.serve(sockets=[listening]))
+    ready(f"http://{LOOPBACK}:{port}{PATH}")
+    try:
+        await asyncio.shield(serving)
+    finally:
+        for name in ("uvicorn", "mcp"):  # streams that are cut now are no faults
+            logging.getLogger(name).setLevel(_SILENT)
+        http_server.should_exit = True
+        await asyncio.wait({serving})
+
+
+class _Server(uvicorn.Server):
+    """Leaves signals to whoever runs it: the children have to be seen to afterwards."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Capture none."""
+        yield
+
+
+class _ImpatientProtocol(H11Protocol):
+    """Closes a connection on which no request arrives."""
+
+    def __init__(self, arrival_s: float, **given: Any) -> None:
+        super().__init__(**given)
+        self._arrival_s = arrival_s
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
+        """Give the first request its time."""
+        super().connection_made(transport)
+        self.loop.call_later(self._arrival_s, self._close_if_idle)
+
+    def _close_if_idle(self) -> None:
+        if self.cycle is None and not self.transport.is_closing():
+            self.transport.close()
+
+
+class Guard:
+    """Lets through what may talk to the server, with its whole body."""
+
+    def __init__(self, app: ASGIApp, port: int, token: str, arrival_s: float) -> None:
+        self._app = app
+        self._arrival_s = arrival_s
+        self._hosts = {f"{name}:{port}" for name in (LOOPBACK, "localhost", "[::1]")}
+        self._origins = {f"http://{host}" for host in self._hosts}
+        self._token = token.encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or refuse it."""
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        refusal = self._refusal(Headers(scope=scope))
+        if refusal is None:
+            try:
+                async with asyncio.timeout(self._arrival_s):
+                    arrived = await _whole(receive)
+            except TimeoutError:
+                refusal = PlainTextResponse(host_messages.BODY_TOO_SLOW, 408)
+            else:
+                if arrived is not None:
+                    await self._app(scope, _replaying(arrived, receive), send)
+                    return
+                refusal = PlainTextResponse(host_messages.BODY_TOO_LARGE, 413)
+        refusal.headers["connection"] = "close"
+        await refusal(scope, receive, send)
+
+    def _refusal(self, headers: Headers) -> PlainTextResponse | None:
+        if headers.get("host") not in self._hosts:
+            return PlainTextResponse(host_messages.WRONG_HOST, 421)
+        if headers.get("origin", next(iter(self._origins))) not in self._origins:
+            return PlainTextResponse(host_messages.WRONG_ORIGIN, 403)
+        scheme, _, given = headers.get("authorization", "").partition(" ")
+        known = hmac.compare_digest(given.strip().encode("latin-1"), self._token)
+        if scheme.lower() != "bearer" or not known:
+            wanted = {"www-authenticate": "Bearer"}
+            return PlainTextResponse(host_messages.NEEDS_BEARER, 401, wanted)
+        length = headers.get("content-length", "0")
+        if not length.isdecimal() or int(length) > MAX_BODY:
+            return PlainTextResponse(host_messages.BODY_TOO_LARGE, 413)
+        return None
+
+
+async def _whole(receive: Receive) -> list[Message] | None:
+    """Return all that a request brings, or None where that is too much."""
+    arrived: list[Message] = []
+    size = 0
+    while True:
+        message = await receive()
+        arrived.append(message)
+        size += len(message.get("body", b""))
+        if size > MAX_BODY:
+            return None
+        if message["type"] != "http.request" or not message.get("more_body", False):
+            return arrived
+
+
+def _replaying(arrived: list[Message], receive: Receive) -> Receive:
+    waiting = iter(arrived)
+
+    async def next_message() -> Message:
+        for message in waiting:
+            return message
+        return await receive()
+
+    return next_message

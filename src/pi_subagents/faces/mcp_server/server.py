@@ -1,0 +1,180 @@
+"""
+The server as the protocol's own library wants it: tools, resources, prompts.
+
+In: how to delegate, and how long a host waits.  Out: an SDK server, for any transport.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from mcp.server.lowlevel import Server
+from mcp.shared.exceptions import MCPError
+from mcp.types import (
+    INVALID_PARAMS,
+    CallToolResult,
+    GetPromptResult,
+    ListPromptsResult,
+    ListResourcesResult,
+    ListResourceTemplatesResult,
+    ListToolsResult,
+    Prompt,
+    PromptArgument,
+    PromptMessage,
+    ReadResourceResult,
+    Resource,
+    ResourceTemplate,
+    TextContent,
+    TextResourceContents,
+    Tool,
+    ToolAnnotations,
+)
+
+from pi_subagents import host_messages
+from pi_subagents._version import __version__
+from pi_subagents.core import tool_defs
+from pi_subagents.core.tool_outputs import SCHEMAS, sendable, structured
+from pi_subagents.faces.mcp_server import resources
+from pi_subagents.faces.mcp_server.prompts import PROMPTS, prompt_text
+
+if TYPE_CHECKING:
+    from mcp.server.context import ServerRequestContext
+    from mcp.types import (
+        CallToolRequestParams,
+        GetPromptRequestParams,
+        PaginatedRequestParams,
+        ReadResourceRequestParams,
+    )
+
+    from pi_subagents.faces.mcp_server.calls import Calls
+    from pi_subagents.launch import Options
+
+    Context = ServerRequestContext[Any]
+    Page = PaginatedRequestParams | None
+
+# A child can do whatever its user can: what starts or ends one is not harmless.
+_READING = (
+    tool_defs.GET_OUTPUT,
+    tool_defs.GET_SESSION,
+    tool_defs.LIST_PROFILES,
+    tool_defs.BACKGROUND_STATUS,
+)
+
+
+def tool_list() -> list[Tool]:
+    """Return the tools as everywhere, with what a host may show of them."""
+    return [
+        Tool(
+            name=tool.name,
+            description=tool.description,
+            input_schema=dict(tool.parameters),
+            output_schema=SCHEMAS[tool.name],
+            annotations=ToolAnnotations(
+                read_only_hint=tool.name in _READING,
+                destructive_hint=tool.name not in _READING,
+                idempotent_hint=tool.name in (*_READING, tool_defs.BACKGROUND_STOP),
+                open_world_hint=tool.name not in (*_READING, tool_defs.BACKGROUND_STOP),
+            ),
+        )
+        for tool in tool_defs.TOOLS
+    ]
+
+
+def build_server(calls: Calls, options: Options) -> Server[Any]:
+    """Return the server; the calls are its memory, and the caller's to close."""
+
+    async def list_tools(_context: Context, _page: Page) -> ListToolsResult:
+        return ListToolsResult(tools=tool_list())
+
+    async def call_tool(context: Context, asked: CallToolRequestParams) -> CallToolResult:
+        if asked.name not in SCHEMAS:
+            raise MCPError(INVALID_PARAMS, host_messages.unknown_tool(asked.name))
+
+        async def report(elapsed_s: float, line: str) -> None:
+            await context.session.report_progress(elapsed_s, None, line or None)
+
+        answer = sendable(await calls.answer(asked.name, asked.arguments or {}, report))
+        refused = bool(answer["isError"])
+        content = answer["content"]
+        assert isinstance(content, list)
+        return CallToolResult(
+            content=[TextContent(type="text", text=block["text"]) for block in content],
+            structured_content=None if refused else structured(asked.name, answer),
+            is_error=refused,
+        )
+
+    async def list_resources(_context: Context, _page: Page) -> ListResourcesResult:
+        found = [
+            Resource(
+                uri=resources.SCHEME + entry.address,
+                name=sendable(entry.name),
+                description=sendable(entry.description),
+                mime_type=entry.mime_type,
+            )
+            for entry in await asyncio.to_thread(resources.listed, options)
+        ]
+        return ListResourcesResult(resources=found)
+
+    async def list_templates(_context: Context, _page: Page) -> ListResourceTemplatesResult:
+        found = [
+            ResourceTemplate(
+                uri_template=resources.SCHEME + entry.address,
+                name=entry.name,
+                description=entry.description,
+                mime_type=entry.mime_type,
+            )
+            for entry in resources.TEMPLATES
+        ]
+        return ListResourceTemplatesResult(resource_templates=found)
+
+    async def read_resource(
+        _context: Context, asked: ReadResourceRequestParams
+    ) -> ReadResourceResult:
+        found = await resources.read(asked.uri, options)
+        if found is None:
+            raise MCPError(INVALID_PARAMS, host_messages.unknown_resource(asked.uri))
+        text, mime_type = found
+        contents = TextResourceContents(uri=asked.uri, mime_type=mime_type, text=sendable(text))
+        return ReadResourceResult(contents=[contents])
+
+    async def list_prompts(_context: Context, _page: Page) -> ListPromptsResult:
+        found = [
+            Prompt(
+                name=prompt.name,
+                title=prompt.title,
+                description=prompt.description,
+                arguments=[
+                    PromptArgument(name=name, description=said, required=True)
+                    for name, said in prompt.arguments.items()
+                ],
+            )
+            for prompt in PROMPTS
+        ]
+        return ListPromptsResult(prompts=found)
+
+    async def get_prompt(_context: Context, asked: GetPromptRequestParams) -> GetPromptResult:
+        prompt = next((each for each in PROMPTS if each.name == asked.name), None)
+        if prompt is None:
+            raise MCPError(INVALID_PARAMS, host_messages.unknown_prompt(asked.name))
+        try:
+            text = prompt_text(prompt, asked.arguments or {})
+        except KeyError as missing:
+            problem = host_messages.prompt_needs(asked.name, str(missing.args[0]))
+            raise MCPError(INVALID_PARAMS, problem) from missing
+        message = PromptMessage(role="user", content=TextContent(type="text", text=text))
+        return GetPromptResult(description=prompt.description, messages=[message])
+
+    return Server(
+        "subagents",
+        version=__version__,
+        title="Sub-agents",
+        instructions=host_messages.MCP_INSTRUCTIONS,
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+        on_list_resources=list_resources,
+        on_list_resource_templates=list_templates,
+        on_read_resource=read_resource,
+        on_list_prompts=list_prompts,
+        on_get_prompt=get_prompt,
+    )

@@ -1,0 +1,430 @@
+"""The real `subagents mcp --http`: who may speak to it, what it serves, what it refuses."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import socket
+import stat
+from typing import TYPE_CHECKING
+
+import pytest
+import pytest_asyncio
+from tests.fakes.driver import PATIENCE_S
+from tests.fakes.mcp_host import (
+    NEWEST,
+    Answered,
+    HttpServer,
+    McpHost,
+    Progress,
+    answered,
+    exchange,
+    http_in_process,
+    request_head,
+    tasks,
+    text_of,
+    value_of,
+)
+from tests.fakes.preset_place import MODEL, PresetPlace
+from tests.fakes.processes import peak_memory
+from tests.fakes.workplace import open_workplace
+
+from pi_subagents import host_messages
+from pi_subagents.core import tool_defs
+from pi_subagents.errors import PortUnavailable, TokenFileUnusable
+from pi_subagents.faces.mcp_server.http import MAX_BODY, Limits
+from pi_subagents.faces.mcp_server.prompts import PROMPTS, prompt_text
+from pi_subagents.messages import STOPPED_ON_REQUEST
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+    from tests.fakes.workplace import Workplace
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+INITIALIZE = {"capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+PING = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "ping"}).encode()
+HANDSHAKES = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+MEMORY = 48 * 1024 * 1024
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def place(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Workplace]:
+    async with open_workplace(tmp_path_factory.mktemp("mcp")) as made:
+        PresetPlace(made).preset("scout", f"model: {MODEL}")
+        yield made
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def server(place: Workplace) -> AsyncIterator[HttpServer]:
+    """One server for all of these tests: it must stand all of them."""
+    host = McpHost(place.project, place.env, place.home / "stderr")
+    async with host.http("--answer-within", "0.5") as serving:
+        yield serving
+
+
+# Served
+
+
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+async def test_a_delegation_with_progress_by_the_sdks_own_client(
+    place: Workplace, server: HttpServer, mode: str
+) -> None:
+    async with server.client(mode) as client:
+        assert client.protocol_version == (NEWEST if mode == "auto" else "2025-11-25")
+        name = f"a {mode}"
+        running = await client.call_tool(tool_defs.DELEGATE, tasks(name))
+        session = value_of(running)["sessionIds"][0]
+        await (await place.child(name)).answer_and_exit("first")
+        while True:
+            asked = {"sessionId": session, "waitSeconds": 60}
+            told = value_of(await client.call_tool(tool_defs.GET_OUTPUT, asked))
+            if told["status"] != "running":
+                break
+        assert (told["status"], told["text"]) == ("completed", "first")
+        refused = await client.call_tool(tool_defs.DELEGATE, {"tasks": []})
+        assert (refused.is_error, text_of(refused)) == (
+            True,
+            "tasks: must hold 1 to 16 tasks, not 0",
+        )
+
+
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+async def test_a_call_that_the_host_cancels_stops_its_children(place: Workplace, mode: str) -> None:
+    """By a message and, in the newest revision, by closing the response."""
+    async with http_in_process(place) as here, here.client(mode) as client:
+        progress, name = Progress(), f"cancelled {mode}"
+        call = asyncio.create_task(
+            client.call_tool(tool_defs.DELEGATE, tasks(name), progress_callback=progress)
+        )
+        child = await place.child(name)
+        await progress.says("1 running")
+        call.cancel()
+        await child.gone()
+        await asyncio.gather(call, return_exceptions=True)
+    result = place.run_dir(child).read_result()
+    assert result is not None
+    assert result.status == "aborted"
+
+
+@pytest.mark.parametrize("version", HANDSHAKES)
+async def test_every_older_revision_is_negotiated(server: HttpServer, version: str) -> None:
+    answer = await server.ask("initialize", {"protocolVersion": version, **INITIALIZE})
+    assert answer["result"]["protocolVersion"] == version
+    assert answer["result"]["serverInfo"]["name"] == "subagents"
+    assert answer["result"]["instructions"] == host_messages.MCP_INSTRUCTIONS
+    assert set(answer["result"]["capabilities"]) >= {"tools", "resources", "prompts"}
+
+
+async def test_an_unknown_revision_gets_the_newest_that_shakes_hands(server: HttpServer) -> None:
+    answer = await server.ask("initialize", {"protocolVersion": "1999-01-01", **INITIALIZE})
+    assert answer["result"]["protocolVersion"] == "2025-11-25"
+
+
+async def test_an_unknown_revision_in_the_header_is_refused_with_those_there_are(
+    server: HttpServer,
+) -> None:
+    prefix = "io.modelcontextprotocol"
+    meta = {f"{prefix}/protocolVersion": "2099-01-01", f"{prefix}/clientCapabilities": {}}
+    answer = await server.ask(
+        "tools/list", {"_meta": meta}, MCP_Protocol_Version="2099-01-01", Mcp_Method="tools/list"
+    )
+    assert answer["error"]["data"] == {"supported": [NEWEST], "requested": "2099-01-01"}
+
+
+async def test_tools_are_those_of_everywhere_with_what_a_host_may_show(server: HttpServer) -> None:
+    async with server.client("auto") as client:
+        tools = (await client.list_tools()).tools
+    assert [(tool.name, tool.description, tool.input_schema) for tool in tools] == [
+        (tool.name, tool.description, tool.parameters) for tool in tool_defs.TOOLS
+    ]
+    hints = {tool.name: tool.annotations for tool in tools}
+    assert {name for name, hint in hints.items() if hint and hint.read_only_hint} == {
+        tool_defs.GET_OUTPUT,
+        tool_defs.GET_SESSION,
+        tool_defs.LIST_PROFILES,
+        tool_defs.BACKGROUND_STATUS,
+    }
+    assert all(hint and hint.destructive_hint is not hint.read_only_hint for hint in hints.values())
+
+
+async def test_resources_prompts_and_templates(place: Workplace, server: HttpServer) -> None:
+    async with server.client("auto") as client:
+        running = await client.call_tool(tool_defs.DELEGATE, tasks("for a resource"))
+        session = value_of(running)["sessionIds"][0]
+        await (await place.child("for a resource")).answer_and_exit("kept")
+        await asyncio.to_thread(place.run_dirs()[-1].wait_for_end)
+        listed = {str(each.uri) for each in (await client.list_resources()).resources}
+        assert {
+            f"subagents://sessions/{session}",
+            f"subagents://sessions/{session}/result",
+            "subagents://profiles/keyed",
+            "subagents://presets/scout",
+        } <= listed
+        templates = (await client.list_resource_templates()).resource_templates
+        assert [each.uri_template for each in templates] == [
+            "subagents://sessions/{sessionId}",
+            "subagents://sessions/{sessionId}/result",
+            "subagents://profiles/{name}",
+            "subagents://presets/{name}",
+        ]
+        prompts = (await client.list_prompts()).prompts
+        assert [(each.name, each.title) for each in prompts] == [
+            (each.name, each.title) for each in PROMPTS
+        ]
+        given = {"subject": "src/{x}"}
+        got = await client.get_prompt("parallel-review", given)
+        assert [
+            message.content.text for message in got.messages if message.content.type == "text"
+        ] == [prompt_text(PROMPTS[0], given)]
+
+
+# Refused
+
+
+async def refused(answer: Answered, status: int, words: str) -> None:
+    assert (answer.status, answer.body.decode()) == (status, words)
+    assert "connection: close" in answer.head
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["evil.test", "evil.test:{port}", "127.0.0.1", "127.0.0.1:1", "localhost.evil.test:{port}", ""],
+)
+async def test_another_host_is_refused(server: HttpServer, host: str) -> None:
+    """DNS rebinding: a page of evil.test that resolves to loopback."""
+    answer = await server.post(PING, Host=host.format(port=server.port))
+    await refused(answer, 421, host_messages.WRONG_HOST)
+
+
+@pytest.mark.parametrize("name", ["localhost", "127.0.0.1", "[::1]"])
+async def test_the_names_of_loopback_are_served(server: HttpServer, name: str) -> None:
+    own = f"{name}:{server.port}"
+    answer = await server.post(b"{}", Host=own, Origin=f"http://{own}")
+    assert answer.status == 400
+
+
+@pytest.mark.parametrize(
+    "origin",
+    ["https://evil.test", "null", "http://127.0.0.1", "https://127.0.0.1:{port}", "file://", ""],
+)
+async def test_a_web_page_is_refused(server: HttpServer, origin: str) -> None:
+    answer = await server.post(PING, Origin=origin.format(port=server.port))
+    await refused(answer, 403, host_messages.WRONG_ORIGIN)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [None, "", "Bearer", "Bearer ", "Bearer wrong", "Basic {token}", "{token}", "Bearer {token}x",
+     "Bearer \xe9\xff"],
+)  # fmt: skip
+async def test_without_the_token_nothing_is_served(server: HttpServer, given: str | None) -> None:
+    value = given and given.format(token=server.token)
+    answer = await server.post(PING, Authorization=value)
+    await refused(answer, 401, host_messages.NEEDS_BEARER)
+    assert "www-authenticate: bearer" in answer.head
+
+
+async def test_a_session_id_is_no_authority(server: HttpServer) -> None:
+    body = {"jsonrpc": "2.0", "id": 1, "method": "initialize"}
+    params = {"protocolVersion": "2025-11-25", **INITIALIZE}
+    opened = await server.post(json.dumps({**body, "params": params}).encode())
+    (session,) = [line for line in opened.head.split("\r\n") if line.startswith("mcp-session-id")]
+    number = session.split(": ")[1]
+    served = await server.post(PING, Mcp_Session_Id=number)
+    assert served.message == {"jsonrpc": "2.0", "id": 1, "result": {}}
+    answer = await server.post(PING, Mcp_Session_Id=number, Authorization=None)
+    await refused(answer, 401, host_messages.NEEDS_BEARER)
+
+
+@pytest.mark.parametrize("scheme", ["bearer", "BEARER"])
+async def test_the_scheme_is_written_in_any_case(server: HttpServer, scheme: str) -> None:
+    assert (await server.post(b"{}", Authorization=f"{scheme} {server.token}")).status == 400
+
+
+async def test_a_body_that_says_it_is_too_large_is_refused_unread(server: HttpServer) -> None:
+    head = {**server.head(), "Content-Length": str(MAX_BODY + 1)}
+    await refused(
+        await exchange(server.port, request_head("POST", head)), 413, host_messages.BODY_TOO_LARGE
+    )
+
+
+async def test_a_body_in_pieces_is_counted(server: HttpServer) -> None:
+    head = request_head("POST", {**server.head(), "Transfer-Encoding": "chunked"})
+    piece = b"10000\r\n" + b" " * 0x10000 + b"\r\n"
+    reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+    writer.write(head + piece * (MAX_BODY // 0x10000))
+    await writer.drain()
+    writer.write(b"1\r\n \r\n")
+    async with asyncio.timeout(PATIENCE_S):
+        await refused(answered(await reader.read(-1)), 413, host_messages.BODY_TOO_LARGE)
+    writer.close()
+
+
+async def test_the_largest_body_is_read(server: HttpServer) -> None:
+    answer = await server.post(b" " * MAX_BODY)
+    assert (answer.status, answer.message["error"]["code"]) == (400, -32700)
+    assert server.process is not None
+    before = peak_memory(server.process.pid)
+    await asyncio.gather(*(server.post(b" " * MAX_BODY) for _ in range(2)))
+    assert peak_memory(server.process.pid) - before < MEMORY
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [(b"", -32700), (b"{not json", -32700), (b"\xff", -32700), (b"[" * 100_000, -32700),
+     (b"[]", -32600), (b"{}", -32600), (b'{"jsonrpc": "2.0", "id": 1}', -32600)],
+)  # fmt: skip
+async def test_a_body_that_is_no_message_is_refused(
+    server: HttpServer, body: bytes, code: int
+) -> None:
+    answer = await server.post(body)
+    assert answer.status == 400
+    assert answer.message["error"]["code"] in (code, -32600, -32602), answer
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [b"nonsense\r\n\r\n", b"GET /mcp HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", b"\x16\x03\x01\x02\x00",
+     b"GET " + b"a" * 100_000 + b" HTTP/1.1\r\n\r\n", b"POST /mcp HTTP/1.1\r\nContent-Length: -1\r\n\r\n"],
+)  # fmt: skip
+async def test_what_is_no_http_is_refused(server: HttpServer, sent: bytes) -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+    writer.write(sent)
+    writer.write_eof()
+    async with asyncio.timeout(PATIENCE_S):
+        assert (await reader.read(-1)).split(b" ")[1:2] in ([b"400"], [b"421"], [])
+    writer.close()
+
+
+async def test_other_paths_and_upgrades_lead_nowhere(server: HttpServer) -> None:
+    head = server.head()
+    assert (await exchange(server.port, request_head("GET", head, "/"))).status == 404
+    upgrade = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13",
+               "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ=="}  # fmt: skip
+    nobody = {**upgrade, "Host": server.host}
+    answer = await exchange(server.port, request_head("GET", nobody))
+    await refused(answer, 401, host_messages.NEEDS_BEARER)
+
+
+async def test_a_hundred_open_connections_keep_nobody_from_being_served(server: HttpServer) -> None:
+    others = [await asyncio.open_connection("127.0.0.1", server.port) for _ in range(100)]
+    for number, (_, writer) in enumerate(others):
+        writer.write(b"POST /mcp HTTP/1.1\r\nHost: "[: number % 28])
+    async with server.client() as client:
+        assert len((await client.list_tools()).tools) == len(tool_defs.TOOLS)
+    for _, writer in others:
+        writer.close()
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [b"", b"P", b"POST /mcp HTTP/1.1\r\nHost: "],
+    ids=["nothing", "a letter", "half a head"],
+)
+async def test_a_head_that_does_not_come_is_not_waited_for(place: Workplace, sent: bytes) -> None:
+    async with http_in_process(place, Limits(arrival_s=0.1)) as here:
+        reader, writer = await asyncio.open_connection("127.0.0.1", here.port)
+        writer.write(sent)
+        async with asyncio.timeout(PATIENCE_S):
+            assert await reader.read(-1) == b""
+        writer.close()
+
+
+async def test_a_body_that_does_not_come_is_not_waited_for(place: Workplace) -> None:
+    async with http_in_process(place, Limits(arrival_s=0.1)) as here:
+        head = request_head("POST", {**here.head(), "Content-Length": "100"})
+        answer = await exchange(here.port, head + b"{")
+        await refused(answer, 408, host_messages.BODY_TOO_SLOW)
+
+
+async def test_a_request_that_came_in_time_is_not_cut(place: Workplace) -> None:
+    async with http_in_process(place, Limits(arrival_s=0.1)) as here, here.client() as client:
+        call = asyncio.create_task(client.call_tool(tool_defs.DELEGATE, tasks("patient")))
+        child = await place.child("patient")
+        for _ in range(3):  # three requests on other connections, each later than the limit
+            reader, writer = await asyncio.open_connection("127.0.0.1", here.port)
+            async with asyncio.timeout(PATIENCE_S):
+                assert await reader.read(-1) == b""
+            writer.close()
+        await child.answer_and_exit("done")
+        assert value_of(await call)["status"] == "done"
+
+
+async def test_more_connections_or_sessions_than_allowed_are_refused(place: Workplace) -> None:
+    async with http_in_process(place, Limits(connections=2)) as here:
+        first = await asyncio.open_connection("127.0.0.1", here.port)
+        second = await asyncio.open_connection("127.0.0.1", here.port)
+        assert (await here.post(PING)).status == 503
+        first[1].close()
+        second[1].close()
+    async with http_in_process(place, Limits(sessions=1)) as here:
+        body = {"jsonrpc": "2.0", "id": 1, "method": "initialize"}
+        params = {"protocolVersion": "2025-11-25", **INITIALIZE}
+        opening = json.dumps({**body, "params": params}).encode()
+        assert [(await here.post(opening)).status for _ in range(2)] == [200, 503]
+
+
+# Starting and ending
+
+
+@pytest.fixture
+def alone(place: Workplace, tmp_path: Path) -> McpHost:
+    """A host whose data directory is its own."""
+    return McpHost(place.project, {**place.env, "XDG_DATA_HOME": str(tmp_path)}, tmp_path / "err")
+
+
+async def ended(process: asyncio.subprocess.Process) -> tuple[int | None, bytes, str]:
+    async with asyncio.timeout(PATIENCE_S):
+        out, err = await process.communicate()
+    return process.returncode, out, err.decode()
+
+
+async def test_a_port_that_is_taken_is_an_error_of_one_line(alone: McpHost) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        code, out, err = await ended(await alone.start("--http", "--port", str(port)))
+    assert (code, out) == (2, b"")
+    assert err == f"Error: {PortUnavailable(port, os.strerror(98))}\n".replace(
+        os.strerror(98), f"[Errno 98] {os.strerror(98)}"
+    )
+
+
+@pytest.mark.parametrize("fault", ["mode", "link", "short"])
+async def test_a_token_file_that_proves_nothing_is_refused(
+    alone: McpHost, tmp_path: Path, fault: str
+) -> None:
+    secret, named = tmp_path / "secret", tmp_path / "token"
+    secret.write_text("short" if fault == "short" else "a-token-that-is-long-enough")
+    secret.chmod(0o644 if fault == "mode" else 0o600)
+    named.symlink_to(secret) if fault == "link" else named.hardlink_to(secret)
+    code, out, err = await ended(await alone.start("--http", "--token-file", str(named)))
+    why = (
+        host_messages.token_too_short(16) if fault == "short" else host_messages.NOT_A_PRIVATE_FILE
+    )
+    assert (code, out, err) == (2, b"", f"Error: {TokenFileUnusable(str(named), why)}\n")
+
+
+async def test_a_signal_ends_the_server_and_what_goes_on_in_its_name(
+    place: Workplace, alone: McpHost, tmp_path: Path
+) -> None:
+    token = tmp_path / "kept" / "token"
+    async with alone.http("--token-file", str(token)) as serving:
+        assert stat.S_IMODE(token.stat().st_mode) == 0o600
+        async with serving.client() as client:
+            call = asyncio.create_task(client.call_tool(tool_defs.DELEGATE, tasks("signalled")))
+            child = await place.child("signalled")
+            assert serving.process is not None
+            serving.process.send_signal(signal.SIGINT)
+            code, out, err = await ended(serving.process)
+            (entry,) = value_of(await call)["results"]
+            assert (entry["status"], entry["errorMessage"]) == ("error", STOPPED_ON_REQUEST)
+    assert (code, out) == (0, b"")
+    assert err == f"{host_messages.serving_mcp(serving.url, str(token))}\n"
+    await child.gone()
+    result = place.run_dir(child).read_result()
+    assert result is not None
+    assert result.status == "aborted"

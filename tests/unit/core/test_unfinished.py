@@ -1,0 +1,117 @@
+"""A delegation that goes on: what is done is told, what is not says so, and how to get the rest."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # has no types
+
+from pi_subagents import host_messages
+from pi_subagents.core import tool_defs
+from pi_subagents.core.run_result import RunResult
+from pi_subagents.core.tool_outputs import SCHEMAS, structured
+from pi_subagents.core.unfinished import progress_line, unfinished_to_json
+from pi_subagents.core.usage import Usage, usage_to_json
+from pi_subagents.core.window import Window, WindowLine, WindowTitle
+
+SPENT = Usage(input=1, output=2, total_tokens=3)
+
+
+def window(name: str, status: Any, *lines: str, profile: str = "scout") -> Window:
+    title = WindowTitle(name, profile=profile, session_id=f"session-{name}")
+    told = tuple(WindowLine(line, "text") for line in lines)
+    return Window(title, status, lines=told, usage=SPENT)
+
+
+def result(name: str, status: Any, output: str, problem: str = "") -> RunResult:
+    return RunResult(
+        run_id=f"run-{name}", session_id=f"session-{name}", name=name, status=status, output=output,
+        error_message=problem, duration_ms=7, usage=SPENT, notes=("note",),
+    )  # fmt: skip
+
+
+WINDOWS = (
+    window("done", "completed", "bye"),
+    window("bad", "error"),
+    window("busy", "running", "first", "make   test\x1b[31m"),
+    window("new", "queued"),
+)
+RESULTS = {0: result("done", "completed", "42"), 1: result("bad", "aborted", "half", "Stopped")}
+
+
+def ended(name: str, status: str, output: str, problem: str | None) -> dict[str, Any]:
+    return {
+        "sessionId": f"session-{name}", "runId": f"run-{name}", "status": status, "output": output,
+        "errorMessage": problem, "durationMs": 7, "usage": usage_to_json(SPENT), "notes": ["note"],
+    }  # fmt: skip
+
+
+def going(name: str) -> dict[str, Any]:
+    return {"sessionId": f"session-{name}", "status": "running", "output": "",
+            "errorMessage": None, "usage": usage_to_json(SPENT)}  # fmt: skip
+
+
+def test_tasks_are_told_in_order_by_line_and_by_value() -> None:
+    answer = unfinished_to_json(tool_defs.DELEGATE, WINDOWS, RESULTS, after_s=49.6, wait_s=50)
+    lines = (
+        "Still running after 50 s: 2 of 4. The work goes on by itself.",
+        "✓ done: completed (session: session-done) [profile: scout]",
+        "✗ bad: error — Stopped (session: session-bad) [profile: scout]",
+        "⏳ busy: running — make test (session: session-busy)",
+        "⏳ new: queued (session: session-new)",
+        host_messages.how_to_get_the_rest(50),
+    )
+    assert answer == {
+        "content": [{"type": "text", "text": "\n".join(lines)}],
+        "details": {
+            "status": "running",
+            "sessionIds": ["session-done", "session-bad", "session-busy", "session-new"],
+            "results": [
+                {"name": "done", **ended("done", "completed", "42", None)},
+                {"name": "bad", **ended("bad", "error", "half", "Stopped")},
+                {"name": "busy", **going("busy")},
+                {"name": "new", **going("new")},
+            ],
+        },
+        "isError": False,
+    }
+
+
+def test_tasks_with_presets_have_the_states_of_presets() -> None:
+    answer = unfinished_to_json(tool_defs.SUBAGENT, WINDOWS, RESULTS, after_s=1, wait_s=50)
+    assert answer["details"] == {
+        "status": "running",
+        "mode": "parallel",
+        "sessionIds": ["session-done", "session-bad", "session-busy", "session-new"],
+        "results": [
+            {"preset": "scout", **ended("done", "completed", "42", None)},
+            {"preset": "scout", **ended("bad", "aborted", "half", "Stopped")},
+            {"preset": "scout", **going("busy")},
+            {"preset": "scout", **going("new")},
+        ],
+    }
+
+
+@pytest.mark.parametrize("tool", [tool_defs.DELEGATE, tool_defs.SUBAGENT])
+@pytest.mark.parametrize("windows", [WINDOWS, WINDOWS[2:3]])
+def test_the_value_is_what_the_schema_says(tool: str, windows: tuple[Window, ...]) -> None:
+    known = {index: each for index, each in RESULTS.items() if len(windows) > 1}
+    answer = unfinished_to_json(tool, windows, known, after_s=1, wait_s=50)
+    value = structured(tool, answer)
+    Draft202012Validator(SCHEMAS[tool]).validate(value)
+    assert value.get("mode") == (
+        None if tool == tool_defs.DELEGATE else "parallel" if len(windows) > 1 else "single"
+    )
+
+
+@pytest.mark.parametrize(
+    ("latest", "line"),
+    [
+        (None, "Sub-agents: 1 running, 1 queued, 1 done, 1 error"),
+        (3, "Sub-agents: 1 running, 1 queued, 1 done, 1 error"),
+        (2, "Sub-agents: 1 running, 1 queued, 1 done, 1 error — busy: make test"),
+    ],
+)
+def test_progress_names_the_task_that_spoke_last(latest: int | None, line: str) -> None:
+    assert progress_line(WINDOWS, latest) == line
