@@ -24,13 +24,17 @@ SubagentsError
     UnknownTool           no tool of that name
     NestedDelegation      a child tried to delegate
     PlatformNotSupported  Windows outside WSL
+    HostEntryForeign      a host knows another server under that name
   SetupError            the child cannot be run on this machine                exit 2
     PiNotFound            no pi anywhere
     PiCommandUnusable     a configured pi command cannot be run
     NodeNotFound          no Node that pi accepts, and none could be fetched
     InstallFailed         npm or pip failed
+    PiPackageNotChanged   pi did not take or drop our extension
     ModelsUnknown         pi did not tell which models it has
-    PortUnavailable       the offline model cannot listen there
+    PortUnavailable       a server of ours cannot listen there
+    McpNotInstalled       the library of the MCP server is missing
+    TokenFileUnusable     the HTTP server's token is not a private file
     TmuxNotFound          the tmux runner was chosen, and there is no tmux
     TmuxTooOld            the tmux runner was chosen, and tmux is too old
     RuntimeDirUnusable    the tmux runner has no private directory for its sockets
@@ -45,10 +49,15 @@ SubagentsError
     ProfileKeyInProject   a key would be written into the project
     ProfileNotSaved
     ProfileNotRemoved
+    HostFileBroken        a host's configuration cannot be understood
+    HostFileNotEditable   it is written in a way that cannot be changed safely
+    HostFileNotSaved
   UnknownSkills         a profile names skills that are not there              its task fails
   SkillUnreadable       a skill to be loaded cannot be read                    its task fails
   FrontmatterError      a profile, preset or skill file cannot be read         its file is left out
   OfflineScriptError    a script for the offline model is malformed            exit 2
+  MalformedConfig       a configuration text has no meaning                    its file stays
+  ConfigNotEditable     one entry cannot be changed alone                      its file stays
 
 Callers raise with data, never with prose.
 """
@@ -72,6 +81,14 @@ from pi_subagents.errors.calls import (
     ResumeStillRunning,
     TaskFileUnusable,
     UnknownTool,
+)
+from pi_subagents.errors.hosts import (
+    ConfigNotEditable,
+    HostEntryForeign,
+    HostFileBroken,
+    HostFileNotEditable,
+    HostFileNotSaved,
+    MalformedConfig,
 )
 from pi_subagents.errors.models import (
     ModelAmbiguous,
@@ -98,14 +115,17 @@ from pi_subagents.errors.setup import (
     PI_CHOSEN_BY,
     PINNED_PI_VERSION,
     InstallFailed,
+    McpNotInstalled,
     NodeNotFound,
     OfflineScriptError,
     PiCommandUnusable,
     PiNotFound,
+    PiPackageNotChanged,
     PortUnavailable,
     RuntimeDirUnusable,
     TmuxNotFound,
     TmuxTooOld,
+    TokenFileUnusable,
 )
 from pi_subagents.errors.store import (
     BackgroundRunNotFound,
@@ -121,12 +141,19 @@ __all__ = [
     "PINNED_PI_VERSION",
     "PI_CHOSEN_BY",
     "BackgroundRunNotFound",
+    "ConfigNotEditable",
     "CwdHasParentSegments",
     "CwdNotAbsolute",
     "ExtraArgRefused",
     "FrontmatterError",
+    "HostEntryForeign",
+    "HostFileBroken",
+    "HostFileNotEditable",
+    "HostFileNotSaved",
     "InstallFailed",
     "InvalidRequest",
+    "MalformedConfig",
+    "McpNotInstalled",
     "ModelAmbiguous",
     "ModelNotAvailable",
     "ModelsUnknown",
@@ -136,6 +163,7 @@ __all__ = [
     "OfflineScriptError",
     "PiCommandUnusable",
     "PiNotFound",
+    "PiPackageNotChanged",
     "PlatformNotSupported",
     "PortUnavailable",
     "PresetNameInvalid",
@@ -164,6 +192,7 @@ __all__ = [
     "TaskFileUnusable",
     "TmuxNotFound",
     "TmuxTooOld",
+    "TokenFileUnusable",
     "UnknownPreset",
     "UnknownSkills",
     "UnknownTool",

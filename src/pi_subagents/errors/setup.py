@@ -69,12 +69,49 @@ class InstallFailed(SetupError):
         )
 
 
+class PiPackageNotChanged(SetupError):
+    """What pi was told about our extension is not what its settings say afterwards."""
+
+    def __init__(self, settings: str, problem: str, said: tuple[str, ...]) -> None:
+        self.settings = settings
+        self.problem = problem
+        self.said = said
+        why = f": the file {problem}" if problem else ""
+        tail = "" if problem else "".join(f"\n  {line}" for line in said)
+        super().__init__(
+            f"pi did not change its packages in {settings}{why}. Correct that and try again.{tail}"
+        )
+
+
 class PortUnavailable(SetupError):
-    """The offline model cannot listen on the wanted port."""
+    """A server of ours cannot listen on the wanted port."""
 
     def __init__(self, port: int, reason: str) -> None:
         self.port = port
         super().__init__(f"Cannot listen on port {port} of loopback: {reason}")
+
+
+class McpNotInstalled(SetupError):
+    """The library that speaks the Model Context Protocol is missing."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The MCP server needs the library `mcp`, which is not installed. Install it with this "
+            "package: `pipx install --force '.[mcp]'`, `uv tool install --reinstall '.[mcp]'` or "
+            "`pip install 'pi-subagents[mcp]'`."
+        )
+
+
+class TokenFileUnusable(SetupError):
+    """The file with the token of the HTTP server cannot be used."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        self.path = path
+        self.reason = reason
+        super().__init__(
+            f"The token file {path} cannot be used: {reason}. Remove it, and the next start makes "
+            "a new one, or name another with --token-file."
+        )
 
 
 _USE_PROCESSES = 'or set `subagents.runner` to "process", or pass `--runner process`'
