@@ -52,7 +52,9 @@ class Options(TypedDict, total=False):
     cwd: Path  # the caller's directory: project, settings, default for tasks
     profile: str | None  # for tasks that name none of their own
     trust_project: bool  # let the project's own profiles and pi settings decide everything
-    parent_tools: tuple[str, ...] | None  # the active tools of a host that is pi itself
+    host_trusts: bool | None  # what a host that is pi itself decided of its directory
+    parent_tools: tuple[str, ...] | None  # the active tools of such a host
+    models: tuple[str, ...] | None  # its models (`provider/id`), which its children have too
     concurrency: int | None  # children at once, default `subagents.max_concurrency`
     runner: str | None  # where supervisors run, default `subagents.runner`
     offline: bool | Script  # the built-in model by its rules, or by a script
@@ -81,6 +83,9 @@ class Ground:
 
     def trusted(self, place: Path) -> bool:
         """Tell whether what a project itself configures may count: by word, or by pi's records."""
+        decided = self.options.get("host_trusts")
+        if decided is not None and place.is_relative_to(self.cwd):
+            return decided
         by_word = self.options.get("trust_project", False) and place.is_relative_to(self.cwd)
         return by_word or is_trusted(place, self.env)
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from pi_subagents import errors, launch
 from pi_subagents.core import profile_invocation
-from pi_subagents.core.model_names import choose_model
+from pi_subagents.core.model_names import choose_model, models_named
 from pi_subagents.core.preset import preset_profile
 from pi_subagents.core.request import DelegateRequest, Task
 from pi_subagents.core.subagent_result import subagent_to_json
@@ -31,6 +31,7 @@ from pi_subagents.profile_messages import note_unknown_tools
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from pi_subagents.core.model_names import Model
     from pi_subagents.core.preset import LoadedPreset
     from pi_subagents.core.preset_request import PresetTask, SubagentRequest
     from pi_subagents.launch import Ground, Options
@@ -71,21 +72,24 @@ class PresetShelf:
         if self._ground.options.get("offline", False):  # it stands in for every model
             return task.model or preset.model or None, None
         ground = self._ground
-        place = Path(task.cwd) if task.cwd else ground.cwd
-        if not os.path.isdir(place):  # noqa: PTH112 - Path.is_dir() raises where it may not look
-            place = ground.cwd  # the run will say what is wrong with its own
-        setup = ChildSetup(ground.pi.argv, place, ground.env, ground.trusted(place))
-        return choose_among_models(
-            setup,
-            data_dir(ground.env),
-            lambda available: choose_model(
+
+        def choose(available: tuple[Model, ...]) -> tuple[str, str]:
+            return choose_model(
                 task.model,
                 preset.model,
                 available,
                 preset_name=preset.name,
                 preset_path=loaded.path,
-            ),
-        )
+            )
+
+        told = ground.options.get("models")
+        if told is not None:
+            return choose(models_named(told))
+        place = Path(task.cwd) if task.cwd else ground.cwd
+        if not os.path.isdir(place):  # noqa: PTH112 - Path.is_dir() raises where it may not look
+            place = ground.cwd  # the run will say what is wrong with its own
+        setup = ChildSetup(ground.pi.argv, place, ground.env, ground.trusted(place))
+        return choose_among_models(setup, data_dir(ground.env), choose)
 
 
 async def run_subagent(request: SubagentRequest, options: Options) -> dict[str, object]:

@@ -16,7 +16,7 @@ usage and number of calls replace what was counted here.
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from pi_subagents.core import events as ev
@@ -75,6 +75,7 @@ class Window:
     history: tuple[WindowLine, ...] = ()
     error_message: str = ""
     usage: Usage = Usage()
+    line_count: int = field(default=0, compare=False)  # ever, also those no longer kept
 
 
 class WindowBuilder:
@@ -127,6 +128,7 @@ class WindowBuilder:
             lines=kept[-self._max_lines :],
             history=kept[-MAX_HISTORY:],
             usage=self._usage,
+            line_count=self._added,
         )
         if self._result is not None:
             return _finished(so_far, self._result, self._started_at_ms)

@@ -19,7 +19,7 @@ from pi_subagents.core.usage import usage_to_json
 from pi_subagents.core.window import WindowLine
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from pi_subagents.core.window import Window, WindowStatus, WindowTitle
 
@@ -95,9 +95,9 @@ def global_status(windows: Iterable[Window]) -> str:
 
 def shown_lines(window: Window, *, expanded: bool) -> tuple[WindowLine, ...]:
     """Return the lines to paint: the latest or, expanded, the history; never none."""
-    if expanded:
-        return window.history or (WindowLine(messages.WINDOW_NO_OUTPUT, "text"),)
-    return window.lines or (WindowLine(messages.WINDOW_STARTING, "text"),)
+    starts = not expanded and window.status in ("queued", "running")
+    none = messages.WINDOW_STARTING if starts else messages.WINDOW_NO_OUTPUT
+    return (window.history if expanded else window.lines) or (WindowLine(none, "text"),)
 
 
 def spans(line: WindowLine) -> tuple[Span, ...]:
@@ -112,30 +112,63 @@ def spans(line: WindowLine) -> tuple[Span, ...]:
 
 def window_to_json(window: Window, *, with_history: bool = False) -> dict[str, object]:
     """Return the window as faces in other languages get it; the history only on demand."""
-    title, todo = window.title, window.todo
-    told: dict[str, object] = {
+    told = {
+        **title_to_json(window.title),
+        **state_to_json(window),
+        "lines": lines_to_json(window.lines),
+    }
+    return {**told, "history": lines_to_json(window.history)} if with_history else told
+
+
+def progress_to_json(windows: Sequence[Window], *, max_lines: int) -> dict[str, object]:
+    """Return how the sub-agents stand, without what they did: small, whatever that was."""
+    rows = [
+        {
+            "name": _word(window.title.name),
+            "status": window.status,
+            "callCount": window.call_count,
+            "elapsedMs": window.elapsed_ms,
+            "errorMessage": one_line(window.error_message, MAX_NAME_LENGTH) or None,
+        }
+        for window in windows
+    ]
+    return {
+        "content": [{"type": "text", "text": global_status(windows)}],
+        "details": {"status": "running", "maxLines": max_lines, "windows": rows},
+    }
+
+
+def title_to_json(title: WindowTitle) -> dict[str, object]:
+    """Return who the sub-agent is."""
+    return {
         "name": _word(title.name),
         "profile": _word(title.profile) or None,
         "provider": _word(title.provider) or None,
         "model": _word(title.model) or None,
         "thinkingLevel": _word(title.thinking_level) or None,
-        "status": window.status,
         "toolCount": title.tool_count,
-        "callCount": window.call_count,
         "fileCount": title.file_count,
+        "timeoutS": title.timeout_s,
+        "sessionId": title.session_id or None,
+    }
+
+
+def state_to_json(window: Window) -> dict[str, object]:
+    """Return how the sub-agent stands."""
+    todo = window.todo
+    return {
+        "status": window.status,
+        "callCount": window.call_count,
         "todo": {"completed": todo.completed, "total": todo.total} if todo.unfinished else None,
         "startedAt": window.started_at_ms,
         "elapsedMs": window.elapsed_ms,
-        "timeoutS": title.timeout_s,
-        "lines": _lines_to_json(window.lines),
         "errorMessage": window.error_message or None,
-        "sessionId": title.session_id or None,
         "usage": usage_to_json(window.usage),
     }
-    return {**told, "history": _lines_to_json(window.history)} if with_history else told
 
 
-def _lines_to_json(lines: Iterable[WindowLine]) -> list[dict[str, str]]:
+def lines_to_json(lines: Iterable[WindowLine]) -> list[dict[str, str]]:
+    """Return lines with their kinds."""
     return [{"text": line.text, "kind": line.kind} for line in lines]
 
 

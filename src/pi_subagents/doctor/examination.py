@@ -34,6 +34,7 @@ def examine(place: Place, *, reindex: bool = False) -> Iterator[Check]:
     yield from _configuration(place)
     yield from _children(place)
     yield from _store(place, reindex=reindex)
+    yield from _hosts(place)
     yield machine.TMUX.guarded(lambda: machine.check_tmux(place))
 
 
@@ -44,6 +45,7 @@ def can_delegate(checks: Iterable[Check]) -> bool:
 
 def _configuration(place: Place) -> Iterator[Check]:
     from pi_subagents.doctor import configuration as conf
+    from pi_subagents.doctor import pi_package
 
     # Before pi is asked anything: it makes its agent directory when it runs.
     yield conf.AGENT_DIR.guarded(lambda: conf.check_agent_dir(place))
@@ -52,6 +54,7 @@ def _configuration(place: Place) -> Iterator[Check]:
     yield conf.TRUST.guarded(lambda: conf.check_trust(place))
     yield conf.PROFILES.guarded(lambda: conf.check_profiles(place))
     yield conf.PRESETS.guarded(lambda: conf.check_presets(place))
+    yield pi_package.PI_EXTENSION.guarded(lambda: pi_package.check_pi_extension(place))
 
 
 def _children(place: Place) -> Iterator[Check]:
@@ -82,3 +85,9 @@ def _store(place: Place, *, reindex: bool) -> Iterator[Check]:
     yield store.INDEX.guarded(lambda: store.check_index(runs(), place))
     yield store.UNKNOWN.guarded(lambda: store.check_unknown(runs()))
     yield store.LEFTOVERS.guarded(lambda: store.check_leftovers(runs()))
+
+
+def _hosts(place: Place) -> Iterator[Check]:
+    from pi_subagents.doctor import hosts
+
+    yield hosts.HOSTS.guarded(lambda: hosts.check_hosts(place))

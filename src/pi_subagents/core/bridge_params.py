@@ -1,0 +1,117 @@
+"""
+What the shim in pi asks of the core, as values.
+
+In: the decoded parameters of a request.  Out: a value, or a sentence about what is wrong with them.
+What is optional and of the wrong type is refused like anything else: both sides are ours.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pi_subagents import host_messages, messages
+from pi_subagents.errors import InvalidRequest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+PROTOCOL = 1
+NEW = "new"
+
+
+@dataclass(frozen=True, slots=True)
+class HostSession:
+    """The session that pi has open, with the entries of its log that are ours."""
+
+    session_id: str
+    reason: str
+    cwd: str
+    entries: tuple[object, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """One call of one of our tools, and what is known of the host at that moment."""
+
+    call_id: str
+    tool: str
+    arguments: object
+    cwd: str
+    parent_tools: tuple[str, ...] | None
+    models: tuple[str, ...] | None
+    trusted: bool | None
+    columns: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileLine:
+    """What was typed after `/profile`, whether anybody can be asked, which models to offer."""
+
+    line: str
+    has_ui: bool
+    models: tuple[str, ...] = ()
+
+
+def parse_session(given: Mapping[str, object]) -> HostSession:
+    """Read the parameters of `session`; InvalidRequest says what is wrong."""
+    reason = _text(given, "reason")
+    entries = given.get("entries", [])
+    if not isinstance(entries, list):
+        raise InvalidRequest("entries", host_messages.RPC_MUST_BE_LIST)
+    # A new session begins empty, whatever its file may hold already.
+    kept = () if reason == NEW else tuple(entries)
+    return HostSession(_text(given, "sessionId"), reason, _text(given, "cwd"), kept)
+
+
+def parse_call(given: Mapping[str, object]) -> ToolCall:
+    """Read the parameters of `call`; InvalidRequest says what is wrong."""
+    trusted, columns = given.get("trusted"), given.get("columns")
+    if trusted is not None and not isinstance(trusted, bool):
+        raise InvalidRequest("trusted", messages.MUST_BE_FLAG)
+    if columns is not None and (isinstance(columns, bool) or not isinstance(columns, int)):
+        raise InvalidRequest("columns", host_messages.RPC_MUST_BE_COLUMNS)
+    return ToolCall(
+        call_id=_text(given, "callId"),
+        tool=_text(given, "tool"),
+        arguments=given.get("arguments"),
+        cwd=_text(given, "cwd"),
+        parent_tools=_texts(given, "parentTools"),
+        models=_texts(given, "models"),
+        trusted=trusted,
+        columns=columns,
+    )
+
+
+def parse_call_id(given: Mapping[str, object]) -> str:
+    """Read the parameters of `cancel`; InvalidRequest says what is wrong."""
+    return _text(given, "callId")
+
+
+def parse_profile(given: Mapping[str, object]) -> ProfileLine:
+    """Read the parameters of `profile`; InvalidRequest says what is wrong."""
+    has_ui = given.get("hasUI")
+    if not isinstance(has_ui, bool):
+        raise InvalidRequest("hasUI", messages.MUST_BE_FLAG)
+    return ProfileLine(_text(given, "line"), has_ui, _texts(given, "models") or ())
+
+
+def parse_prefix(given: Mapping[str, object]) -> str:
+    """Read the parameters of `complete`; InvalidRequest says what is wrong."""
+    return _text(given, "prefix")
+
+
+def _text(given: Mapping[str, object], key: str) -> str:
+    value = given.get(key)
+    if not isinstance(value, str):
+        raise InvalidRequest(key, messages.NEEDS_STRING)
+    return value
+
+
+def _texts(given: Mapping[str, object], key: str) -> tuple[str, ...] | None:
+    value = given.get(key)
+    if value is None:
+        return None
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise InvalidRequest(key, host_messages.RPC_MUST_BE_TEXTS)
+    return tuple(value)

@@ -1,0 +1,1 @@
+"""The core beside pi: a thin shim in pi registers and paints, and asks us for everything else."""

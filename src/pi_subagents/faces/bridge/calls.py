@@ -1,0 +1,167 @@
+"""
+The tools, called by pi: several at once, each of which can be stopped.
+
+In: calls of the host.  Out: the tool's value with bounded details, and what its children used.  A
+refusal is a value too.  What ends is appended to the host's log as it ends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pi_subagents import launch, tool_calls
+from pi_subagents.core import retrieval, tool_defs
+from pi_subagents.core.bounded_details import with_windows
+from pi_subagents.core.run_result import RunResult
+from pi_subagents.core.session import StoredRun
+from pi_subagents.core.stop_switch import RUNNING, StopSwitch
+from pi_subagents.core.summary import refusal_to_json
+from pi_subagents.core.usage import Usage, usage_for_pi
+from pi_subagents.disk.settings_files import load_settings
+from pi_subagents.errors import SessionNotFound, SubagentsError
+from pi_subagents.faces.bridge import background_tools
+from pi_subagents.faces.bridge.live_call import LiveCall
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pi_subagents.core.bridge_params import ToolCall
+    from pi_subagents.delegation.ports import Update
+    from pi_subagents.faces.bridge.open_session import OpenSession
+    from pi_subagents.faces.bridge.peer import Host
+    from pi_subagents.launch import Options
+
+Answer = dict[str, object]
+
+
+class Calls:
+    """The calls under way, by their ids."""
+
+    def __init__(self, host: Host, env: Mapping[str, str]) -> None:
+        self._host = host
+        self._env = env
+        self._switches: dict[str, StopSwitch] = {}
+
+    def __contains__(self, call_id: str) -> bool:
+        return call_id in self._switches
+
+    def cancel(self, call_id: str) -> None:
+        """Stop a call, the second time at once; one that is over is let be."""
+        if call_id in self._switches:
+            _step_up(self._switches[call_id])
+
+    def stop_all(self) -> None:
+        """Stop every call in good order."""
+        for switch in self._switches.values():
+            switch.stop()
+
+    async def run(self, call: ToolCall, session: OpenSession) -> Answer:
+        """Return what the tool answers; it can be stopped from the first moment on."""
+        switch = self._switches[call.call_id] = StopSwitch()
+        try:
+            launch.refuse_where_impossible(self._env)
+            return await self._answer(call, session, self._options(call, session, switch), switch)
+        except SubagentsError as refusal:
+            return refusal_to_json(str(refusal))
+        finally:
+            del self._switches[call.call_id]
+
+    async def _answer(
+        self, call: ToolCall, session: OpenSession, options: Options, switch: StopSwitch
+    ) -> Answer:
+        match call.tool:
+            case tool_defs.DELEGATE | tool_defs.SUBAGENT:
+                return await self._delegate(call, session, options)
+            case tool_defs.GET_SESSION | tool_defs.GET_OUTPUT:
+                return await _retrieve(call.tool, call.arguments, session, options)
+            case tool_defs.BACKGROUND:
+                return await background_tools.start(call.arguments, session, options)
+            case tool_defs.BACKGROUND_STATUS:
+                answer = await background_tools.status(call.arguments, session, options, switch)
+                return _with_usage(answer, session.take_usage())
+            case tool_defs.BACKGROUND_STOP:
+                return await background_tools.stop(call.arguments, session, options)
+        return await tool_calls.call(call.tool, call.arguments, options)
+
+    async def _delegate(self, call: ToolCall, session: OpenSession, options: Options) -> Answer:
+        live = LiveCall(self._host, call.call_id)
+        used: list[Usage] = []
+
+        def observe(update: Update) -> None:
+            live.changed()
+            if isinstance(update.what, RunResult):
+                used.append(update.what.usage)
+                session.keep(_stored(update, update.what))
+
+        options["on_windows"] = live.show
+        options["on_update"] = observe
+        async with live:
+            answer = await tool_calls.call(call.tool, call.arguments, options)
+        if live.windows is not None:
+            answer = with_windows(answer, live.windows.now(), live.windows.max_lines)
+        return _with_usage(answer, sum(used, Usage()))
+
+    def _options(self, call: ToolCall, session: OpenSession, switch: StopSwitch) -> Options:
+        loop = asyncio.get_running_loop()
+        return {
+            "cwd": Path(call.cwd),
+            "env": self._env,
+            "stop": switch,
+            "host_trusts": call.trusted,
+            "parent_tools": call.parent_tools,
+            "models": call.models,
+            "columns": call.columns,
+            # Some of the work is done in threads, and only the loop may write.
+            "on_notice": lambda text: _ignore(loop.call_soon_threadsafe(session.notice, text)),
+        }
+
+
+async def _retrieve(tool: str, arguments: object, session: OpenSession, options: Options) -> Answer:
+    """Return what is on disk of a session, else what the host's log tells of it."""
+    try:
+        return await tool_calls.call(tool, arguments, options)
+    except SessionNotFound as gone:
+        runs = session.view.runs(gone.session_id)
+        if not runs:
+            raise
+    settings, _ = load_settings(*launch.place_of(options))
+    max_lines = settings.max_lines_per_window
+    if tool == tool_defs.GET_SESSION:
+        return retrieval.session_to_json(runs, max_lines=max_lines)
+    request = retrieval.parse_output_request(arguments)
+    return retrieval.output_to_json(runs, request, max_lines=max_lines)
+
+
+def _stored(update: Update, result: RunResult) -> StoredRun:
+    """Return a run that ended, as it is kept."""
+    return StoredRun(
+        run_id=result.run_id,
+        session_id=result.session_id,
+        name=result.name,
+        status=result.status,
+        output=result.output,
+        error_message=result.error_message,
+        exit_code=result.exit_code,
+        model=result.model,
+        profile=update.run.profile_name,
+        task=update.run.task.prompt,
+        usage=result.usage,
+        started_at_ms=result.started_at_ms or result.finished_at_ms,
+    )
+
+
+def _with_usage(answer: Answer, used: Usage) -> Answer:
+    return answer if used == Usage() else {**answer, "usage": usage_for_pi(used)}
+
+
+def _step_up(switch: StopSwitch) -> None:
+    if switch.level == RUNNING:
+        switch.stop()
+    else:
+        switch.force()
+
+
+def _ignore(_: object) -> None:
+    """Take a value that nobody needs."""

@@ -1,0 +1,172 @@
+"""
+The session that the host has open: what its log tells of sub-agents, and what is appended to it.
+
+In: the entries of the log, then what happens.  Out: notifications to the host (entries, the footer,
+the end of background runs).  Watching goes on only while a background run does, and a watcher that
+fails never takes the bridge along.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pi_subagents import host_messages, messages
+from pi_subagents.background import Registry
+from pi_subagents.core.background import (
+    END_MESSAGE,
+    MAX_ENTRY_OUTPUT,
+    UPDATE_ENTRY,
+    counts,
+    footer,
+    usage_entry,
+    usage_told,
+)
+from pi_subagents.core.plain_text import one_line, printable
+from pi_subagents.core.session_entry import ENTRY_TYPE, entry_of
+from pi_subagents.core.session_view import rebuild
+from pi_subagents.core.usage import Usage
+from pi_subagents.faces.bridge.peer import reason_of
+from pi_subagents.runs import Runs
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pi_subagents.background import Entry
+    from pi_subagents.core.background import BackgroundRun
+    from pi_subagents.core.bridge_params import HostSession
+    from pi_subagents.core.session import StoredRun
+    from pi_subagents.faces.bridge.peer import Host
+
+POLL_S = 0.25
+_LEVELS = {"completed": "info", "aborted": "warning"}
+_SHOWN = 200
+
+
+class OpenSession:
+    """One session of the host; close it before another is opened."""
+
+    def __init__(self, host: Host, env: Mapping[str, str], opened: HostSession) -> None:
+        self._host = host
+        self._opened = opened
+        self.view = rebuild(opened.entries)
+        self.registry = Registry(Runs(Path(opened.cwd), env), opened.entries)
+        self._usage_told = usage_told(opened.entries)
+        self._told: set[str] = set()
+        self._footer: str | None = None
+        self._notices: set[str] = set()
+        self._complaint = ""
+        self._watcher: asyncio.Task[None] | None = None
+        self._changed()
+
+    def is_same(self, other: HostSession) -> bool:
+        """Tell whether the host opens again what it has open: some modes of pi say it twice."""
+        mine = self._opened
+        return (mine.session_id, len(mine.entries)) == (other.session_id, len(other.entries))
+
+    def background(self) -> dict[str, object]:
+        """Return how many background runs there are, and the line that says so."""
+        counted = counts(self.registry.all())
+        told = {key: counted[key] for key in ("running", "total")}
+        return {**told, "text": self._footer}
+
+    def keep(self, run: StoredRun) -> None:
+        """Keep a run that ended, here and in the host's log."""
+        self.view.register(run)
+        self._append({"customType": ENTRY_TYPE, "data": entry_of(run)})
+
+    def begin(self, run: BackgroundRun) -> None:
+        """Take a background run that was just started."""
+        self._append(self.registry.add(run))
+        self._changed()
+
+    def refresh(self) -> list[BackgroundRun]:
+        """Return how the background runs stand now, the newest first."""
+        for entry in self.registry.refresh():
+            self._append(entry)
+        self._changed()
+        return self.registry.all()[::-1]
+
+    def take_usage(self) -> Usage:
+        """Return what ended background runs used, each of them once in this session."""
+        used = Usage()
+        for run in self.registry.all():
+            if run.ended and run.run_id not in self._usage_told:
+                self._usage_told.add(run.run_id)
+                self._append({"customType": UPDATE_ENTRY, "data": usage_entry(run)})
+                used += run.usage
+        return used
+
+    def notice(self, text: str) -> None:
+        """Say something beside an answer, once in a session."""
+        if text not in self._notices:
+            self._notices.add(text)
+            self._host.notify("notify", {"message": text, "level": "warning"})
+
+    async def close(self) -> None:
+        """Watch no longer."""
+        if self._watcher is not None:
+            self._watcher.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._watcher
+
+    def _append(self, entry: Entry) -> None:
+        self._host.notify("entry", entry)
+
+    def _changed(self) -> None:
+        """Tell the footer if it is another now, and watch if there is anything to watch."""
+        counted = counts(self.registry.all())
+        text = footer(counted) if counted["total"] else None
+        if text != self._footer:
+            self._footer = text
+            self._host.notify("status", {"text": text})
+        if counted["total"] > len(self._told) and (self._watcher is None or self._watcher.done()):
+            self._watcher = asyncio.create_task(self._watch())
+
+    async def _watch(self) -> None:
+        while self._look():  # noqa: ASYNC110 - what is waited for happens in another process
+            await asyncio.sleep(POLL_S)
+
+    def _look(self) -> bool:
+        """Look after the background runs once; tell whether to look again."""
+        try:
+            goes_on = self.registry.look(self._append, self._tell, self._told)
+            self._changed()
+        except Exception as error:  # noqa: BLE001 - the bridge outlives whatever happens here
+            self._complain(reason_of(error))
+            return True
+        return goes_on
+
+    def _tell(self, run: BackgroundRun) -> None:
+        """Tell a person of an end, and the conversation, without beginning a turn."""
+        preset, why = one_line(run.preset, _SHOWN), one_line(run.error_message, _SHOWN)
+        ended = host_messages.background_ended(preset, run.status, run.run_id, why)
+        level = _LEVELS.get(run.status, "error")
+        self._host.notify("notify", {"message": ended, "level": level})
+        output = printable(run.output[:MAX_ENTRY_OUTPUT])
+        if len(run.output) > MAX_ENTRY_OUTPUT:
+            told, whole = MAX_ENTRY_OUTPUT, len(run.output)
+            output += f"\n{messages.background_output_cut(told, whole, run.session_id)}"
+        details = {
+            "runId": run.run_id,
+            "sessionId": run.session_id,
+            "preset": run.preset,
+            "task": run.task,
+            "status": run.status,
+            "durationMs": run.duration_ms,
+            "errorMessage": run.error_message or None,
+            "output": output,
+        }
+        content = host_messages.background_end_told(ended, one_line(run.task, _SHOWN), output)
+        self._host.notify(
+            "message", {"customType": END_MESSAGE, "content": content, "details": details}
+        )
+
+    def _complain(self, reason: str) -> None:
+        """Say on standard error why watching fails, once for each reason."""
+        if reason != self._complaint:
+            self._complaint = reason
+            print(reason, file=sys.stderr, flush=True)  # noqa: T201 - it is for people

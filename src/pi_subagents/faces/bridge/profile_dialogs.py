@@ -1,0 +1,73 @@
+"""
+The questions of the profile wizard, asked through the dialogs of pi.
+
+In: one question, from the thread of a wizard.  Out: its answer.  A dialog that is left counts as
+skipped, as the wizard promises; a host that goes away cancels everything.  pi cannot fill in a line
+for its user: a line that has a value already is asked for in pi's editor.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import CancelledError
+from typing import TYPE_CHECKING
+
+from pi_subagents.core.plain_text import printable
+from pi_subagents.core.profile_questions import CANCEL, SKIP, Gesture
+
+if TYPE_CHECKING:
+    from pi_subagents.core.profile_questions import Choose, Confirm, LongText, Text
+    from pi_subagents.faces.bridge.peer import Host
+
+MAX_OFFERED = 12
+
+
+class Dialogs:
+    """Someone who can be asked, from any thread but the loop's."""
+
+    def __init__(self, host: Host, loop: asyncio.AbstractEventLoop) -> None:
+        self._host = host
+        self._loop = loop
+
+    def choose(self, question: Choose) -> int | Gesture:
+        """Return the place of the chosen option; what is offered first is what counts now."""
+        now = question.options[question.default]
+        options = [now, *(option for option in question.options if option != now)]
+        answer = _text(self._ask("select", question.title, options=options))
+        if isinstance(answer, Gesture):
+            return answer
+        return question.options.index(answer) if answer in question.options else SKIP
+
+    def confirm(self, question: Confirm) -> bool | Gesture:
+        """Return whether the answer was yes."""
+        shown = f"{printable(question.text).rstrip()}\n\n" if question.text else ""
+        answer = self._ask("confirm", question.title, message=shown + question.question)
+        return answer if isinstance(answer, bool) else CANCEL if answer is CANCEL else SKIP
+
+    def text(self, question: Text) -> str | Gesture:
+        """Return the line."""
+        if question.prefill:
+            answer = _text(self._ask("editor", question.title, prefill=question.prefill))
+        else:
+            known = ", ".join(question.offers[:MAX_OFFERED])
+            more = {"placeholder": known} if known else {}
+            answer = _text(self._ask("input", question.title, **more))
+        return " ".join(answer.splitlines()) if isinstance(answer, str) else answer
+
+    def long_text(self, question: LongText) -> str | Gesture:
+        """Return the text."""
+        return _text(self._ask("editor", question.title, prefill=question.prefill))
+
+    def _ask(self, kind: str, title: str, **more: object) -> object:
+        """Return the value of the answer, None if there is none, CANCEL if there is no host."""
+        params: dict[str, object] = {"kind": kind, "title": title, **more}
+        asked = asyncio.run_coroutine_threadsafe(self._host.request("dialog", params), self._loop)
+        try:
+            answer = asked.result()
+        except (CancelledError, ConnectionError):
+            return CANCEL
+        return answer.get("value") if isinstance(answer, dict) else None
+
+
+def _text(answer: object) -> str | Gesture:
+    return answer if isinstance(answer, str) else CANCEL if answer is CANCEL else SKIP

@@ -1,0 +1,28 @@
+"""`subagents path`: where things of ours are, for other programs."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from pi_subagents.faces.cli.console import Console
+
+
+@click.command("path")
+@click.argument("what", metavar="pi-extension", type=click.Choice(["pi-extension"]))
+@click.pass_obj
+def command(console: Console, *, what: str) -> int:
+    """
+    Print where the extension for pi is, to try it once: pi -e "$(subagents path pi-extension)".
+
+    To keep it: `subagents install pi`.
+    """
+    from pi_subagents.disk.pi_extension import extension_dir, remember_interpreter
+
+    del what  # there is only one so far
+    remember_interpreter(os.environ)
+    console.answer(str(extension_dir()))
+    return 0

@@ -1,0 +1,86 @@
+"""The extension in the real pi: what the main model sees. More of it: `make e2e-pi`."""
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.e2e.conftest import Project
+from tests.fakes.main_pi import MAIN, call, delegate, main_pi
+
+from pi_subagents.core.tool_defs import TOOLS
+from pi_subagents.disk.pi_extension import extension_dir
+
+pytestmark = pytest.mark.pi
+
+HOSTILE = Path(__file__).parents[1] / "fakes" / "hostile_renderers.ts"
+
+
+def ours(names: object) -> list[str]:
+    assert isinstance(names, dict)
+    return [name for name in names if name in {tool.name for tool in TOOLS}]
+
+
+def test_the_main_model_sees_what_four_sub_agents_came_to(project: Project) -> None:
+    names = ["one", "two", "three", "four"]
+    with main_pi(project, delegate(*names), {"text": "all done"}) as pi:
+        records = pi.records("please delegate")
+        (seen,) = pi.tool_results()
+        assert ours(pi.offered_tools()) == [tool.name for tool in TOOLS]
+    lines = seen.splitlines()
+    assert [line.split(" (session: ")[0] for line in lines] == [
+        f"✓ {name}: completed" for name in names
+    ]
+    (ended,) = [each for each in records if each["type"] == "tool_execution_end"]
+    assert ended["isError"] is False
+    results = ended["result"]["details"]["results"]
+    assert [each["output"] for each in results] == [f"the prompt of {name}" for name in names]
+    spent = ended["result"]["usage"]
+    assert spent["totalTokens"] == sum(each["usage"]["totalTokens"] for each in results) > 0
+    assert spent["cost"]["total"] > 0
+
+
+def test_a_refused_call_is_an_error_for_the_model(project: Project) -> None:
+    refused = call("get_subagent_output", sessionId="0123456789abcdef")
+    with main_pi(project, refused, {"text": "a pity"}) as pi:
+        records = pi.records("please look")
+    (ended,) = [each for each in records if each["type"] == "tool_execution_end"]
+    assert (ended["isError"], ended["result"]["content"][0]["text"]) == (
+        True,
+        'Session "0123456789abcdef" not found. The session may have expired or the ID is incorrect.',
+    )
+
+
+def test_nothing_is_registered_inside_a_sub_agent(project: Project) -> None:
+    with main_pi(project, {"text": "hello"}) as pi:
+        pi.ran("-p", "who are you", PI_SUBAGENTS_CHILD="1")
+        assert ours(pi.offered_tools()) == []
+
+
+def test_models_are_offered_in_their_order_where_a_tool_takes_one(project: Project) -> None:
+    with main_pi(project, {"text": "hello"}) as pi:
+        pi.ran("-p", "who are you")
+        offered = pi.offered_tools()
+    models = ["main/main", "children/children"]
+    assert offered["background_agent"]["properties"]["model"]["enum"] == models
+    items = offered["subagent"]["properties"]["tasks"]["items"]
+    assert items["properties"]["model"]["enum"] == models
+    assert "enum" not in json.dumps(offered["delegate_to_subagents"])
+
+
+def test_no_value_makes_a_renderer_throw_or_leave_its_width(project: Project) -> None:
+    with main_pi(project, {"text": "unused"}) as pi:
+        pi.loading = ("-e", str(HOSTILE))
+        told = json.loads(pi.ran("-p", "x", PI_SUBAGENTS_SHIM=str(extension_dir())).stderr)
+    assert told["problems"] == []
+    assert told["painted"] > 10_000
+
+
+def test_a_session_is_known_again_when_the_conversation_goes_on(project: Project) -> None:
+    with main_pi(project, delegate("one"), {"text": "done"}) as pi:
+        pi.ran("-p", "please delegate")
+        session_id = pi.tool_results()[0].split("session: ")[1].rstrip(")")
+    look = call("get_subagent_output", sessionId=session_id)
+    with main_pi(project, look, {"text": "seen"}) as pi:
+        pi.ran("--continue", "-p", "please look")
+        assert pi.tool_results()[-1] == "the prompt of one"
+        assert pi.model.requests(MAIN)

@@ -1,0 +1,254 @@
+"""`/profile` in pi: the verbs of `subagents profile`, asked through dialogs."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.fakes.profile_home import ProfileHome, make_profile_home, write_profile
+
+from pi_subagents import errors, host_messages, profile_messages
+from pi_subagents.core.json_rpc import Failure
+from pi_subagents.core.profile import THINKING_LEVELS
+from pi_subagents.disk.profile_files import invalidate_profiles_cache
+from pi_subagents.faces.bridge.profile_command import Said, completions, run_profile_line
+from pi_subagents.faces.bridge.profile_dialogs import Dialogs
+from pi_subagents.faces.cli import profile_write
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+GONE = object()
+MODELS = ("acme/big", "acme/small", "other/one")
+
+
+@pytest.fixture
+def home(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> ProfileHome:
+    made = make_profile_home(tmp_path, monkeypatch, capsys)
+    invalidate_profiles_cache()
+    return made
+
+
+class Asked:
+    """A host whose user answers by a function; keeps every dialog."""
+
+    def __init__(self, answer: Callable[[dict[str, Any]], object]) -> None:
+        self._answer = answer
+        self.dialogs: list[dict[str, Any]] = []
+
+    async def request(self, method: str, params: dict[str, Any]) -> object | Failure:
+        assert method == "dialog"
+        self.dialogs.append(params)
+        value = self._answer(params)
+        if value is GONE:
+            raise asyncio.CancelledError
+        return value if isinstance(value, Failure) else {"value": value}
+
+    @property
+    def titles(self) -> list[str]:
+        return [dialog["title"] for dialog in self.dialogs]
+
+
+async def said(line: str, host: Asked | None = None) -> Said:
+    asked = host or Asked(lambda _: pytest.fail("nobody is to be asked"))
+    dialogs = Dialogs(asked, asyncio.get_running_loop())  # type: ignore[arg-type]  # all that is used of a Host
+    return await asyncio.to_thread(run_profile_line, line, dialogs, MODELS)
+
+
+# Looking
+
+
+@pytest.mark.parametrize("verb", ["list", "ls"])
+async def test_profiles_are_listed_as_the_command_lists_them(home: ProfileHome, verb: str) -> None:
+    write_profile(home.user, "fast", "model: m", "thinkingLevel: off")
+    write_profile(home.project, "slow", "model: n")
+    text = "Subagent profiles:\n  profile: fast, model=m, thinking=off (global)"
+    assert await said(verb) == Said(f"{text}\n  profile: slow, model=n (project)", "info")
+
+
+async def test_what_a_script_would_read_is_said_too(home: ProfileHome) -> None:
+    told = json.loads((await said("list --json")).text)
+    assert told == {"schemaVersion": 1, "profiles": [], "problems": []}
+
+
+async def test_without_any_it_says_where_to_put_them(home: ProfileHome) -> None:
+    assert await said("list") == Said(profile_messages.NO_PROFILES, "info")
+
+
+@pytest.mark.parametrize("line", ["show fast", "fast", "  fast ", "show 'fast'"])
+async def test_one_is_shown_by_its_bare_name_too(home: ProfileHome, line: str) -> None:
+    write_profile(home.user, "fast", "model: m", "apiKey: sk-secret-key-12345")
+    shown = await said(line)
+    lines = shown.text.split("\n")
+    assert lines[:2] == ["Profile: fast", "  model:             m"]
+    assert "sk-secret" not in shown.text
+
+
+async def test_a_quote_that_nobody_closed_is_part_of_a_word(home: ProfileHome) -> None:
+    assert await said('show "fast') == Said(str(errors.ProfileNameInvalid('"fast')), "error")
+
+
+async def test_a_broken_file_is_a_warning_beside_the_list(home: ProfileHome) -> None:
+    home.user.mkdir(parents=True, exist_ok=True)
+    (home.user / "bad.md").write_text("---\nname: bad\n")
+    told = await said("list")
+    assert told.level == "warning"
+    assert profile_messages.FENCE_NOT_CLOSED in told.text
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        ("show nope", 'Profile "nope" not found. Available: (none)'),
+        ("nope", 'Profile "nope" not found. Available: (none)'),
+        ("show", "Missing argument 'NAME'."),
+        ("create", "Missing argument 'NAME'."),
+        ("show a b", "Got unexpected extra argument (b)"),
+    ],
+)
+async def test_what_cannot_be_done_is_an_error(home: ProfileHome, line: str, text: str) -> None:
+    assert await said(line) == Said(text, "error")
+
+
+@pytest.mark.parametrize("line", ["", "   ", "--help", "create --help", "-h"])
+async def test_nothing_at_all_is_answered_with_the_usage(home: ProfileHome, line: str) -> None:
+    assert await said(line) == Said(host_messages.PROFILE_USAGE, "warning")
+
+
+async def test_a_fault_of_ours_is_told_and_not_raised(
+    home: ProfileHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(profile_write, "_free_places", fail)
+    told = await said("create x")
+    assert told == Said("internal error, please report it: ZeroDivisionError:", "error")
+
+
+# Creating
+
+
+async def test_a_profile_is_created_by_dialogs(home: ProfileHome) -> None:
+    def answer(dialog: dict[str, Any]) -> object:
+        replies: dict[str, object] = {
+            "Save to which scope?": dialog.get("options", [""])[-1],
+            "Provider (e.g. anthropic, openai, dashscope):": "acme\nhub\n",
+            "Model (supports provider/id and :thinking shorthand):": "big",
+            "System prompt?": True,
+            "System prompt:": "Be kind.\nAlways.",
+            "Thinking level?": True,
+            "Thinking level:": "high",
+            "Configure tools?": True,
+            "Tools:": "Allow only some tools (all others are excluded)",
+            "Tools to allow (comma-separated):": "read, grep",
+            'Save profile "demo"?': True,
+        }
+        return replies.get(dialog["title"], False if dialog["kind"] == "confirm" else None)
+
+    host = Asked(answer)
+    told = await said("new demo", host)
+    assert told.text.startswith('Profile "demo" saved to project agent-profiles.')
+    assert (home.project / "demo.md").read_text() == (
+        "---\nname: demo\nprovider: acme hub\nmodel: big\nthinkingLevel: high\ntools:\n- read\n- grep\n---\n\n"
+        "Be kind.\nAlways.\n"
+    )
+    kinds = {dialog["title"]: dialog["kind"] for dialog in host.dialogs}
+    assert kinds["Save to which scope?"] == "select"
+    assert kinds["Model (supports provider/id and :thinking shorthand):"] == "input"
+    assert kinds["System prompt:"] == "editor"
+    offered = [dialog.get("placeholder") for dialog in host.dialogs if dialog["kind"] == "input"]
+    assert offered[:2] == ["acme, other", None]
+    review = host.dialogs[-1]
+    assert (review["kind"], review["title"]) == ("confirm", 'Save profile "demo"?')
+    assert review["message"].startswith("---\nname: demo\nprovider: acme hub\n")
+    assert review["message"].endswith("\n\nSave this profile?")
+
+
+async def test_leaving_every_dialog_saves_nothing(home: ProfileHome) -> None:
+    host = Asked(lambda _: None)
+    told = await said("create demo", host)
+    assert told.text.endswith(profile_messages.NOTHING_SAVED)
+    assert not home.user.exists() or list(home.user.iterdir()) == []
+    assert len(host.dialogs) == 10
+
+
+@pytest.mark.parametrize("value", [GONE, Failure(-32603, "no ui"), 7, "no such option", ["x"]])
+async def test_an_answer_that_is_none_saves_nothing(home: ProfileHome, value: object) -> None:
+    host = Asked(lambda dialog: value if dialog["kind"] != "confirm" else None)
+    assert (await said("create demo", host)).text.endswith(profile_messages.NOTHING_SAVED)
+    assert not (home.user / "demo.md").exists()
+    if value is GONE:
+        assert len(host.dialogs) == 1
+
+
+async def test_options_on_the_line_need_no_dialog(home: ProfileHome) -> None:
+    told = await said("create quick --model m --scope global")
+    assert told.text.startswith('Profile "quick" saved to global agent-profiles.')
+    there = str(errors.ProfileExists("quick", str(home.user / "quick.md")))
+    assert await said("create quick") == Said(there, "error")
+
+
+# Editing and deleting
+
+
+async def test_what_is_there_is_edited_in_place_and_stands_first(home: ProfileHome) -> None:
+    write_profile(home.user, "p", "provider: acme", "model: m", "thinkingLevel: medium")
+
+    def keep(dialog: dict[str, Any]) -> object:
+        """Press Enter everywhere."""
+        match dialog["kind"]:
+            case "select":
+                return dialog["options"][0]
+            case "confirm":
+                kept = ("Thinking level?", 'Save profile "p"?')
+                return dialog["title"] in kept
+            case _:
+                return dialog.get("prefill", "")
+
+    host = Asked(keep)
+    told = await said("edit p", host)
+    assert told.text.endswith(profile_messages.NOTHING_CHANGED)
+    prefilled = {d["title"]: d["prefill"] for d in host.dialogs if d["kind"] == "editor"}
+    assert list(prefilled.values()) == ["acme", "m"]
+    levels = next(d["options"] for d in host.dialogs if d["title"] == "Thinking level:")
+    assert levels == ["medium", *(each for each in THINKING_LEVELS if each != "medium")]
+
+
+@pytest.mark.parametrize("verb", ["delete", "rm", "remove"])
+async def test_a_profile_is_deleted_after_a_yes(home: ProfileHome, verb: str) -> None:
+    write_profile(home.user, "old", "model: m")
+    for value in (False, None, "yes", 1):
+        refused = await said(f"{verb} old", Asked(lambda _, value=value: value))  # type: ignore[misc]  # bound now
+        assert refused == Said("Nothing was deleted.", "info")
+        assert (home.user / "old.md").exists()
+    host = Asked(lambda _: True)
+    told = await said(f"{verb} old", host)
+    assert told == Said(f'Deleted the global profile "old": {home.user / "old.md"}', "info")
+    assert not (home.user / "old.md").exists()
+    (dialog,) = host.dialogs
+    assert (dialog["kind"], dialog["title"]) == ("confirm", "Delete profile?")
+    assert dialog["message"] == (
+        f'global profile: {home.user / "old.md"}\n\nDelete subagent profile "old"?'
+    )
+
+
+# Completion
+
+
+async def test_verbs_and_names_complete_and_a_value_is_the_whole_line(home: ProfileHome) -> None:
+    write_profile(home.user, "lion", "model: m")
+    first = completions("l")
+    assert [(item["value"], item["label"]) for item in first] == [
+        ("list", "list"), ("lint", "lint"), ("lion", "lion"),
+    ]  # fmt: skip
+    assert first[2]["description"] == "profile: lion, model=m"
+    for verb in ("show", "edit", "delete", "rm", "remove", "path"):
+        (item,) = completions(f"{verb} li")
+        assert (item["value"], item["label"]) == (f"{verb} lion", "lion")
+    assert completions("show x") == completions("create l") == completions("show lion x") == []
