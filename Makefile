@@ -5,6 +5,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
+SHIM := .cache/shim
+SHIM_SOURCES := $(wildcard src/pi_subagents/pi_extension/*.ts tests/fakes/*.ts)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_CACHE_DIR ?= $(CURDIR)/.cache/pip
 # pip asks rustc for its version, and rustup would then write to the home directory.
@@ -12,7 +14,7 @@ export RUSTUP_HOME ?= $(CURDIR)/.cache/rustup
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test faults soak check format conformance bench screenshots setup clean
+.PHONY: help demo test e2e-mcp faults soak check format conformance bench screenshots setup clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|' 2>/dev/null \
@@ -29,9 +31,30 @@ test: setup $(VENV)/.dev ## Lint, types and the whole test suite, on the real pi
 faults: $(VENV)/.dev ## Only the fault suite: crashes, full disks, damaged records
 	@$(BIN)/python -m pytest -n $(WORKERS) tests/faults $(PYTEST_ARGS)
 
+e2e-mcp: setup $(VENV)/.dev ## The MCP server with clients and agent hosts of other people (from npm)
+	@$(BIN)/python -m pytest tests/e2e_mcp $(PYTEST_ARGS)
+
 soak: $(VENV)/.dev ## The long versions: every write fails, 200 kills, a million damaged lines
 	@$(BIN)/python -m pytest -n $(WORKERS) tests/soak/soak_*.py $(PYTEST_ARGS)
 	@PROPERTY_EXAMPLES=2000 $(BIN)/python -m pytest -n $(WORKERS) tests/unit/core $(PYTEST_ARGS)
+
+e2e-pi: setup $(VENV)/.dev ## The real pi as main agent: print, RPC and terminal (needs tmux, and npm)
+	@$(MAKE) --no-print-directory check-shim
+	@$(BIN)/python -m pytest -n $(WORKERS) tests/e2e_pi/pi_*.py tests/e2e/test_pi_extension.py $(PYTEST_ARGS)
+
+# Their sources stay where they are: links make TypeScript look for packages beside them.
+check-shim: $(SHIM)/.installed ## Types and style of the extension for pi (needs npm)
+	@echo "==> The extension for pi"
+	@ln -sfn $(CURDIR)/src/pi_subagents/pi_extension $(SHIM)/extension
+	@ln -sfn $(CURDIR)/tests/fakes $(SHIM)/fakes
+	@$(SHIM)/node_modules/.bin/tsc -p $(SHIM)
+	@$(SHIM)/node_modules/.bin/biome check --config-path=scripts/shim $(SHIM_SOURCES)
+
+$(SHIM)/.installed: $(wildcard scripts/shim/*.json)
+	@mkdir -p $(SHIM)
+	@cp scripts/shim/*.json $(SHIM)
+	@npm install --prefix $(SHIM) --silent --no-package-lock --no-audit --no-fund --ignore-scripts
+	@touch $@
 
 check: $(VENV)/.dev ## Lint and types
 	@echo "==> Lint and types"

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from measuring import Figure
 
@@ -49,15 +49,28 @@ def as_text(figures: Sequence[Figure], machine: Mapping[str, str]) -> str:
     return "\n".join(lines)
 
 
-def write_document(figures: Sequence[Figure], machine: Mapping[str, str]) -> None:
-    """Put the table between the markers of docs/performance.md; the prose stays as it is."""
+def write_document(
+    figures: Sequence[Figure], machine: Mapping[str, str], *, whole: bool = True
+) -> None:
+    """Put the tables between the markers of docs/performance.md; the prose stays as it is."""
     text = DOCUMENT.read_text("utf-8")
     before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
+    known, end, after = rest.partition(END)
     if not begin or not end:
         raise ValueError(f"{DOCUMENT.name} has no {BEGIN} ... {END}")
-    table = "\n".join(_markdown(figures, machine))
+    table = "\n".join(_markdown(figures, machine)) if whole else _amended(known, figures, machine)
     DOCUMENT.write_text(f"{before}{BEGIN}\n{table}\n{END}{after}", "utf-8")
+
+
+def _amended(known: str, figures: Sequence[Figure], machine: Mapping[str, str]) -> str:
+    """Return the tables with some sections measured anew, or added; they say when."""
+    head, *sections = known.strip("\n").split("\n### ")
+    bodies = {section.partition("\n")[0]: section.partition("\n")[2] for section in sections}
+    when = f"Measured by itself: {machine['date']}, load before {machine['load before']}."
+    for name, lines in _sections(figures):
+        bodies[name] = "\n".join(["", when, *lines])
+    told = [f"### {name}\n{body.rstrip()}\n" for name, body in bodies.items()]
+    return "\n".join(["", f"{head.rstrip()}\n", *told])
 
 
 def _markdown(figures: Sequence[Figure], machine: Mapping[str, str]) -> list[str]:
@@ -67,11 +80,16 @@ def _markdown(figures: Sequence[Figure], machine: Mapping[str, str]) -> list[str
     if float(machine["load before"].split(",")[0]) > IDLE:
         lines += ["", "**Other work was running: these figures are not those of an idle machine.**"]
     lines += ["", f"Missed in this run: {'; '.join(missed) or 'nothing'}."]
-    for section, members in groupby(figures, key=lambda figure: figure.section):
-        lines += ["", f"### {section}", ""]
-        lines += [f"| {' | '.join(HEADINGS)} |", "|---|--:|--:|--:|--:|--:|---|"]
-        lines += [f"| {' | '.join(_row(member))} |" for member in members]
+    for section, table in _sections(figures):
+        lines += ["", f"### {section}", *table]
     return [*lines, ""]
+
+
+def _sections(figures: Sequence[Figure]) -> Iterator[tuple[str, list[str]]]:
+    """Yield every section with its table."""
+    for section, members in groupby(figures, key=lambda figure: figure.section):
+        head = ["", f"| {' | '.join(HEADINGS)} |", "|---|--:|--:|--:|--:|--:|---|"]
+        yield section, head + [f"| {' | '.join(_row(member))} |" for member in members]
 
 
 def _row(figure: Figure) -> tuple[str, ...]:

@@ -1,5 +1,5 @@
 """
-Measure what we promise: start-up, supervisor, delegation against xargs, events, store, models.
+Measure what we promise: start-up, supervisor, delegation, events, display, store, watch, models.
 
     make bench                                   a table
     python benchmarks/run.py --write-docs        the table in docs/performance.md too
@@ -19,23 +19,29 @@ import tempfile
 from pathlib import Path
 
 import against_xargs
+import display_cost
 import event_path
 import machine
+import mcp_start
 import model_lists
 import report
 import start_up
 import store_scan
 import supervisor_cost
+import watch_cost
 from measuring import Place, progress
 
 from pi_subagents.engines.pi_command import resolve_pi_command
 
 PARTS = {
     "start-up": start_up.measure,
+    "mcp": mcp_start.measure,
     "supervisor": supervisor_cost.measure,
     "delegation": against_xargs.measure,
     "events": event_path.measure,
+    "display": display_cost.measure,
     "store": store_scan.measure,
+    "watch": watch_cost.measure,
     "models": model_lists.measure,
 }
 
@@ -47,12 +53,12 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="two small rounds of everything")
     parser.add_argument("--only", action="append", choices=PARTS, help="this part (repeatable)")
     parser.add_argument(
-        "--write-docs", action="store_true", help="rewrite the table in docs/performance.md"
+        "--write-docs", action="store_true", help="rewrite these tables in docs/performance.md"
     )
     options = parser.parse_args()
     chosen = options.only or list(PARTS)
-    if options.write_docs and (options.quick or options.only):
-        parser.error("--write-docs wants the whole of it")
+    if options.write_docs and options.quick:
+        parser.error("--write-docs wants all rounds")
     with tempfile.TemporaryDirectory(prefix="subagents-bench-") as scratch:
         place = _place(Path(scratch), quick=options.quick)
         measured_on = machine.describe(place.env, place.project)
@@ -63,7 +69,7 @@ def main() -> None:
     else:
         print(report.as_text(figures, measured_on))
     if options.write_docs:
-        report.write_document(figures, measured_on)
+        report.write_document(figures, measured_on, whole=not options.only)
 
 
 def _place(path: Path, *, quick: bool) -> Place:

@@ -39,7 +39,7 @@ def measure(place: Place) -> list[Figure]:
         return Runs(cwd, placed.env)
 
     progress(f"{section}: making them")
-    made = timed_ms(partial(_make, runs(), count))
+    made = timed_ms(partial(make_runs, runs(), count))
     wanted = runs().store.runs()[count // 2].run_id
     sides = {
         SCAN: lambda: timed_ms(lambda: list(runs().newest())),
@@ -63,7 +63,7 @@ def measure(place: Place) -> list[Figure]:
     ]
 
 
-def _make(runs: Runs, count: int) -> None:
+def make_runs(runs: Runs, count: int) -> None:
     """Make finished runs as delegations leave them, without the processes."""
     runs.store.prepare()
     rows = []
@@ -94,7 +94,15 @@ def _make(runs: Runs, count: int) -> None:
         log.close()
         output = "There are 80 of them. " * 20
         run_dir.write_result(
-            RunResult(run_id, session_id, f"task {number}", "completed", output, exit_code=0)
+            RunResult(
+                run_id,
+                session_id,
+                f"task {number}",
+                "completed",
+                output,
+                exit_code=0,
+                finished_at_ms=now,
+            )
         )
         os.close(lock)
         rows.append(IndexedRun(run_id, session_id, str(run_dir.path), now))

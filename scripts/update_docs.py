@@ -15,6 +15,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import io
+import json
 import re
 import sys
 from pathlib import Path
@@ -25,6 +26,7 @@ PACKAGE = SOURCE / "pi_subagents"
 ARCHITECTURE = ROOT / "docs" / "architecture.md"
 CLI = ROOT / "docs" / "cli.md"
 ERRORS = ROOT / "docs" / "errors.md"
+PI_TOOLS = PACKAGE / "pi_extension" / "tools.json"
 BEGIN, END = "<!-- modules -->", "<!-- /modules -->"
 HELP_WIDTH = 80
 # As a request meets them, the public face first.
@@ -118,9 +120,21 @@ def errors_page() -> str:
     return page.errors_page(errors, [messages, profile_messages], errors_advice.ADVICE)
 
 
+def pi_tools() -> str:
+    """Return pi_extension/tools.json as it should be."""
+    from pi_subagents.core.pi_tools import tools_to_json
+
+    return json.dumps(tools_to_json(), indent=2, ensure_ascii=False) + "\n"
+
+
 def pages() -> dict[Path, str]:
     """Return every generated page as it should be."""
-    return {CLI: cli_page(), ERRORS: errors_page(), ARCHITECTURE: architecture_page()}
+    return {
+        CLI: cli_page(),
+        ERRORS: errors_page(),
+        ARCHITECTURE: architecture_page(),
+        PI_TOOLS: pi_tools(),
+    }
 
 
 def main(arguments: list[str]) -> int:

@@ -31,12 +31,15 @@ MODULES = {
 # faces -> api -> delegation | procs | engines -> disk -> core -> errors
 LEVELS = {
     "faces": 5, "api": 4, "delegation": 3, "procs": 3, "engines": 3, "disk": 2, "core": 1,
-    "errors": 0, "messages": 0, "profile_messages": 0, "_version": 0,
+    "errors": 0, "messages": 0, "profile_messages": 0, "host_messages": 0, "watch_messages": 0,
+    "_version": 0,
 }  # fmt: skip
 COMPOSITION_ROOTS = (
     "api",
     "background",
     "doctor",
+    "fleet",
+    "fleet_actions",
     "launch",
     "presets",
     "runs",
@@ -49,6 +52,8 @@ MAX_LINES = 400
 def room(module: str) -> str:
     """Return the part of the house a module is in; the public package counts as its API."""
     first = module.removeprefix(NAME).lstrip(".").split(".")[0]
+    if first == "__main__":
+        return "faces"
     return "api" if first in {"", *COMPOSITION_ROOTS} else first
 
 
@@ -171,6 +176,26 @@ HEAVY = {"asyncio", "http.server", "msgspec", "textual", "rich", "yaml", "sqlite
 @pytest.mark.parametrize("module", ["pi_subagents", "pi_subagents.faces.cli.main"])
 def test_importing_us_loads_nothing_heavy(module: str) -> None:
     assert modules_after(f"import {module}") & HEAVY == set()
+
+
+PROTOCOL = {"mcp", "mcp_types", "pydantic", "starlette", "uvicorn"}
+
+
+def test_the_library_of_the_protocol_is_loaded_by_its_server_alone() -> None:
+    """Loading it takes a second, which no other command has to spare."""
+    server = f"{NAME}.faces.mcp_server."
+    others = [
+        name for name in MODULES if not name.startswith(server) and name != f"{NAME}.__main__"
+    ]
+    loaded = modules_after("import " + ", ".join(others))
+    assert {name.split(".")[0] for name in loaded} & PROTOCOL == set()
+    everywhere = {
+        module.split(".")[0]
+        for name in others
+        for module in imported(ast.parse(MODULES[name].read_text(encoding="utf-8")))
+        if name != f"{NAME}.faces.cli.mcp"
+    }
+    assert everywhere & PROTOCOL == set()
 
 
 def test_the_list_of_verbs_is_told_without_loading_one() -> None:

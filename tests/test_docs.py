@@ -5,9 +5,10 @@ import re
 from collections.abc import Callable
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
 import pytest
-from scripts import errors_page, update_docs
+from scripts import errors_page, screenshots, update_docs
 from scripts.errors_advice import ADVICE
 
 from pi_subagents import errors, messages, profile_messages
@@ -17,6 +18,10 @@ HIDDEN_OR_MADE = {"node_modules", "dist", "build"}
 FENCE = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ +(.+?) *$", re.MULTILINE)
+PICTURE = re.compile(r"!\[([^\]]*)\]\(([^)\s]+)\)")
+PICTURES = ROOT / "docs" / "pictures"
+# What makes whoever looks at an SVG fetch something: a reference that is not to the picture itself.
+FETCHED = re.compile(r"@import|href=|src=|url\((?!#)|https?:(?!//www\.w3\.org/2000/svg\")")
 OF_ONE_MACHINE = re.compile(r"(?<![\w.~])/(?:home|root|tmp|Users|work|private)/")
 
 
@@ -61,7 +66,7 @@ def test_there_are_documents_to_look_at():
 
 @pytest.mark.parametrize(
     "path",
-    [update_docs.CLI, update_docs.ERRORS, update_docs.ARCHITECTURE],
+    [update_docs.CLI, update_docs.ERRORS, update_docs.ARCHITECTURE, update_docs.PI_TOOLS],
     ids=lambda path: path.name,
 )
 def test_generated_pages_are_up_to_date(path: Path):
@@ -165,6 +170,48 @@ def test_links_lead_somewhere(path: Path):
 @pytest.mark.parametrize("path", documents(), ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_no_path_of_one_machine_is_named(path: Path):
     assert OF_ONE_MACHINE.findall(path.read_text("utf-8")) == []
+
+
+def shown_pictures() -> dict[Path, str]:
+    """Return every picture that a document shows, with the words for who cannot see it."""
+    return {
+        (path.parent / place).resolve(): words
+        for path in documents()
+        for words, place in PICTURE.findall(prose(path))
+    }
+
+
+def test_every_picture_is_shown_and_there_and_has_words_for_who_cannot_see_it():
+    shown = shown_pictures()
+
+    assert set(shown) == set(PICTURES.iterdir())
+    assert set(shown) == {PICTURES / each.file for each in screenshots.PICTURES}
+    assert all(len(words.split()) > 2 for words in shown.values())
+
+
+@pytest.mark.parametrize("path", sorted(PICTURES.glob("*.svg")), ids=lambda path: path.stem)
+def test_a_picture_is_whole_fetches_nothing_and_shows_no_path_of_one_machine(path: Path):
+    svg = path.read_text("utf-8")
+
+    assert ET.fromstring(svg).tag == "{http://www.w3.org/2000/svg}svg"
+    assert FETCHED.findall(svg) == []
+    assert OF_ONE_MACHINE.findall(svg) == []
+
+
+@pytest.mark.parametrize(
+    "svg",
+    [
+        '<style>@import "x.css";</style>',
+        '<image href="x.png"/>',
+        '<script src="x.js"/>',
+        "fill: url(x.svg#a)",
+        'url("https://x.y/font.woff2")',
+        'xmlns="http://www.w3.org/2000/svg" data-of="http://x.y"',
+    ],
+)
+def test_what_a_picture_would_fetch_is_found(svg: str):
+    assert FETCHED.search(svg)
+    assert not FETCHED.search('xmlns="http://www.w3.org/2000/svg" clip-path="url(#a)"')
 
 
 @pytest.mark.parametrize(("name", "most"), [("README.md", 150), ("AGENTS.md", 60)])

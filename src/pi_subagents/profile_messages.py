@@ -182,6 +182,11 @@ def profile_saved(name: str, scope: str) -> str:
     return f'Profile "{name}" saved to {scope} agent-profiles.'
 
 
+def use_profile(name: str) -> str:
+    """Return the command that uses a profile."""
+    return f'Use it: subagents run --profile {name} "..."'
+
+
 def note_profile_hidden(name: str, path: str) -> str:
     """Return the note on a global profile that the project has one in front of."""
     return f'Tasks in this directory use the project\'s profile "{name}" instead: {path}'
@@ -200,6 +205,11 @@ def is_a_link(target: str) -> str:
 def fields_left_out(keys: tuple[str, ...]) -> str:
     """Return which fields a profile had and will have no more."""
     return f"Left out from now on: {', '.join(keys)}"
+
+
+def editor_opens(program: str) -> str:
+    """Return what to do in an editor that is about to open."""
+    return f"{program} opens: save and quit to go on. An empty text leaves the field out."
 
 
 def editor_failed(program: str) -> str:

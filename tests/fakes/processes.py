@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 PROC = Path("/proc")
@@ -16,6 +17,16 @@ def peak_memory(pid: int) -> int:
 def parent_of(pid: int) -> int:
     """Return the parent of a living process."""
     return int(_status(pid)["PPid"])
+
+
+def children_of(pid: int) -> list[int]:
+    """Return the processes whose parent that is."""
+    found = []
+    for other in command_lines():
+        with suppress(OSError):  # it ended meanwhile
+            if parent_of(other) == pid:
+                found.append(other)
+    return found
 
 
 def _status(pid: int) -> dict[str, str]:

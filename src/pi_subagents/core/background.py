@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 RUN_ENTRY = "pi-subagents:bg-run"
 UPDATE_ENTRY = "pi-subagents:bg-update"
+END_MESSAGE = "pi-subagents:bg-end"
 VERSION = 1
 MAX_ENTRY_OUTPUT = 8192
 MAX_TOLD_OUTPUT = 8192
@@ -149,6 +150,21 @@ def rebuild(entries: Iterable[object]) -> dict[str, BackgroundRun]:
             merged = {**_row(known), **data}
             found[run_id] = _run_of(merged)
     return found
+
+
+def usage_entry(run: BackgroundRun) -> dict[str, object]:
+    """Return the record of an end whose usage the host has counted."""
+    return {**update_entry(run), "usageTold": True}
+
+
+def usage_told(entries: Iterable[object]) -> set[str]:
+    """Return the runs whose usage a host has counted, as its log tells."""
+    told = set()
+    for entry in entries:
+        data = entry.get("data") if isinstance(entry, Mapping) else None
+        if isinstance(data, Mapping) and data.get("usageTold") is True:
+            told.add(str(data.get("runId")))
+    return told
 
 
 def _row(run: BackgroundRun) -> dict[str, object]:

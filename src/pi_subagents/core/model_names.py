@@ -18,7 +18,7 @@ from pi_subagents.core.profile import THINKING_LEVELS
 from pi_subagents.errors import ModelAmbiguous, ModelNotAvailable, NoModelGiven
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
 MAX_SUGGESTIONS = 3
 MAX_NAMED = 8
@@ -87,6 +87,12 @@ def parse_models(value: object) -> tuple[Model, ...]:
         return ()
     parsed = (_model(entry) for entry in value)
     return tuple(dict.fromkeys(model for model in parsed if model is not None))
+
+
+def models_named(references: Iterable[str]) -> tuple[Model, ...]:
+    """Return the models of full names, as a host that is pi itself tells them."""
+    pairs = (reference.partition("/") for reference in references)
+    return parse_models([{"provider": provider, "id": model} for provider, _, model in pairs])
 
 
 def model_to_json(model: Model) -> dict[str, object]:

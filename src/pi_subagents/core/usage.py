@@ -60,6 +60,12 @@ def usage_to_json(usage: Usage) -> dict[str, object]:
     }
 
 
+def usage_for_pi(usage: Usage) -> dict[str, object]:
+    """Write the shape that pi adds to its totals; what a part of the cost was is not known."""
+    parts = dict.fromkeys(("input", "output", "cacheRead", "cacheWrite"), 0)
+    return {**usage_to_json(usage), "cost": {**parts, "total": usage.cost}}
+
+
 def _amount(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return 0.0

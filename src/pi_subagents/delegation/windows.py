@@ -32,6 +32,7 @@ class Windows:
         home: str,
         columns: int | None = None,
     ) -> None:
+        self.max_lines = settings.max_lines_per_window
         self._builders = [
             WindowBuilder(
                 _title(run),
@@ -72,7 +73,8 @@ def _title(run: PlannedRun) -> WindowTitle:
     )
     return replace(
         known,
-        profile=run.profile_name,
+        # A preset is a profile here, though nobody asked for it as one.
+        profile=run.profile_name or (profile.name if profile else ""),
         file_count=len(task.files),
         timeout_s=task.timeout_s,
         session_id=run.spec.session_id,

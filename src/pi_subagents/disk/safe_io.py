@@ -61,9 +61,9 @@ def write_new(path: Path, data: bytes) -> None:
         os.close(descriptor)
 
 
-def replace_file(path: Path, data: bytes) -> None:
+def replace_file(path: Path, data: bytes, mode: int = PRIVATE_FILE) -> None:
     """Put a file in place of another, durably: old or new, never half."""
-    temporary = _write_temporary(path, data)
+    temporary = _write_temporary(path, data, mode)
     try:
         Calls.replace(temporary, path)
     except OSError:
@@ -159,11 +159,13 @@ def sync_dir(path: Path) -> None:
         os.close(descriptor)
 
 
-def _write_temporary(path: Path, data: bytes) -> Path:
+def _write_temporary(path: Path, data: bytes, mode: int = PRIVATE_FILE) -> Path:
     temporary = path.with_name(f".{path.name}.{os.urandom(6).hex()}.tmp")
     descriptor = open_new(temporary)
     try:
         write_all(descriptor, data)
+        if mode != PRIVATE_FILE:
+            os.fchmod(descriptor, mode)
         Calls.fsync(descriptor)
     except OSError:
         temporary.unlink(missing_ok=True)

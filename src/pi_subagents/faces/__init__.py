@@ -1,1 +1,1 @@
-"""Who asks: the command line, with a live display on a terminal (later MCP, pi)."""
+"""Who asks: the command line, with a live display on a terminal, MCP hosts, pi."""

@@ -28,6 +28,8 @@ from pi_subagents.core.background import (
     status_to_json,
     stopped_to_json,
     update_entry,
+    usage_entry,
+    usage_told,
 )
 from pi_subagents.core.preset_request import StatusRequest
 from pi_subagents.core.usage import Usage
@@ -248,6 +250,14 @@ def test_a_log_is_read_back_in_its_order() -> None:
     )
     ended = replace(DONE, stop_reason="", notes=())  # what an update leaves to the run directory
     assert list(rebuild(entries).items()) == [("r1", ended), ("r2", other)]
+
+
+def test_a_log_tells_whose_usage_was_counted_and_nothing_else_by_it() -> None:
+    entries = log((RUN_ENTRY, run_entry(RUN)), (UPDATE_ENTRY, update_entry(DONE)))
+    assert usage_told(entries) == set()
+    counted = [*entries, *log((UPDATE_ENTRY, usage_entry(DONE)))]
+    assert usage_told([*counted, None, {"data": 1}, {"data": {"usageTold": 1}}]) == {"r1"}
+    assert rebuild(counted) == rebuild(entries)
 
 
 def test_what_a_log_does_not_tell_truly_is_passed_over() -> None:

@@ -9,6 +9,7 @@ from pi_subagents.core.model_names import (
     Model,
     choose_model,
     model_to_json,
+    models_named,
     parse_models,
     resolve_model,
     split_thinking,
@@ -242,6 +243,13 @@ def test_models_are_read_as_pi_tells_them() -> None:
 )  # fmt: skip
 def test_an_entry_that_cannot_be_named_is_left_out(entry: object) -> None:
     assert parse_models([entry, model_to_json(GPT)]) == (GPT,)
+
+
+def test_full_names_are_read_in_their_order_and_once() -> None:
+    names = ["acme/big", "hub/acme/big:free", "acme/big", "nothing", "/x", "acme/", " /y"]
+    found = (Model("acme", "big"), Model("hub", "acme/big:free"))
+    assert models_named(names) == found
+    assert tuple(model.reference for model in found) == ("acme/big", "hub/acme/big:free")
 
 
 def test_a_name_for_people_is_one_plain_line() -> None:

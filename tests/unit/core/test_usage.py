@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from tests.unit.core.given_values import briefly, json_values, thoroughly, usages
 
-from pi_subagents.core.usage import Usage, parse_usage, usage_to_json
+from pi_subagents.core.usage import Usage, parse_usage, usage_for_pi, usage_to_json
 
 
 def test_the_usage_of_pi() -> None:
@@ -55,6 +55,13 @@ def test_a_sum_of_absurd_costs_can_still_be_written_as_json() -> None:
 @given(usages)
 def test_what_is_written_can_be_read_back(usage: Usage) -> None:
     assert parse_usage(json.loads(json.dumps(usage_to_json(usage)))) == usage
+
+
+def test_pi_gets_every_part_of_a_cost_though_only_the_whole_is_known() -> None:
+    assert usage_for_pi(Usage(1, 2, 3, 4, 10, 0.5)) == {
+        "input": 1, "output": 2, "cacheRead": 3, "cacheWrite": 4, "totalTokens": 10,
+        "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0.5},
+    }  # fmt: skip
 
 
 @thoroughly

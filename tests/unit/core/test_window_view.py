@@ -79,8 +79,11 @@ def test_the_latest_lines_are_shown_or_the_history_or_why_there_are_none() -> No
     window = Window(PROFILED, lines=(two,), history=(one, two))
     assert shown_lines(window, expanded=False) == (two,)
     assert shown_lines(window, expanded=True) == (one, two)
-    assert shown_lines(Window(PROFILED), expanded=False) == (WindowLine("(starting...)", "text"),)
-    assert shown_lines(Window(PROFILED), expanded=True) == (WindowLine("(no output)", "text"),)
+    starting, nothing = WindowLine("(starting...)", "text"), WindowLine("(no output)", "text")
+    assert shown_lines(Window(PROFILED, "running"), expanded=False) == (starting,)
+    assert shown_lines(Window(PROFILED, "running"), expanded=True) == (nothing,)
+    assert shown_lines(Window(PROFILED, "completed"), expanded=False) == (nothing,)
+    assert shown_lines(Window(PROFILED, "error"), expanded=False) == (nothing,)
 
 
 def test_the_json_of_a_window() -> None:

@@ -21,12 +21,19 @@ def planned(index: int, profile: Profile | None = None, name: str = "") -> Plann
 
 
 def test_a_window_begins_with_what_is_known_of_its_task() -> None:
-    runs = [planned(0, PROFILE, "reviewer"), planned(1, name="nope"), planned(2)]
+    preset = Profile("scout", model="p/m")
+    runs = [
+        planned(0, PROFILE, "reviewer"),
+        planned(1, name="nope"),
+        planned(2),
+        planned(3, preset),
+    ]
     windows = Windows(runs, Settings(), home="/h").now()
     assert [window.title for window in windows] == [
         WindowTitle("t0", "reviewer", "p", "m", "high", 2, 1, 30, "session-0"),
         WindowTitle("t1", "nope", file_count=1, timeout_s=30, session_id="session-1"),
         WindowTitle("t2", file_count=1, timeout_s=30, session_id="session-2"),
+        WindowTitle("t3", "scout", "", "p/m", "", 0, 1, 30, "session-3"),
     ]
     assert {window.status for window in windows} == {"queued"}
 

@@ -218,7 +218,9 @@ def _start(console: Console, parameters: Mapping[str, object], chosen: Options) 
 def _wait(known: BackgroundRuns, request: StatusRequest) -> list[BackgroundRun]:
     import asyncio
 
-    return asyncio.run(known.wait(request))
+    from pi_subagents.core.stop_switch import StopSwitch
+
+    return asyncio.run(known.wait(request, StopSwitch()))
 
 
 def _tell(

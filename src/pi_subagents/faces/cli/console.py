@@ -11,11 +11,14 @@ import os
 import shutil
 import sys
 from enum import IntEnum
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 import click
 
 from pi_subagents.core.plain_text import printable
+
+if TYPE_CHECKING:
+    from pi_subagents.core.profile_questions import Ask
 
 FALLBACK_WIDTH = 100
 
@@ -29,7 +32,10 @@ class Verbosity(IntEnum):
 
 
 class Console:
-    """Where a verb writes."""
+    """Where a verb writes, and what a host that lends it its own dialogs knows."""
+
+    ask: Ask | None = None  # who asks its questions, where that is not this terminal
+    models: tuple[str, ...] | None = None  # what to offer without asking pi
 
     def __init__(self, verbosity: Verbosity = Verbosity.NORMAL) -> None:
         self.verbosity = verbosity
@@ -55,7 +61,7 @@ class Console:
 
     def json(self, value: dict[str, object]) -> None:
         """Write one object for a script, with its version."""
-        click.echo(json.dumps({"schemaVersion": 1, **value}, indent=2))
+        self._write(sys.stdout, json.dumps({"schemaVersion": 1, **value}, indent=2), {})
 
     def style(self, text: str, stream: TextIO, **style: object) -> str:
         """Return the text, coloured where the stream is a terminal that wants colours."""

@@ -28,6 +28,7 @@ VERBS = {
     "run": "Run prompts in parallel, each in a sub-agent of its own.",
     "runs": "List the runs of this project.",
     "show": "Show one run: answer, transcript, files.",
+    "watch": "Watch all runs live, in the terminal or a browser.",
     "sessions": "List the sessions of this project.",
     "output": "Print the final text of a session.",
     "session": "Print the whole transcript of a session.",
@@ -38,10 +39,15 @@ VERBS = {
     "background": "Start runs in the background, look after them.",
     "tools": "List the tools that hosts and `call` can use.",
     "call": "Run a tool by name with JSON parameters.",
+    "mcp": "Serve the tools to an MCP host (Claude Code, Codex, ...).",
+    "bridge": "Serve pi's extension, which starts this by itself.",
     "prune": "Show, and with --yes remove, old runs.",
     "doctor": "Check whether sub-agents can run here.",
     "setup": "Install the pinned pi that sub-agents run.",
+    "install": "Put our MCP server into a host's configuration.",
+    "uninstall": "Take our MCP server out of a host's configuration.",
     "offline-model": "Serve the offline model alone.",
+    "path": "Print where the extension for pi is, to try it once.",
     "completion": "Print a completion script for your shell.",
 }
 
@@ -62,6 +68,7 @@ Afterwards:
   subagents show RUN                        one run: answer, transcript, files
   subagents stop RUN                        end one from another terminal
   subagents doctor                          what works here, and how to fix the rest
+  subagents install HOST                    let Claude Code, Codex, Cursor ... delegate
 
 Which model the children use is decided by pi itself; the README says how to set one.
 """

@@ -39,7 +39,7 @@ def delete(console: Console, name: str, *, scope: str | None, yes: bool) -> int:
     from pi_subagents.disk.profile_files import delete_profile
 
     chosen = _chosen(console, name, scope)
-    if not yes and not _confirmed(chosen):
+    if not yes and not _confirmed(console, chosen):
         console.answer("Nothing was deleted.")
         return 1
     delete_profile(chosen)
@@ -61,14 +61,20 @@ def _chosen(console: Console, name: str, scope: str | None) -> LoadedProfile:
     return first
 
 
-def _confirmed(chosen: LoadedProfile) -> bool:
+def _confirmed(console: Console, chosen: LoadedProfile) -> bool:
     from pi_subagents.core.plain_text import printable
+    from pi_subagents.core.profile_questions import Confirm
 
+    given = Path(chosen.path)
+    real = given.parent.resolve() / given.name  # the directory may be a link to anywhere
+    where = f"{chosen.scope} profile: {real}"
+    question = f'Delete subagent profile "{chosen.profile.name}"?'
+    if console.ask:
+        asked = Confirm("Delete profile?", question, default=False, text=where)
+        return console.ask.confirm(asked) is True
     if not sys.stdin.isatty():
         raise click.UsageError(
             "Nobody can be asked: standard input is not a terminal. To delete it, add --yes."
         )
-    given = Path(chosen.path)
-    real = given.parent.resolve() / given.name  # the directory may be a link to anywhere
-    click.echo(printable(f"{chosen.scope} profile: {real}"), err=True)
-    return click.confirm(f'Delete subagent profile "{chosen.profile.name}"?', err=True)
+    click.echo(printable(where), err=True)
+    return click.confirm(question, err=True)

@@ -53,14 +53,15 @@ def create(console: Console, /, name: str, *, scope: str | None, yes: bool, **gi
 
     places = _free_places(name, scope)
     wanted: Outcome | Gesture
-    if yes or is_any_given(given):
+    asks = not (yes or is_any_given(given))
+    if not asks:
         wanted = Outcome(_checked(with_fields(Profile(name), given)), scope or GLOBAL)
     else:
         wanted = _asked(console, Start(Profile(name), scope or GLOBAL, places), before="")
     if not isinstance(wanted, Outcome):
         return _left(console, wanted)
     save_new_profile(wanted.profile, wanted.scope, Path.cwd(), os.environ)
-    return _saved(console, wanted)
+    return _saved(console, wanted, asked=asks)
 
 
 @click.command("edit", short_help="Change a profile, by questions or by options.")
@@ -155,7 +156,7 @@ def _asked(console: Console, start: Start, before: str) -> Outcome | Gesture:
         return _review(start.profile, profile, before)
 
     try:
-        return run_steps(_prompts(), start, offers_here(console), review)
+        return run_steps(console.ask or _prompts(), start, offers_here(console), review)
     except KeyboardInterrupt:  # also while pi is asked for its models
         return CANCEL
 
@@ -198,12 +199,14 @@ def _checked(profile: Profile) -> Profile:
     return profile
 
 
-def _saved(console: Console, outcome: Outcome) -> int:
+def _saved(console: Console, outcome: Outcome, *, asked: bool = False) -> int:
     from pi_subagents import profile_messages
     from pi_subagents.core.profile_check import profile_warnings
 
     name = outcome.profile.name
     console.answer(profile_messages.profile_saved(name, outcome.scope))
+    if asked:
+        console.progress(profile_messages.use_profile(name), dim=True)
     used = PROFILES.load().get(name)
     if used and used.scope != outcome.scope:
         console.notice(profile_messages.note_profile_hidden(name, used.path))

@@ -66,6 +66,7 @@ def test_a_healthy_machine_has_a_line_and_a_tick_for_everything(run: Any, place:
         "✓ Project trust",
         "✓ Profiles",
         "✓ Presets",
+        "✓ Extension in pi",
         "· Node",
         "✓ pi",
         "✓ Models",
@@ -75,6 +76,7 @@ def test_a_healthy_machine_has_a_line_and_a_tick_for_everything(run: Any, place:
         "✓ Index of runs",
         "✓ Unknown runs",
         "✓ Leftover processes",
+        "✓ MCP hosts",
         "✓ tmux",
     ]
     assert lines[-1] == "Sub-agents can run here."

@@ -1,0 +1,313 @@
+"""
+The full-screen view in a terminal: list, filter, totals, and what can be done to a run.
+
+In: a fleet, actions.  Out: a screen that follows the disk until the user leaves.  A thread of its
+own waits for news, so the keys always answer; while nothing changes, nothing is painted but ages.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.app import App
+from textual.binding import Binding
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import Footer, Input, Static
+
+from pi_subagents import watch_messages
+from pi_subagents.core.fleet import WHICH, Wanted, Which, arranged, totals
+from pi_subagents.core.fleet_table import details, totals_line
+from pi_subagents.faces.watch.dialogs import Help, ResumeQuestion, StopQuestion
+from pi_subagents.faces.watch.fleet_list import FleetList
+from pi_subagents.faces.watch.today import today_ms
+from pi_subagents.faces.watch.transcript import Transcript
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from textual.app import ComposeResult
+    from textual.binding import BindingType
+
+    from pi_subagents.core.fleet import FleetRow
+    from pi_subagents.fleet import Fleet
+    from pi_subagents.fleet_actions import FleetActions, Told
+
+TICK_S = 1.0
+QUIET_TICKS = 30
+OF_THE_LIST = ("open", "filter", "next_which", "clear", "quit")
+
+
+class WatchApp(App[None]):
+    """All runs, live."""
+
+    TITLE = "subagents watch"
+    ENABLE_COMMAND_PALETTE = False
+    CSS = """
+    #totals { height: 1; padding: 0 1; text-style: bold; background: $surface-lighten-1; }
+    #wanted { height: 1; padding: 0 1; color: $text-muted; }
+    #words { display: none; height: 1; border: none; padding: 0 1; }
+    #words.asked { display: block; }
+    #details { height: auto; max-height: 3; padding: 0 1; color: $text-muted; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter,o,ctrl+o", "open", "Open", key_display="⏎"),
+        Binding("slash", "filter", "Filter", key_display="/"),
+        Binding("f", "next_which", "Status"),
+        Binding("s", "stop", "Stop"),
+        Binding("r", "resume", "Resume"),
+        Binding("c", "copy_id", "Copy id"),
+        Binding("d", "directory", "Directory"),
+        Binding("question_mark", "help", "Keys", key_display="?"),
+        Binding("escape", "clear", show=False),
+        Binding("q,ctrl+c", "quit", "Leave"),
+    ]
+
+    class Changed(Message):
+        """The rows are different."""
+
+    class Said(Message):
+        """An action has something to say."""
+
+        def __init__(self, told: Told) -> None:
+            super().__init__()
+            self.told = told
+
+    class Broke(Message):
+        """A thread of ours broke down."""
+
+        def __init__(self, failure: BaseException) -> None:
+            super().__init__()
+            self.failure = failure
+
+    def __init__(
+        self,
+        fleet: Fleet,
+        actions: Callable[[Callable[[Told], None]], FleetActions],
+        *,
+        machine: bool,
+    ) -> None:
+        super().__init__()
+        self._fleet = fleet
+        self._actions = actions(lambda told: self._post(self.Said(told)))
+        self.failure: BaseException | None = None
+        self._machine = machine
+        self._wanted = Wanted()
+        self._rows: tuple[FleetRow, ...] = ()
+        self._ticks = 0
+        self._home = os.environ.get("HOME", "")
+        self._totals = Static(id="totals", markup=False)
+        self._filter = Static(id="wanted")
+        self._words = Input(id="words", placeholder="words to look for", compact=True)
+        self._list = FleetList()
+        self._details = Static(id="details", markup=False)
+
+    def compose(self) -> ComposeResult:
+        """Lay out the list with what stands above and below it."""
+        yield self._totals
+        yield self._filter
+        yield self._words
+        yield self._list
+        yield self._details
+        yield Footer(compact=True, show_command_palette=False)
+
+    def on_mount(self) -> None:
+        """Begin to follow."""
+        self._list.focus()
+        self._paint_wanted()
+        self.set_interval(TICK_S, self._tick)
+        self._in_thread(partial(self._fleet.follow, lambda: self._post(self.Changed())))
+
+    def on_resize(self) -> None:
+        """Say in fewer words what has less room."""
+        self.call_after_refresh(self._paint_totals)
+
+    def on_unmount(self) -> None:
+        """Let the thread that follows end."""
+        self._fleet.close()
+
+    def on_watch_app_changed(self) -> None:
+        """Show what is different."""
+        self._take()
+
+    def on_watch_app_said(self, message: Said) -> None:
+        """Pass on what an action says."""
+        told = message.told
+        self.notify(told.text, severity="error" if told.bad else "information", markup=False)
+
+    def on_watch_app_broke(self, message: Broke) -> None:
+        """End: what does not follow the disk any more would tell untruths."""
+        self.failure = message.failure
+        self.exit()
+
+    def _take(self) -> None:
+        """Show the rows as they are now."""
+        self._rows = self._fleet.rows
+        none = watch_messages.NO_RUNS_ANYWHERE if self._machine else watch_messages.NO_RUNS
+        self._list.empty_text = watch_messages.NOTHING_WANTED if self._rows else none
+        self._list.show(arranged(self._rows, self._wanted))
+        self._paint_totals()
+        for screen in self.screen_stack:
+            if isinstance(screen, Transcript):
+                row = self._row(screen.row.run_id)
+                screen.look(row or screen.row)
+
+    def _row(self, run_id: str) -> FleetRow | None:
+        return next((row for row in self._rows if row.run_id == run_id), None)
+
+    def _current(self) -> FleetRow | None:
+        """Return the run that a key is meant for: the one that is read, or the chosen one."""
+        if isinstance(self.screen, Transcript):
+            return self.screen.row
+        return self._list.chosen
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Offer what belongs to the list only there."""
+        del parameters
+        return action not in OF_THE_LIST or not isinstance(self.screen, Transcript)
+
+    # What is painted
+
+    def _tick(self) -> None:
+        self._ticks += 1
+        if any(row.active for row in self._rows) or self._ticks % QUIET_TICKS == 0:
+            self._list.refresh()
+            self._paint_totals()  # the day may have changed
+
+    def _paint_totals(self) -> None:
+        found = totals(self._rows, today_ms())
+        self._totals.update(totals_line(found, self._totals.content_size.width))
+
+    def _paint_wanted(self) -> None:
+        words = [
+            Content.from_markup(
+                f"[@click=app.which('{each}')]{f'[b r]{each}[/]' if here else each}[/]"
+            )
+            for each in WHICH
+            for here in (each == self._wanted.which,)
+        ]
+        told = Content("  ").join(words)
+        if self._wanted.text:
+            told += Content(f"  / {self._wanted.text}")
+        self._filter.update(told)
+
+    def on_fleet_list_chosen(self) -> None:
+        """Tell more of the chosen run."""
+        row = self._list.chosen
+        told = details(row, time.time_ns() // 1_000_000, self._home) if row else ""
+        self._details.update(told)
+
+    # What is wanted
+
+    def action_filter(self) -> None:
+        """Ask for words."""
+        self._words.add_class("asked")
+        self._words.focus()
+
+    def action_which(self, which: Which) -> None:
+        """List the runs that stand so."""
+        self._want(Wanted(self._wanted.text, which))
+
+    def action_next_which(self) -> None:
+        """List the runs that stand otherwise."""
+        self.action_which(WHICH[(WHICH.index(self._wanted.which) + 1) % len(WHICH)])
+
+    def action_clear(self) -> None:
+        """List everything again."""
+        self._words.value = ""
+        self._words.remove_class("asked")
+        self._list.focus()
+        self._want(Wanted())
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """List what has these words, while they are typed."""
+        self._want(Wanted(event.value, self._wanted.which))
+
+    def on_input_submitted(self) -> None:
+        """Go back to the list, which stays filtered."""
+        self._words.remove_class("asked")
+        self._list.focus()
+
+    def _want(self, wanted: Wanted) -> None:
+        self._wanted = wanted
+        self._paint_wanted()
+        self._take()
+
+    # What is done to a run
+
+    def on_fleet_list_opened(self) -> None:
+        """Open what was clicked twice."""
+        self.action_open()
+
+    def action_open(self) -> None:
+        """Show the transcript."""
+        if row := self._current():
+            self.push_screen(Transcript(row))
+
+    def action_stop(self) -> None:
+        """Ask, then stop."""
+        row = self._current()
+        if row is None:
+            return
+        if not row.active:
+            self.notify(watch_messages.RUN_IS_OVER)
+            return
+
+        def answered(answer: bool | None) -> None:  # noqa: FBT001 - textual's own
+            if answer:
+                self.notify(watch_messages.stopping(row.name), markup=False)
+                self._do(partial(self._actions.stop, row.run_id))
+
+        self.push_screen(StopQuestion(watch_messages.stop_question(row.name)), answered)
+
+    def action_resume(self) -> None:
+        """Ask what to do now, then go on."""
+        row = self._current()
+        if row is None:
+            return
+
+        def answered(prompt: str | None) -> None:
+            if prompt is not None:
+                self._do(partial(self._actions.resume, row.run_id, prompt))
+
+        self.push_screen(ResumeQuestion(watch_messages.resume_question(row.name)), answered)
+
+    def action_copy_id(self) -> None:
+        """Put the id on the clipboard."""
+        if row := self._current():
+            self.copy_to_clipboard(row.run_id)
+            self.notify(watch_messages.copied(row.run_id), markup=False)
+
+    def action_directory(self) -> None:
+        """Show the directory on the desktop, or say where it is."""
+        if row := self._current():
+            if self._actions.open_directory(row.path):
+                self.notify(watch_messages.opened(row.path), markup=False)
+            else:
+                self.copy_to_clipboard(row.path)
+                self.notify(watch_messages.copied(row.path), markup=False)
+
+    def action_help(self) -> None:
+        """Show the keys."""
+        self.push_screen(Help())
+
+    def _do(self, work: Callable[[], Told]) -> None:
+        """Do something that may take its time, and tell how it went."""
+        self._in_thread(lambda: self._post(self.Said(work())))
+
+    def _post(self, message: Message) -> None:
+        """Hand a message over from another thread, without waiting for anybody."""
+        self.post_message(message)
+
+    def _in_thread(self, work: Callable[[], None]) -> None:
+        def guarded() -> None:
+            try:
+                work()
+            except BaseException as error:  # noqa: BLE001 - told where the user is
+                self._post(self.Broke(error))
+
+        threading.Thread(target=guarded, name="watch", daemon=True).start()

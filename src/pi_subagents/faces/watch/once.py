@@ -1,0 +1,62 @@
+"""
+The list as it is now, once: for scripts, and where there is no terminal to paint on.
+
+In: rows.  Out: a table or one JSON object on standard output.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from pi_subagents import watch_messages
+from pi_subagents.core.fleet import Wanted, arranged, row_to_json, totals, totals_to_json
+from pi_subagents.core.fleet_table import cell_text, layout, totals_line
+from pi_subagents.faces.cli.console import width
+from pi_subagents.faces.terminal.cells import cells, cut
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pi_subagents.core.fleet import FleetRow
+    from pi_subagents.core.fleet_table import Cell
+    from pi_subagents.faces.cli.console import Console
+
+
+def print_json(console: Console, rows: Sequence[FleetRow], today_ms: int) -> None:
+    """Print all of it for a script, in the order of the list."""
+    groups = arranged(rows, Wanted())
+    console.json(
+        {
+            "totals": totals_to_json(totals(rows, today_ms)),
+            "runs": [row_to_json(row) for group in groups for row in group.rows],
+        }
+    )
+
+
+def print_list(
+    console: Console, rows: Sequence[FleetRow], *, now_ms: int, today_ms: int, machine: bool
+) -> None:
+    """Print the list for a person."""
+    if not rows:
+        console.answer(watch_messages.NO_RUNS_ANYWHERE if machine else watch_messages.NO_RUNS)
+        return
+    room = width(sys.stdout)
+    console.answer(totals_line(totals(rows, today_ms), room), bold=True)
+    columns = layout(room)
+    console.answer(_line([cell.heading for cell in columns], columns))
+    for group in arranged(rows, Wanted()):
+        for place, row in enumerate(group.rows):
+            texts = [cell_text(row, cell, now_ms, follows=place > 0) for cell in columns]
+            console.answer(_line(texts, columns))
+
+
+def _line(texts: Sequence[str], columns: Sequence[Cell]) -> str:
+    return " ".join(padded(text, cell) for text, cell in zip(texts, columns, strict=True)).rstrip()
+
+
+def padded(text: str, cell: Cell) -> str:
+    """Return a text with exactly the width of its column on a terminal."""
+    shown = cut(text, cell.width)
+    blanks = " " * (cell.width - cells(shown))
+    return blanks + shown if cell.right else shown + blanks

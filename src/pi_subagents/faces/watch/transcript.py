@@ -1,0 +1,93 @@
+"""
+One run from near: what happened so far, and what happens now.
+
+In: a run directory, a row for its heading, a word whenever something changed.  Out: a screen that
+stays at the end while the reader does.  Memory is bounded by `MAX_LINES`.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from rich.text import Text
+from textual.binding import Binding
+from textual.screen import Screen
+from textual.widgets import Footer, RichLog, Static
+
+from pi_subagents import watch_messages
+from pi_subagents.core.fleet_table import heading
+from pi_subagents.disk.run_dir import RunDir
+from pi_subagents.disk.transcript_tail import TranscriptTail
+
+if TYPE_CHECKING:
+    from textual.app import ComposeResult
+    from textual.binding import BindingType
+
+    from pi_subagents.core.fleet import FleetRow
+
+MAX_LINES = 5000
+
+
+class Transcript(Screen[None]):
+    """The transcript of one run, followed."""
+
+    CSS = """
+    Transcript #heading { height: auto; max-height: 2; background: $surface-lighten-1; }
+    Transcript RichLog { height: 1fr; padding: 0 1; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q,o,ctrl+o", "app.pop_screen", "Back"),
+        Binding("end,G", "follow", "Follow", show=False),
+    ]
+
+    def __init__(self, row: FleetRow) -> None:
+        super().__init__()
+        self.row = row
+        self._tail = TranscriptTail(RunDir(Path(row.path)).transcript)
+        self._kept: deque[str] = deque(maxlen=MAX_LINES)
+
+    def compose(self) -> ComposeResult:
+        """Show a heading, the transcript and the keys."""
+        yield Static(id="heading", markup=False)
+        yield RichLog(wrap=True, min_width=1, max_lines=MAX_LINES, auto_scroll=False)
+        yield Footer(compact=True, show_command_palette=False)
+
+    def on_mount(self) -> None:
+        """Read what is there."""
+        self.query_one(RichLog).focus()
+        self.call_after_refresh(self.look, self.row)
+
+    def on_resize(self) -> None:
+        """Wrap anew: a log keeps lines as they were when they were written."""
+        log = self.query_one(RichLog)
+        following = log.is_vertical_scroll_end
+        log.clear()
+        self._write(self._kept)
+        if following:
+            self.call_after_refresh(log.scroll_end, animate=False)
+
+    def look(self, row: FleetRow) -> None:
+        """Take what is new of the run."""
+        self.row = row
+        self.query_one("#heading", Static).update(heading(row))
+        log = self.query_one(RichLog)
+        following = log.is_vertical_scroll_end
+        first = not self._kept
+        lines = self._tail.new_lines()
+        if first and self._tail.skipped:
+            lines.insert(0, watch_messages.EARLIER_LEFT_OUT)
+        self._kept.extend(lines)
+        self._write(lines)
+        if following or first:
+            self.call_after_refresh(log.scroll_end, animate=False)
+
+    def action_follow(self) -> None:
+        """Go to the end and stay there."""
+        self.query_one(RichLog).scroll_end(animate=False)
+
+    def _write(self, lines: deque[str] | list[str]) -> None:
+        log = self.query_one(RichLog)
+        for line in lines:
+            log.write(Text(line))

@@ -1,0 +1,235 @@
+"""
+The view in a browser: a server on loopback for one page, alive as long as the command is.
+
+In: connections that the guard admits.  Out: the page, its events, answers to its actions.  All of
+it is one process with threads of its own: however that ends, nothing of it is left.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+import re
+import secrets
+import socketserver
+import sys
+import threading
+from functools import partial
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from pi_subagents import watch_messages
+from pi_subagents.core.fleet import WHICH, Wanted, Which
+from pi_subagents.errors import PortUnavailable
+from pi_subagents.faces.watch.hub import Hub
+from pi_subagents.faces.watch.web_guard import LOOPBACK, Asked, Guard
+from pi_subagents.faces.watch.web_stream import list_events, transcript_events
+from pi_subagents.fleet_actions import FleetActions, Told
+from pi_subagents.procs.desktop import show
+from pi_subagents.procs.peer import is_own_peer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pi_subagents.faces.cli.console import Console
+    from pi_subagents.fleet import Fleet
+
+MAX_BODY = 1024 * 1024
+MAX_CONNECTIONS = 64
+IDLE_S = 3600.0
+ARRIVAL_S = 10.0  # for a request
+UNREAD_S = 60.0  # for a page that reads nothing any more
+_INLINE = re.compile(rb"<(style|script)>(.*?)</\1>", re.DOTALL)
+
+
+def serve(console: Console, fleet: Fleet, *, port: int, open_browser: bool) -> None:
+    """Serve until Ctrl+C."""
+    hub = Hub(fleet)
+    actions = FleetActions(Path.cwd(), os.environ, hub.tell)
+    with WatchServer(port, hub, actions) as server:
+        hub.start()
+        # It has nothing to look after: a connection wakes it, and the end of the process ends it.
+        serving = partial(server.serve_forever, poll_interval=IDLE_S)
+        threading.Thread(target=serving, name="page", daemon=True).start()
+        address = server.guard.address
+        try:
+            console.notice(watch_messages.HOW_TO_END)
+            console.answer(watch_messages.serving(address))
+            if open_browser:
+                show(address, os.environ)
+            hub.wait_for_end()
+        except KeyboardInterrupt:
+            console.notice(watch_messages.CLOSING)
+        finally:
+            hub.close()
+
+
+class WatchServer(ThreadingHTTPServer):
+    """A server for one user's pages."""
+
+    daemon_threads = True
+    block_on_close = False
+
+    def __init__(self, port: int, hub: Hub, actions: FleetActions) -> None:
+        try:
+            super().__init__((LOOPBACK, port), _Handler)
+        except OSError as error:
+            raise PortUnavailable(port, str(error)) from error
+        self.hub = hub
+        self.actions = actions
+        self.guard = Guard(self.server_address[1], secrets.token_urlsafe(32))
+        self.page = page()
+        self.policy = policy(self.page)
+        self.places = threading.BoundedSemaphore(MAX_CONNECTIONS)
+
+    def server_bind(self) -> None:
+        """Bind without HTTPServer's name lookup, which can take seconds where DNS is absent."""
+        socketserver.TCPServer.server_bind(self)
+        self.server_name, self.server_port = LOOPBACK, self.server_address[1]
+
+    def verify_request(self, request: Any, client_address: Any) -> bool:
+        """Let only this user's programs connect, where the kernel tells whose they are."""
+        del request
+        address, port = client_address
+        return is_own_peer(address, port, self.server_port)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Stay silent about browsers that went away; report anything else as the base does."""
+        if not isinstance(sys.exception(), OSError):
+            super().handle_error(request, client_address)
+
+
+def page() -> bytes:
+    """Return the page as it is shipped."""
+    return resources.files("pi_subagents.faces.watch").joinpath("page.html").read_bytes()
+
+
+def policy(html: bytes) -> str:
+    """Return what a browser may do with the page: run what is written in it, and ask us."""
+    hashes: dict[bytes, str] = {}
+    for tag, content in _INLINE.findall(html):
+        digest = base64.b64encode(hashlib.sha256(content).digest()).decode()
+        hashes[tag] = f"'sha256-{digest}'"
+    return (
+        f"default-src 'none'; script-src {hashes[b'script']}; style-src {hashes[b'style']}; "
+        "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; "
+        "frame-ancestors 'none'; require-trusted-types-for 'script'"
+    )
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """One connection, one request: every answer closes it."""
+
+    protocol_version = "HTTP/1.1"
+    timeout = ARRIVAL_S
+
+    @property
+    def _watch(self) -> WatchServer:
+        return cast("WatchServer", self.server)
+
+    def do_GET(self) -> None:
+        """Answer with the page, or with events for as long as the page listens."""
+        asked = self._admitted()
+        match asked.words if asked else None:
+            case ("",):
+                self._send(200, self._watch.page, "text/html; charset=utf-8")
+            case ("events",) if asked:
+                self._stream(list_events(self._watch.hub, _wanted(asked)))
+            case ("transcript", run_id):
+                self._stream(transcript_events(self._watch.hub, run_id))
+            case _:
+                self._send(404)
+
+    def do_POST(self) -> None:
+        """Do something to a run, and tell how it went."""
+        asked = self._admitted()
+        body = self._body() if asked else None
+        if asked is None or body is None:
+            self._send(404)
+            return
+        prompt = body.get("prompt")
+        actions = self._watch.actions
+        match asked.words:
+            case ("stop", run_id):
+                self._tell(actions.stop(run_id))
+            case ("resume", run_id) if isinstance(prompt, str):
+                self._tell(actions.resume(run_id, prompt))
+            case _:
+                self._send(404)
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """Refuse what is no request of ours without a word about it."""
+        del code, message, explain
+        self._send(404)
+
+    def version_string(self) -> str:
+        """Name no versions."""
+        return "subagents"
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base's name
+        """Say nothing: an address with its token belongs into no log."""
+
+    def _admitted(self) -> Asked | None:
+        names = [name.title() for name in self.headers]
+        if any(names.count(name) > 1 for name in ("Host", "Origin")):
+            return None
+        headers = {name: self.headers.get(name, "") for name in names}
+        return self._watch.guard.admit(self.command, self.path, headers)
+
+    def _body(self) -> dict[str, object] | None:
+        length = self.headers.get("Content-Length", "")
+        if not length.isdecimal() or int(length) > MAX_BODY:
+            return None
+        try:
+            value = json.loads(self.rfile.read(int(length)))
+        except (ValueError, RecursionError):
+            return None
+        return value if isinstance(value, dict) else None
+
+    def _tell(self, told: Told) -> None:
+        data = json.dumps({"text": told.text, "bad": told.bad}).encode("ascii")
+        self._send(200, data, "application/json")
+
+    def _stream(self, events: Iterable[bytes]) -> None:
+        if not self._watch.places.acquire(blocking=False):
+            self._send(503)
+            return
+        try:
+            self._head(200, "text/event-stream")
+            self.connection.settimeout(UNREAD_S)
+            for event in events:
+                self.wfile.write(event)
+        finally:
+            self._watch.places.release()
+
+    def _send(self, status: int, data: bytes = b"", kind: str = "text/plain") -> None:
+        self._head(status, kind, len(data))
+        self.wfile.write(data)
+
+    def _head(self, status: int, kind: str, length: int | None = None) -> None:
+        self.send_response(status)
+        for name, value in {
+            "Content-Type": kind,
+            "Cache-Control": "no-store",
+            "Content-Security-Policy": self._watch.policy,
+            "Cross-Origin-Opener-Policy": "same-origin",
+            "Cross-Origin-Resource-Policy": "same-origin",
+            "Referrer-Policy": "no-referrer",
+            "X-Content-Type-Options": "nosniff",
+            "Connection": "close",
+        }.items():
+            self.send_header(name, value)
+        if length is not None:
+            self.send_header("Content-Length", str(length))
+        self.end_headers()
+        self.close_connection = True
+
+
+def _wanted(asked: Asked) -> Wanted:
+    which = asked.query.get("which", "")
+    known: Which = next((each for each in WHICH if each == which), "all")
+    return Wanted(asked.query.get("words", ""), known)

@@ -1,0 +1,64 @@
+"""Words of `subagents watch`: what it says of its actions, and where it shows nothing."""
+
+from __future__ import annotations
+
+NO_RUNS = 'No runs here yet. Try: subagents run --offline "List the files"'
+NO_RUNS_ANYWHERE = "No runs on this machine yet."
+NOTHING_WANTED = "No run matches the filter."
+LOADING = "Reading the runs..."
+EARLIER_LEFT_OUT = "(The earlier part of the transcript is not shown; it is in the run directory.)"
+NOT_A_TERMINAL = "Not a terminal: the list as it is now. `subagents watch --web` shows it live."
+PROMPT_IS_EMPTY = "Nothing to go on with: the prompt is empty."
+RUN_IS_OVER = "It is over already."
+HOW_TO_END = "Ctrl+C ends it; runs go on."
+CLOSING = "The page is gone. Runs go on."
+
+
+def serving(address: str) -> str:
+    """Return where the page is."""
+    return f"Watching on {address}"
+
+
+def stop_question(name: str) -> str:
+    """Return the question before a run is stopped."""
+    return f"Stop {name}? Its whole process tree is ended; the run stays in the list as aborted."
+
+
+def resume_question(name: str) -> str:
+    """Return the question for a new prompt."""
+    return f"Go on with the session of {name}. What should it do now?"
+
+
+def stopping(name: str) -> str:
+    """Return that a run is being stopped."""
+    return f"Stopping {name}..."
+
+
+def stopped(name: str, status: str) -> str:
+    """Return how a run that was stopped ended."""
+    return f"{name}: {status}"
+
+
+def resumed(name: str) -> str:
+    """Return that a session goes on."""
+    return f"{name} goes on as a new run. It does so even if you leave."
+
+
+def without_preset(preset: str) -> str:
+    """Return that a session goes on without the preset it began with."""
+    return f"It goes on without the preset {preset}."
+
+
+def not_resumed(reason: str) -> str:
+    """Return why a session does not go on."""
+    return f"Not resumed: {reason}"
+
+
+def copied(text: str) -> str:
+    """Return what is on the clipboard now."""
+    return f"Copied: {text}"
+
+
+def opened(path: str) -> str:
+    """Return that a directory is shown elsewhere."""
+    return f"Opened {path}"

@@ -1,0 +1,175 @@
+"""The page in a real browser: it shows what is on the disk, obeys keys, and runs nobody's text."""
+
+from __future__ import annotations
+
+import struct
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+from scripts.screenshot_chromium import Browser, a_browser
+from tests.fakes.chromium import needs_chromium
+from tests.fakes.driver import PATIENCE_S
+from tests.fakes.fleet_place import USAGE, FleetPlace
+
+from pi_subagents.core import events as ev
+from pi_subagents.faces.watch.hub import Hub
+from pi_subagents.faces.watch.web import WatchServer
+from pi_subagents.fleet import Fleet
+from pi_subagents.fleet_actions import FleetActions, Told
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+pytestmark = needs_chromium
+EVIL = "<img src=x onerror=alert(1)><script>document.title='evil'</script>"
+
+
+class Noted(FleetActions):
+    """Actions that are written down instead of done."""
+
+    def __init__(self) -> None:
+        self.done: list[tuple[str, ...]] = []
+
+    def stop(self, run_id: str) -> Told:
+        self.done.append(("stop", run_id))
+        return Told(f"stopped {EVIL}")
+
+    def resume(self, run_id: str, prompt: str) -> Told:
+        self.done.append(("resume", run_id, prompt))
+        return Told("goes on")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with a_browser() as one:
+        yield one
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> FleetPlace:
+    (tmp_path / "project" / ".pi").mkdir(parents=True)
+    return FleetPlace(tmp_path / "project", {"HOME": str(tmp_path / "home")})
+
+
+@pytest.fixture
+def actions() -> Noted:
+    return Noted()
+
+
+@pytest.fixture
+def address(place: FleetPlace, actions: Noted) -> Iterator[str]:
+    hub = Hub(Fleet(place.runs, place.env))
+    with WatchServer(0, hub, actions) as server:
+        hub.start()
+        serving = threading.Thread(target=server.serve_forever, args=(0.01,))
+        serving.start()
+        yield server.guard.address
+        hub.close()
+        server.shutdown()
+        serving.join(PATIENCE_S)
+
+
+def names(browser: Browser) -> list[str]:
+    found = browser.asks("[...document.querySelectorAll('#rows .name')].map((e) => e.textContent)")
+    assert isinstance(found, list)
+    return found
+
+
+def test_the_page_follows_the_runs_and_obeys_the_keys(
+    browser: Browser, place: FleetPlace, actions: Noted, address: str, tmp_path: Path
+) -> None:
+    place.finished("old", output="Done.", usage=USAGE)
+    run = place.going_on("new", "a-session")
+    browser.size(1100, 700)
+    browser.open(address)
+    browser.sees("1 running")
+    assert names(browser) == ["new", "old"]
+
+    run.does(ev.StateChanged("running"), ev.AssistantMessage(f"I look. {EVIL}"))
+    browser.sees("I look. <img")
+
+    browser.press("o", ctrl=True)
+    browser.sees("a-session")
+    run.does(ev.AssistantMessage("Later words."))
+    browser.until("document.getElementById('said').innerText.includes('Later words.')")
+    picture = browser.picture()
+    assert picture[:8] == b"\x89PNG\r\n\x1a\n"
+    assert struct.unpack(">II", picture[16:24]) == (1100, 700)
+    (tmp_path / "page.png").write_bytes(picture)
+
+    browser.press("s")
+    browser.sees("Stop new?")
+    browser.press("Enter")  # the focus is on the harmless answer
+    assert actions.done == []
+    browser.press("s")
+    browser.until("document.getElementById('ask-stop').open")
+    browser.click("#ask-stop button[value=yes]")
+    browser.sees("stopped <img")
+    assert actions.done == [("stop", run.run_dir.run_id)]
+
+    run.ends(output="Found.")
+    browser.sees("✓ completed · new")
+    browser.press("s")
+    browser.sees("It is over already.")
+    browser.press("r")
+    browser.until("document.activeElement.tagName === 'TEXTAREA'")
+    browser.types("Now fix it.\nAll of it.")
+    browser.press("Enter", ctrl=True)
+    browser.sees("goes on")
+    assert actions.done[1:] == [("resume", run.run_dir.run_id, "Now fix it.\nAll of it.")]
+
+    browser.press("Escape")
+    browser.until("!document.getElementById('near').classList.contains('open')")
+    # Whatever the runs said, it was text.
+    assert browser.asks("document.title") == "subagents watch"
+    assert browser.asks("document.querySelectorAll('img, script').length") == 1
+
+
+def test_the_list_is_filtered_and_the_keys_are_told(
+    browser: Browser, place: FleetPlace, address: str
+) -> None:
+    place.finished("old")
+    place.finished("new")
+    browser.open(address)
+    browser.until("document.querySelectorAll('#rows tr').length === 2")
+    browser.press("?", shift=True)
+    browser.until("document.getElementById('keys').open")
+    browser.press("Escape")
+    browser.until("!document.getElementById('keys').open")
+
+    browser.press("/")
+    browser.types("old")
+    browser.until("document.querySelectorAll('#rows tr').length === 1")
+    assert names(browser) == ["old"]
+    browser.press("Escape")
+    browser.until("document.querySelectorAll('#rows tr').length === 2")
+    browser.press("f")
+    browser.sees("No run matches the filter.")
+    browser.click("[data-which=all]")
+    browser.until("document.querySelectorAll('#rows tr').length === 2")
+    browser.press("ArrowDown")
+    assert browser.asks("document.querySelector('.chosen .name').textContent") == "old"
+
+
+def test_a_page_whose_server_is_gone_says_so(
+    browser: Browser, place: FleetPlace, actions: Noted
+) -> None:
+    hub = Hub(Fleet(place.runs, place.env))
+    with WatchServer(0, hub, actions) as server:
+        hub.start()
+        serving = threading.Thread(target=server.serve_forever, args=(0.01,))
+        serving.start()
+        browser.open(server.guard.address)
+        browser.sees("No runs here yet")
+        hub.close()
+        server.shutdown()
+        serving.join(PATIENCE_S)
+    browser.sees("no connection")
+
+
+def test_a_wrong_address_shows_nothing(browser: Browser, address: str) -> None:
+    browser.open(address[:-2] + "/")
+    browser.until("document.readyState === 'complete' && location.href !== 'about:blank'")
+    assert "subagents" not in str(browser.asks("document.documentElement.outerHTML"))

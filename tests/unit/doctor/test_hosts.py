@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pi_subagents.core.hosts import HOSTS
+from pi_subagents.disk.host_files import apply_change, host_file, plan_install
+from pi_subagents.doctor.examination import examine
+from pi_subagents.doctor.hosts import HOSTS as SUBJECT
+from pi_subagents.doctor.hosts import check_hosts
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pi_subagents.doctor.check import Place
+
+
+def configure(place: Place, host: str, program: str) -> Path:
+    path = host_file(HOSTS[host], place.cwd, place.env)
+    apply_change(plan_install(HOSTS[host], path, "subagents", (program, "mcp")))
+    return path
+
+
+def program(place: Place) -> str:
+    path = place.cwd.parent / "usr/bin/subagents"
+    path.write_text("#!/bin/sh\n")
+    path.chmod(0o700)
+    return str(path)
+
+
+def test_without_a_host_there_is_nothing_to_say(place: Place) -> None:
+    assert check_hosts(place) == SUBJECT.ok("none")
+
+
+def test_hosts_whose_command_exists_are_told(place: Place) -> None:
+    configure(place, "cursor", program(place))
+    configure(place, "codex", program(place))
+    assert check_hosts(place) == SUBJECT.ok("Codex, Cursor")
+
+
+def test_a_command_on_path_is_found(place: Place) -> None:
+    configure(place, "cursor", "subagents")
+    assert check_hosts(place).state == "problem"
+    program(place)
+    assert check_hosts(place) == SUBJECT.ok("Cursor")
+
+
+def test_a_command_that_is_gone_is_a_problem_with_what_to_do(place: Place) -> None:
+    configure(place, "codex", program(place))
+    path = configure(place, "cursor", "/gone/subagents")
+    assert check_hosts(place) == SUBJECT.problem(
+        f"Codex, Cursor\n{path}: /gone/subagents is gone",
+        "subagents install cursor",
+        public="Codex, Cursor; 1 with a command that is gone",
+    )
+
+
+def test_a_file_that_cannot_be_read_is_noted(place: Place) -> None:
+    path = host_file(HOSTS["zed"], place.cwd, place.env)
+    path.parent.mkdir(parents=True)
+    path.write_text("[}")
+    told = check_hosts(place)
+    assert (told.state, told.public) == ("note", "none; 1 file cannot be read")
+    assert told.found == f"none\n{path}: line 1: expected a value"
+
+
+def test_the_examination_looks_at_hosts(place: Place) -> None:
+    assert {check.id: check.state for check in examine(place)}["mcp-hosts"] == "ok"

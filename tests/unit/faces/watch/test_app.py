@@ -1,0 +1,386 @@
+"""The full-screen view, driven by textual's own pilot over real run directories."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.fakes.driver import PATIENCE_S
+from tests.fakes.fleet_place import USAGE, FleetPlace
+from textual.widgets import Input, RichLog, Static, TextArea
+
+from pi_subagents import watch_messages
+from pi_subagents.core import events as ev
+from pi_subagents.core.fleet import Wanted
+from pi_subagents.faces.watch.app import WatchApp
+from pi_subagents.faces.watch.dialogs import Help, ResumeQuestion, StopQuestion
+from pi_subagents.faces.watch.fleet_list import FleetList
+from pi_subagents.faces.watch.transcript import Transcript
+from pi_subagents.fleet import Fleet
+from pi_subagents.fleet_actions import FleetActions, Told
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+    from pathlib import Path
+
+    from textual.pilot import Pilot
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the news are Linux's")
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> FleetPlace:
+    (tmp_path / "project" / ".pi").mkdir(parents=True)
+    return FleetPlace(tmp_path / "project", {"HOME": str(tmp_path / "home")})
+
+
+class Noted(FleetActions):
+    """Actions that are written down instead of done."""
+
+    def __init__(self, tell: Callable[[Told], None]) -> None:
+        self.tell = tell
+        self.done: list[tuple[str, ...]] = []
+        self.desktop = False
+
+    def stop(self, run_id: str) -> Told:
+        self.done.append(("stop", run_id))
+        return Told("it is stopped [b]")
+
+    def resume(self, run_id: str, prompt: str) -> Told:
+        self.done.append(("resume", run_id, prompt))
+        return Told("refused", bad=True)
+
+    def open_directory(self, path: str) -> bool:
+        self.done.append(("open", path))
+        return self.desktop
+
+
+@dataclass
+class Seen:
+    """A person before the app."""
+
+    app: WatchApp
+    pilot: Pilot[None]
+    actions: Noted
+
+    def shown(self) -> list[str]:
+        """Return the lines of the list that are in view, without their blanks at the end."""
+        widget = self.app.screen_stack[0].query_one(FleetList)
+        lines = (widget.render_line(y).text.rstrip() for y in range(widget.size.height))
+        return [line for line in lines if line]
+
+    def line(self, name: str) -> str:
+        widget = self.app.screen_stack[0].query_one(f"#{name}", Static)
+        return str(widget.render())
+
+    def said(self) -> list[str]:
+        return [each.message for each in self.app._notifications]
+
+    async def until(self, true: Callable[[], bool]) -> None:
+        async with asyncio.timeout(PATIENCE_S):
+            while not true():
+                await self.pilot.pause()
+
+    async def press(self, *keys: str) -> None:
+        await self.pilot.press(*keys)
+        await self.pilot.pause()
+
+
+@asynccontextmanager
+async def watching(
+    place: FleetPlace, *, size: tuple[int, int] = (110, 24), machine: bool = False
+) -> AsyncIterator[Seen]:
+    made: list[Noted] = []
+
+    def actions(tell: Callable[[Told], None]) -> Noted:
+        made.append(Noted(tell))
+        return made[-1]
+
+    app = WatchApp(Fleet(place.runs, place.env, machine=machine), actions, machine=machine)
+    async with app.run_test(size=size) as pilot:
+        seen = Seen(app, pilot, made[0])
+        await seen.until(lambda: watch_messages.LOADING not in "".join(seen.shown()))
+        yield seen
+    assert app.failure is None
+
+
+async def test_runs_are_listed_with_the_totals_and_followed(place: FleetPlace) -> None:
+    place.finished("old", output="Done.", usage=USAGE)
+    run = place.going_on("new")
+    async with watching(place) as seen:
+        run.does(ev.StateChanged("running"), ev.AssistantMessage("I look.", model="mini"))
+        await seen.until(lambda: "I look." in "".join(seen.shown()))
+        heading, new, old = seen.shown()
+        assert heading.split() == ["STATUS", "AGE", "NAME", "MODEL", "LAST", "TOKENS", "COST"]
+        assert [word for word in new.split() if not word.endswith("d")] == [
+            " ▌●".strip(), "running", "new", "mini", "I", "look.", "-", "-",
+        ]  # fmt: skip
+        assert old.split()[:2] == ["✓", "completed"]
+        assert old.split()[-2:] == ["1.2k", "$0.5000"]
+        assert seen.line("totals").startswith("1 running · 0 finished today · 0 failed")
+        assert seen.line("wanted") == "all  active  completed  failed"
+        run.ends(output="Found.")
+        await seen.until(lambda: "Found." in "".join(seen.shown()))
+
+
+async def test_the_choice_stays_with_its_run_and_moves_by_keys(place: FleetPlace) -> None:
+    for name in ("a", "b", "c"):
+        place.finished(name)
+    async with watching(place, size=(110, 9)) as seen:
+        fleet = seen.app.query_one(FleetList)
+
+        def chosen() -> str:
+            assert fleet.chosen is not None
+            return fleet.chosen.name
+
+        assert chosen() == "c"
+        await seen.press("down")
+        assert chosen() == "b"
+        place.finished("d")
+        await seen.until(lambda: "d " in "".join(seen.shown()))
+        assert chosen() == "b"
+        for keys, name in ((("end",), "a"), (("down",), "a"), (("k",), "b"), (("home", "up"), "d"),
+                           (("j", "pagedown"), "a"), (("pageup",), "d")):  # fmt: skip
+            await seen.press(*keys)
+            assert chosen() == name
+        assert "session-4" in seen.line("details")
+
+
+async def test_what_is_chosen_is_always_in_view(place: FleetPlace) -> None:
+    for number in range(30):
+        place.finished(f"run-{number:02}")
+    async with watching(place, size=(110, 12)) as seen:
+        for key, name in (("end", "run-00"), ("home", "run-29"), ("pagedown", "run-23")):
+            await seen.press(key)
+            await seen.until(lambda: any("▌" in line for line in seen.shown()))
+            (line,) = [line for line in seen.shown() if "▌" in line]
+            assert name in line
+        await seen.pilot.resize_terminal(110, 9)
+        await seen.until(lambda: len(seen.shown()) == 4)
+        assert any("▌" in line for line in seen.shown())
+
+
+async def test_the_mouse_chooses_and_opens(place: FleetPlace) -> None:
+    place.finished("a")
+    place.finished("b")
+    async with watching(place) as seen:
+        await seen.pilot.click(FleetList, offset=(5, 2))
+        fleet = seen.app.query_one(FleetList)
+        assert fleet.chosen is not None
+        assert fleet.chosen.name == "a"
+        await seen.pilot.click(FleetList, offset=(5, 0))
+        await seen.pilot.click(FleetList, offset=(5, 15))
+        assert fleet.chosen.name == "a"
+        await seen.pilot.double_click(FleetList, offset=(5, 1))
+        await seen.until(lambda: isinstance(seen.app.screen, Transcript))
+        assert fleet.chosen.name == "b"
+
+
+async def test_words_filter_while_they_are_typed(place: FleetPlace) -> None:
+    for name in ("apple pie", "pear", "apple juice"):
+        place.finished(name)
+    async with watching(place) as seen:
+        await seen.press("slash", *"ap")
+        seen.app.query_one(Input).value += "ple pie"
+        await seen.until(lambda: len(seen.shown()) == 2)
+        assert "apple pie" in seen.shown()[1]
+        assert seen.line("wanted").endswith("  / apple pie")
+        await seen.press("enter")
+        assert seen.app.query_one(FleetList).has_focus
+        assert len(seen.shown()) == 2
+        await seen.press("escape")
+        await seen.until(lambda: len(seen.shown()) == 4)
+        assert seen.app.query_one(Input).value == ""
+        await seen.press("slash")
+        seen.app.query_one(Input).value = "[b]x"
+        await seen.until(lambda: len(seen.shown()) == 2)
+        assert seen.line("wanted").endswith("/ [b]x")
+        assert seen.shown()[1].strip() == watch_messages.NOTHING_WANTED
+
+
+async def test_runs_are_listed_by_how_they_stand(place: FleetPlace) -> None:
+    place.finished("good")
+    place.finished("bad", status="failed")
+    run = place.going_on("working")
+    async with watching(place) as seen:
+        names = []
+        for _ in range(4):
+            names.append([line.split()[-4 if "mini" in line else -5] for line in seen.shown()[1:]])
+            await seen.press("f")
+            await seen.pilot.pause()
+        assert [len(each) for each in names] == [3, 1, 1, 1]
+        await seen.press("f")
+        assert "working" in seen.shown()[1]
+        seen.app.action_which("failed")
+        await seen.pilot.pause()
+        assert "bad" in seen.shown()[1]
+        run.ends()
+
+
+async def test_a_click_on_a_word_of_the_filter_counts(place: FleetPlace) -> None:
+    place.finished("good")
+    async with watching(place) as seen:
+        await seen.pilot.click("#wanted", offset=(6, 0))  # active
+        await seen.until(lambda: watch_messages.NOTHING_WANTED in "".join(seen.shown()))
+
+
+def log_of(seen: Seen) -> list[str]:
+    return [strip.text.rstrip() for strip in seen.app.screen.query_one(RichLog).lines]
+
+
+@pytest.mark.parametrize("key", ["enter", "o", "ctrl+o"])
+async def test_a_transcript_is_opened_and_followed(place: FleetPlace, key: str) -> None:
+    run = place.going_on("new")
+    run.does(ev.StateChanged("running"), ev.AssistantMessage("First [b]words[/b]."))
+    async with watching(place) as seen:
+        await seen.press(key)
+        await seen.until(lambda: isinstance(seen.app.screen, Transcript))
+        await seen.until(lambda: "First [b]words[/b]." in log_of(seen))
+        run.does(ev.AssistantMessage("Later."))
+        await seen.until(lambda: "Later." in log_of(seen))
+        run.ends()
+        screen = seen.app.screen
+        await seen.until(
+            lambda: str(screen.query_one("#heading", Static).render()).startswith("✓ completed")
+        )
+        await seen.press("f", "slash", "enter")  # of the list only
+        assert seen.app.screen_stack[1:] == [screen]
+        assert seen.app._wanted == Wanted()
+        assert not seen.app.screen_stack[0].query_one(Input).has_class("asked")
+        await seen.press("escape")
+        assert not isinstance(seen.app.screen, Transcript)
+
+
+async def test_a_long_transcript_stays_where_it_is_read(place: FleetPlace) -> None:
+    run = place.going_on("new")
+    run.does(*(ev.AssistantMessage(f"line {number}") for number in range(100)))
+    async with watching(place) as seen:
+        await seen.press("enter")
+        await seen.until(lambda: "line 99" in log_of(seen))
+        log = seen.app.screen.query_one(RichLog)
+        await seen.until(lambda: log.is_vertical_scroll_end)
+        await seen.press("home")
+        await seen.until(lambda: log.scroll_y == 0)
+        run.does(ev.AssistantMessage("line 100"))
+        await seen.until(lambda: "line 100" in log_of(seen))
+        assert log.scroll_y == 0
+        await seen.press("G")
+        await seen.until(lambda: log.is_vertical_scroll_end)
+        await seen.pilot.resize_terminal(40, 12)
+        await seen.until(lambda: log.is_vertical_scroll_end and "line 100" in log_of(seen))
+        run.ends()
+
+
+async def test_a_run_is_stopped_only_after_a_yes(place: FleetPlace) -> None:
+    run = place.going_on("new [b]")
+    async with watching(place) as seen:
+        for answer in ("n", "escape", "enter"):
+            await seen.press("s")
+            assert isinstance(seen.app.screen, StopQuestion)
+            await seen.press(answer)
+            assert not isinstance(seen.app.screen, StopQuestion)
+        assert seen.actions.done == []
+        await seen.press("s", "y")
+        await seen.until(lambda: "it is stopped [b]" in seen.said())
+        assert seen.actions.done == [("stop", run.run_dir.run_id)]
+        await seen.press("s")
+        await seen.pilot.click("#yes")
+        await seen.until(lambda: len(seen.actions.done) == 2)
+        run.ends()
+        await seen.until(lambda: "completed" in seen.shown()[1])
+        await seen.press("s")
+        assert watch_messages.RUN_IS_OVER in seen.said()
+
+
+async def test_a_session_goes_on_with_a_new_prompt(place: FleetPlace) -> None:
+    done = place.finished("old")
+    async with watching(place) as seen:
+        await seen.press("r")
+        assert isinstance(seen.app.screen, ResumeQuestion)
+        await seen.press("enter")  # nothing to go on with
+        assert isinstance(seen.app.screen, ResumeQuestion)
+        await seen.press(*"a q", "ctrl+j", "b")
+        assert seen.app.screen.query_one(TextArea).text == "a q\nb"
+        await seen.press("enter")
+        await seen.until(lambda: "refused" in seen.said())
+        assert seen.actions.done == [("resume", done.run_id, "a q\nb")]
+        await seen.press("r", "x", "escape")
+        assert len(seen.actions.done) == 1
+
+
+async def test_id_and_directory_can_be_had(place: FleetPlace) -> None:
+    done = place.finished("old")
+    async with watching(place) as seen:
+        await seen.press("c")
+        assert seen.app.clipboard == done.run_id
+        await seen.press("d")
+        assert seen.app.clipboard == str(done.path)
+        seen.actions.desktop = True
+        await seen.press("c", "d")
+        assert seen.said()[-1] == watch_messages.opened(str(done.path))
+        assert seen.app.clipboard == done.run_id
+
+
+async def test_the_keys_are_told(place: FleetPlace) -> None:
+    async with watching(place) as seen:
+        await seen.press("question_mark")
+        assert isinstance(seen.app.screen, Help)
+        await seen.press("escape")
+        assert not isinstance(seen.app.screen, Help)
+
+
+@pytest.mark.parametrize(
+    ("machine", "text"),
+    [(False, watch_messages.NO_RUNS), (True, watch_messages.NO_RUNS_ANYWHERE)],
+)
+async def test_where_there_is_nothing_keys_do_nothing(
+    place: FleetPlace, machine: bool, text: str
+) -> None:
+    async with watching(place, machine=machine, size=(110, 24)) as seen:
+        assert seen.shown()[1].strip() == text
+        await seen.press("enter", "s", "r", "c", "d", "down", "end", "pageup")
+        assert seen.app.screen is seen.app.screen_stack[0]
+        assert seen.actions.done == []
+        place.finished("first")
+        await seen.until(lambda: "first" in "".join(seen.shown()))
+
+
+async def test_forty_columns_are_enough(place: FleetPlace) -> None:
+    run = place.going_on("a name that is quite long", "a-session")
+    run.does(ev.StateChanged("running"), ev.AssistantMessage("and words that are longer still"))
+    async with watching(place, size=(40, 15)) as seen:
+        await seen.until(lambda: "and words" in "".join(seen.shown()))
+        heading, line = seen.shown()
+        assert heading.split() == ["AGE", "NAME", "LAST"]
+        assert len(line) <= 40
+        assert line.startswith("▌●")
+        assert "a name that…" in line
+        assert seen.line("totals") == "●1 today:0 ✗0 0 $0.0000"
+        run.ends()
+
+
+async def test_what_an_action_finds_out_later_is_said(place: FleetPlace) -> None:
+    async with watching(place) as seen:
+        seen.actions.tell(Told("Not resumed: why", bad=True))
+        await seen.until(lambda: seen.said() == ["Not resumed: why"])
+
+
+async def test_a_view_that_cannot_follow_ends_and_says_why(
+    place: FleetPlace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fleet = Fleet(place.runs, place.env)
+
+    def broken(_: object) -> None:
+        raise OSError("no ears")
+
+    monkeypatch.setattr(fleet, "follow", broken)
+    app = WatchApp(fleet, Noted, machine=False)
+    async with app.run_test() as pilot:
+        async with asyncio.timeout(PATIENCE_S):
+            while app.failure is None:
+                await pilot.pause()
+    assert str(app.failure) == "no ears"

@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+from tests.unit.core.test_fleet import row
+
+from pi_subagents import watch_messages
+from pi_subagents.core.fleet import row_to_json
+from pi_subagents.core.usage import Usage
+from pi_subagents.faces.cli.console import Console
+from pi_subagents.faces.watch.once import print_json, print_list
+
+WORKING = row(
+    "1" * 32, session_id="s", status="running", name="fix \U0001f388", model="mini",
+    created_at_ms=61_000, last_line="Reading x.py", usage=Usage(total_tokens=1234, cost=0.5),
+)  # fmt: skip
+EARLIER = replace(
+    WORKING, run_id="2" * 32, status="failed", name="fix", created_at_ms=1000, last_line="429",
+    finished_at_ms=2000, usage=Usage(),
+)  # fmt: skip
+
+
+def test_the_list_is_a_table_with_the_totals_above(capsys: pytest.CaptureFixture[str]) -> None:
+    print_list(Console(), [EARLIER, WORKING], now_ms=121_000, today_ms=0, machine=False)
+    totals, headings, working, earlier = capsys.readouterr().out.splitlines()
+    assert totals == "1 running · 1 finished today · 1 failed · 1.2k tokens · $0.5000"
+    assert headings.split() == ["STATUS", "AGE", "NAME", "MODEL", "LAST", "TOKENS", "COST"]
+    assert working.split() == [
+        "●", "running", "1m", "fix", "\U0001f388", "mini", "Reading", "x.py", "1.2k", "$0.5000",
+    ]  # fmt: skip
+    assert earlier.split() == ["✗", "failed", "2m", "└", "fix", "mini", "429", "-", "-"]
+    # A balloon takes two cells: the next column begins one character earlier.
+    assert working.index("mini") == headings.index("MODEL") - 1
+
+
+@pytest.mark.parametrize(
+    ("machine", "text"),
+    [(False, watch_messages.NO_RUNS), (True, watch_messages.NO_RUNS_ANYWHERE)],
+)
+def test_where_there_is_nothing_that_is_said(
+    capsys: pytest.CaptureFixture[str], machine: bool, text: str
+) -> None:
+    print_list(Console(), [], now_ms=0, today_ms=0, machine=machine)
+    assert capsys.readouterr().out == f"{text}\n"
+
+
+def test_a_script_gets_the_same_in_the_same_order(capsys: pytest.CaptureFixture[str]) -> None:
+    print_json(Console(), [EARLIER, WORKING], today_ms=3000)
+    told = json.loads(capsys.readouterr().out)
+    assert told["schemaVersion"] == 1
+    assert told["runs"] == [row_to_json(WORKING), row_to_json(EARLIER)]
+    assert told["totals"]["active"] == 1
+    assert told["totals"]["finishedToday"] == 0

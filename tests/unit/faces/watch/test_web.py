@@ -1,0 +1,357 @@
+"""The page's server over real run directories, asked as a browser would, and as one would not."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import re
+import socket
+import sys
+import threading
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.fakes.driver import PATIENCE_S
+from tests.fakes.fleet_place import USAGE, FleetPlace
+
+from pi_subagents import watch_messages
+from pi_subagents.core import events as ev
+from pi_subagents.errors import PortUnavailable
+from pi_subagents.faces.watch import web
+from pi_subagents.faces.watch.hub import Hub
+from pi_subagents.faces.watch.web import MAX_BODY, WatchServer, page, policy
+from pi_subagents.fleet import Fleet
+from pi_subagents.fleet_actions import FleetActions, Told
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the news are Linux's")
+
+
+class Noted(FleetActions):
+    """Actions that are written down instead of done."""
+
+    def __init__(self) -> None:
+        self.done: list[tuple[str, ...]] = []
+
+    def stop(self, run_id: str) -> Told:
+        self.done.append(("stop", run_id))
+        return Told("stopped")
+
+    def resume(self, run_id: str, prompt: str) -> Told:
+        self.done.append(("resume", run_id, prompt))
+        return Told("why not", bad=True)
+
+
+class Listening:
+    """What a page knows by the events it got."""
+
+    def __init__(self, answer: http.client.HTTPResponse) -> None:
+        self._answer = answer
+        self._deadline = time.monotonic() + PATIENCE_S
+        self.rows: dict[str, Any] = {}
+        self.facts: dict[str, Any] = {}
+        self.lines: list[str] = []
+
+    def until(self, known: Callable[[Listening], object]) -> None:
+        """Listen until something is true of what the page knows."""
+        while not known(self):
+            assert self.hear(), f"it ended with {self.facts}"
+            assert time.monotonic() < self._deadline, f"never so: {self.rows} {self.facts}"
+
+    def hear(self) -> bool:
+        """Take one line in; tell whether there was one."""
+        line = self._answer.readline()
+        if line.startswith(b"data: "):
+            event = json.loads(line[6:])
+            self.rows |= {row["name"]: row for row in event.pop("rows", [])}
+            self.lines += event.pop("lines", [])
+            self.facts |= event
+        return bool(line)
+
+
+@dataclass
+class Asking:
+    """A browser, more or less."""
+
+    server: WatchServer
+    hub: Hub
+    actions: Noted
+
+    @property
+    def token(self) -> str:
+        return self.server.guard.token
+
+    def ask(
+        self, method: str, target: str, body: str | None = None, **headers: str
+    ) -> tuple[http.client.HTTPResponse, bytes]:
+        connection = http.client.HTTPConnection("127.0.0.1", self.server.server_port, PATIENCE_S)
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        connection.request(method, target, body, named)
+        answer = connection.getresponse()
+        data = answer.read()
+        connection.close()
+        return answer, data
+
+    def post(self, what: str, body: str = "{}") -> tuple[int, Any]:
+        answer, data = self.ask(
+            "POST", f"/{self.token}/{what}", body, Origin=self.server.guard.origin
+        )
+        return answer.status, json.loads(data) if data else None
+
+    @contextmanager
+    def events(self, what: str) -> Iterator[Listening]:
+        connection = http.client.HTTPConnection("127.0.0.1", self.server.server_port, PATIENCE_S)
+        connection.request("GET", f"/{self.token}/{what}")
+        answer = connection.getresponse()
+        assert answer.status == 200
+        assert answer.headers["Content-Type"] == "text/event-stream"
+        try:
+            yield Listening(answer)
+        finally:
+            answer.close()
+            connection.close()
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> FleetPlace:
+    (tmp_path / "project" / ".pi").mkdir(parents=True)
+    return FleetPlace(tmp_path / "project", {"HOME": str(tmp_path / "home")})
+
+
+@pytest.fixture
+def asking(place: FleetPlace) -> Iterator[Asking]:
+    hub, actions = Hub(Fleet(place.runs, place.env)), Noted()
+    with WatchServer(0, hub, actions) as server:
+        hub.start()
+        serving = threading.Thread(target=server.serve_forever, args=(0.01,))
+        serving.start()
+        yield Asking(server, hub, actions)
+        hub.close()
+        server.shutdown()
+        serving.join(PATIENCE_S)
+
+
+def test_the_page_is_one_file_that_may_fetch_nothing(asking: Asking) -> None:
+    answer, data = asking.ask("GET", f"/{asking.token}/")
+    assert (answer.status, data) == (200, page())
+    assert (
+        dict(answer.headers).items()
+        >= {
+            "Server": "subagents",
+            "Content-Type": "text/html; charset=utf-8",
+            "Cache-Control": "no-store",
+            "Content-Security-Policy": policy(page()),
+            "Referrer-Policy": "no-referrer",
+            "X-Content-Type-Options": "nosniff",
+            "Cross-Origin-Resource-Policy": "same-origin",
+        }.items()
+    )
+    assert re.fullmatch(
+        r"default-src 'none'; script-src 'sha256-\S{43}='; style-src 'sha256-\S{43}='; "
+        r"connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; "
+        r"frame-ancestors 'none'; require-trusted-types-for 'script'",
+        policy(page()),
+    )
+    html = page().decode()
+    assert (
+        re.findall(r"https?:|//\w+\.|@import|innerHTML|outerHTML|document\.write|eval\(", html)
+        == []
+    )
+    assert re.findall(r"<(?:script|style|link|img)[^>]*>", html) == [
+        '<link rel="icon" href="data:,">', "<style>", "<script>",
+    ]  # fmt: skip
+
+
+def test_a_change_is_told_at_once(place: FleetPlace, asking: Asking) -> None:
+    with asking.events("events") as page:
+        page.until(lambda page: page.facts.get("none") == watch_messages.NO_RUNS)
+        assert page.facts["order"] == []
+        run = place.going_on("new")
+        run.does(ev.StateChanged("running"), ev.AssistantMessage("<b>I look.", usage=USAGE))
+        page.until(lambda page: page.rows.get("new", {}).get("lastLine") == "<b>I look.")
+        row = page.rows["new"]
+        assert (row["sign"], row["role"], row["status"]) == ("●", "working", "running")
+        assert (row["tokens"], row["cost"]) == ("1.2k", "$0.5000")
+        assert page.facts["order"] == [[run.run_dir.run_id, False]]
+        assert page.facts["none"] == ""
+        assert page.facts["totals"].startswith("1 running · ")
+        run.ends()
+        page.until(lambda page: page.rows["new"]["active"] is False)
+        asking.hub.tell(Told("later \x1b[2J", bad=True))
+        page.until(lambda page: "notices" in page.facts)
+        assert page.facts["notices"] == [{"text": "later ", "bad": True}]
+
+
+def test_only_what_is_wanted_is_told_and_the_totals_of_all(
+    place: FleetPlace, asking: Asking
+) -> None:
+    place.finished("good one")
+    place.finished("bad one", status="failed")
+    place.finished("bad two", status="aborted")
+    with asking.events("events?which=failed&words=one") as page:
+        page.until(lambda page: "bad one" in page.rows)
+        page.until(lambda page: page.facts["totals"].startswith("0 running"))
+        run = place.going_on("good two")
+        page.until(lambda page: page.facts["totals"].startswith("1 running"))
+        assert list(page.rows) == ["bad one"]
+        run.ends()
+    with asking.events("events?which=nonsense") as page:
+        page.until(lambda page: len(page.rows) == 4)
+
+
+def test_a_transcript_is_told_and_followed(place: FleetPlace, asking: Asking) -> None:
+    run = place.going_on("new")
+    run.does(ev.StateChanged("running"), ev.AssistantMessage("First."))
+    with asking.events("events") as page:
+        page.until(lambda page: page.rows.get("new", {}).get("lastLine") == "First.")
+    with asking.events(f"transcript/{run.run_dir.run_id}") as page:
+        page.until(lambda page: page.lines == ["# new", "First."])
+        assert page.facts["heading"] == "● running · new"
+        run.does(ev.AssistantMessage("</script>Later."))
+        page.until(lambda page: page.lines[2:] == ["</script>Later."])
+        run.ends(output="Done.")
+        page.until(lambda page: page.facts["row"]["status"] == "completed")
+
+
+def test_a_transcript_of_no_run_is_empty(asking: Asking) -> None:
+    with asking.events("transcript/nothing") as page:
+        while page.hear():
+            pass
+        assert (page.lines, page.facts) == ([], {})
+
+
+def test_actions_are_done_and_told(asking: Asking) -> None:
+    assert asking.post("stop/1") == (200, {"text": "stopped", "bad": False})
+    assert asking.post("resume/1", '{"prompt": "go on"}') == (200, {"text": "why not", "bad": True})
+    assert asking.actions.done == [("stop", "1"), ("resume", "1", "go on")]
+
+
+@pytest.mark.parametrize(
+    ("what", "body"),
+    [
+        ("stop/1", ""), ("stop/1", "["), ("stop/1", "[]"), ("stop/1", "[" * 100_000),
+        ("resume/1", "{}"), ("resume/1", '{"prompt": 7}'), ("other/1", "{}"), ("stop", "{}"),
+        ("stop/1/2", "{}"), ("", "{}"),
+    ],
+)  # fmt: skip
+def test_what_is_no_action_is_not_done(asking: Asking, what: str, body: str) -> None:
+    assert asking.post(what, body) == (404, None)
+    assert asking.actions.done == []
+
+
+def test_a_body_that_is_too_large_is_not_read(asking: Asking) -> None:
+    with socket.create_connection(("127.0.0.1", asking.server.server_port), PATIENCE_S) as client:
+        head = (
+            f"POST /{asking.token}/stop/1 HTTP/1.1\r\nHost: 127.0.0.1:{asking.server.server_port}\r\n"
+            f"Origin: {asking.server.guard.origin}\r\nContent-Length: {MAX_BODY + 1}\r\n\r\n"
+        )
+        client.sendall(head.encode())
+        assert client.recv(100).startswith(b"HTTP/1.1 404 ")
+    assert asking.actions.done == []
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+@pytest.mark.parametrize(
+    ("target", "headers"),
+    [
+        ("/", {}),
+        ("/wrong/", {}),
+        ("/wrong/events", {}),
+        ("/{token}x/stop/1", {}),
+        ("/{token}/stop/1", {"Host": "localhost:{port}"}),
+        ("/{token}/", {"Host": "evil.test"}),
+        ("/{token}/events", {"Host": "evil.test:{port}"}),
+        ("/{token}/stop/1", {"Origin": "http://evil.test"}),
+        ("/{token}/events", {"Origin": "null"}),
+    ],
+)  # fmt: skip
+def test_whoever_is_not_the_page_gets_nothing(
+    asking: Asking, method: str, target: str, headers: dict[str, str]
+) -> None:
+    known = {"token": asking.token, "port": asking.server.server_port}
+    filled = {name: value.format(**known) for name, value in headers.items()}
+    answer, data = asking.ask(method, target.format(**known), "{}", **filled)
+    assert (answer.status, data) == (404, b"")
+    assert asking.actions.done == []
+
+
+@pytest.mark.parametrize(
+    "request_text",
+    [
+        "PUT /{token}/ HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n",
+        "GET /{token}/ HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nHost: evil.test\r\n\r\n",
+        "GET /{token}/ HTTP/1.1\r\n\r\n",
+        "nonsense\r\n\r\n",
+        "GET /{token}/ HTTP/9.9\r\n\r\n",
+    ],
+)
+def test_what_is_no_proper_request_gets_nothing(asking: Asking, request_text: str) -> None:
+    port = asking.server.server_port
+    with socket.create_connection(("127.0.0.1", port), PATIENCE_S) as client:
+        client.sendall(request_text.format(token=asking.token, port=port).encode())
+        answer = b"".join(iter(lambda: client.recv(4096), b""))
+    assert b"<" not in answer
+    assert asking.token.encode() not in answer
+
+
+def test_programs_of_other_users_are_not_even_heard(
+    asking: Asking, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(web, "is_own_peer", lambda *_: False)
+    with pytest.raises((http.client.RemoteDisconnected, ConnectionResetError)):
+        asking.ask("GET", f"/{asking.token}/")
+
+
+def test_a_page_too_many_waits_for_nothing(asking: Asking, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asking.server, "places", threading.BoundedSemaphore(1))
+    with asking.events("events") as page:
+        page.until(lambda page: page.facts)
+        answer, _ = asking.ask("GET", f"/{asking.token}/events")
+        assert answer.status == 503
+
+
+def test_a_page_that_goes_away_makes_room(
+    asking: Asking, place: FleetPlace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    places = threading.BoundedSemaphore(1)
+    monkeypatch.setattr(asking.server, "places", places)
+    with asking.events("events") as page:
+        page.until(lambda page: page.facts)
+    deadline = time.monotonic() + PATIENCE_S
+    while not places.acquire(blocking=False):
+        assert time.monotonic() < deadline
+        asking.hub.tell(Told("are you there?"))
+    places.release()
+
+
+def test_a_port_that_is_taken_is_refused(asking: Asking) -> None:
+    with pytest.raises(PortUnavailable, match=str(asking.server.server_port)):
+        WatchServer(asking.server.server_port, asking.hub, asking.actions)
+
+
+def test_each_server_has_a_token_of_its_own(asking: Asking) -> None:
+    with WatchServer(0, asking.hub, asking.actions) as other:
+        assert len(other.guard.token) == 43
+        assert other.guard.token != asking.token
+
+
+def test_a_view_that_cannot_follow_ends_and_says_why(
+    place: FleetPlace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fleet = Fleet(place.runs, place.env)
+
+    def broken(_: object) -> None:
+        raise OSError("no ears")
+
+    monkeypatch.setattr(fleet, "follow", broken)
+    hub = Hub(fleet)
+    hub.start()
+    with pytest.raises(OSError, match="no ears"):
+        hub.wait_for_end()
+    assert hub.over

@@ -1,0 +1,208 @@
+"""The rows follow the disk: what begins, goes on, ends, dies or disappears."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.fakes.fleet_place import USAGE, FleetPlace, following
+
+from pi_subagents import fleet, messages
+from pi_subagents.core import events as ev
+from pi_subagents.disk import file_news
+from pi_subagents.disk.file_news import FileNews
+from pi_subagents.fleet import Fleet
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the news are Linux's")
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> FleetPlace:
+    (tmp_path / "project" / ".pi").mkdir(parents=True)
+    return FleetPlace(tmp_path / "project", {"HOME": str(tmp_path / "home")})
+
+
+@pytest.fixture(params=["told", "polled"])
+def news(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> FileNews:
+    """By the kernel, or by looking every now and then (here: often)."""
+    monkeypatch.setattr(file_news, "POLL_S", 0.02)
+    return FileNews(poll=request.param == "polled")
+
+
+def test_a_run_is_followed_from_its_beginning_to_its_end(place: FleetPlace, news: FileNews) -> None:
+    place.finished("old")
+    with following(place, news=news) as followed:
+        assert {name: row.status for name, row in followed.rows().items()} == {"old": "completed"}
+        run = place.going_on("new")
+        followed.until(lambda rows: "new" in rows)
+        run.does(ev.StateChanged("running"), ev.AssistantMessage("I look.", usage=USAGE))
+        rows = followed.until(lambda rows: rows["new"].last_line == "I look.")
+        assert (rows["new"].status, rows["new"].usage) == ("running", USAGE)
+        run.ends(output="Found it.")
+        rows = followed.until(lambda rows: not rows["new"].active)
+        assert (rows["new"].status, rows["new"].last_line) == ("completed", "Found it.")
+
+
+def test_a_run_whose_supervisor_dies_is_interrupted(place: FleetPlace, news: FileNews) -> None:
+    with following(place, news=news) as followed:
+        run = place.going_on("new")
+        run.does(ev.StateChanged("running"))
+        followed.until(lambda rows: "new" in rows and rows["new"].status == "running")
+        run.dies()
+        rows = followed.until(lambda rows: not rows["new"].active)
+        assert (rows["new"].status, rows["new"].last_line) == ("interrupted", messages.INTERRUPTED)
+        assert run.run_dir.read_result() is not None  # it was recovered, as by any look
+
+
+def test_a_run_that_was_planned_and_taken_back_disappears(
+    place: FleetPlace, news: FileNews
+) -> None:
+    with following(place, news=news) as followed:
+        run = place.going_on("new")
+        followed.until(lambda rows: "new" in rows)
+        run.log.close()
+        run.run_dir.discard(run.lock)
+        followed.until(lambda rows: "new" not in rows)
+
+
+def test_a_run_that_is_removed_disappears(place: FleetPlace, news: FileNews) -> None:
+    gone = place.finished("gone")
+    place.finished("kept")
+    with following(place, news=news) as followed:
+        shutil.rmtree(gone.path)
+        rows = followed.until(lambda rows: "gone" not in rows)
+        assert list(rows) == ["kept"]
+
+
+def test_a_store_that_goes_and_comes_again_is_heard_of_again(place: FleetPlace) -> None:
+    place.finished("old")
+    with following(place) as followed:
+        shutil.rmtree(place.runs.store.runs_dir)
+        followed.until(lambda rows: not rows)
+        again = place.finished("again")
+        followed.until(lambda rows: "again" in rows)
+        shutil.rmtree(again.path)
+        followed.until(lambda rows: not rows)
+
+
+def test_the_first_run_of_a_project_is_seen(place: FleetPlace) -> None:
+    with following(place) as followed:
+        assert followed.rows() == {}
+        place.finished("first")
+        followed.until(lambda rows: "first" in rows)
+        place.finished("second")
+        followed.until(lambda rows: "second" in rows)
+
+
+def test_the_machine_is_all_projects_that_the_index_knows(
+    place: FleetPlace, tmp_path: Path
+) -> None:
+    other = FleetPlace(tmp_path / "other", place.env, made=100)
+    (other.path / ".pi").mkdir(parents=True)
+    place.finished("here")
+    with following(place) as project, following(place, machine=True) as machine:
+        other.finished("elsewhere")
+        machine.until(lambda rows: set(rows) == {"here", "elsewhere"})
+        assert set(project.rows()) == {"here"}
+        shutil.rmtree(other.runs.store.runs()[0].path)
+        machine.until(lambda rows: set(rows) == {"here"})
+
+
+def test_only_the_newest_and_what_goes_on_are_listed(
+    place: FleetPlace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fleet, "MAX_RUNS", 3)
+    working = place.going_on("working")
+    directories = [working.run_dir.path, *(place.finished(f"n{n}").path for n in range(5))]
+    for age, path in enumerate(reversed(directories)):
+        os.utime(path, (1000 - age, 1000 - age))
+    rows = Fleet(place.runs, place.env).read_once()
+    assert {row.name for row in rows} == {"n4", "n3", "n2", "working"}
+    with following(place) as followed:
+        place.finished("n5")
+        followed.until(lambda rows: set(rows) == {"n5", "n4", "n3", "working"})
+    working.ends()
+
+
+def test_a_damaged_run_harms_only_itself(place: FleetPlace) -> None:
+    damaged = place.finished("damaged")
+    damaged.meta.write_text("{}")
+    place.finished("good")
+    looked = Fleet(place.runs, place.env)
+    assert [row.name for row in looked.read_once()] == ["good"]
+    assert list(looked.unreadable) == [damaged.path]
+
+
+def test_a_run_that_ends_in_damage_disappears(place: FleetPlace) -> None:
+    run = place.going_on("new")
+    with following(place) as followed:
+        run.log.close()
+        run.run_dir.result.write_text("{}")
+        followed.until(lambda rows: "new" not in rows)
+        assert list(followed.fleet.unreadable) == [run.run_dir.path]
+        os.close(run.lock)
+
+
+def test_a_directory_that_came_from_elsewhere_is_shown_and_left_alone(place: FleetPlace) -> None:
+    run = place.going_on("strange")
+    place.runs.index.remove([run.run_dir.run_id])
+    run.run_dir.write_meta({**run.run_dir.read_meta(), "seal": "forged"})
+    run.dies()
+    (row,) = Fleet(place.runs, place.env).read_once()
+    assert row.status == "interrupted"
+    assert not run.run_dir.result.exists()
+
+
+def test_whoever_only_reads_the_index_keeps_nobody_busy(
+    place: FleetPlace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """We read it ourselves: if that was news, one look would cause the next, for ever."""
+    looks: list[int] = []
+    look = Fleet._directories
+
+    def counted(self: Fleet) -> object:
+        looks.append(1)
+        return look(self)
+
+    monkeypatch.setattr(Fleet, "_directories", counted)
+    run = place.going_on("new")
+    with following(place) as followed:
+        run.does(ev.Note("one"))
+        followed.until(lambda rows: rows["new"].last_line == "one")
+        before = len(looks)
+        for _ in range(5):
+            place.runs.index.all()
+        run.does(ev.Note("two"))  # heard of after all that
+        followed.until(lambda rows: rows["new"].last_line == "two")
+        assert len(looks) == before
+        run.ends()
+
+
+def test_nothing_is_told_where_nothing_is_different(place: FleetPlace) -> None:
+    run = place.going_on("new")
+    with following(place) as followed:
+        run.does(ev.Note("one"))
+        followed.until(lambda rows: rows["new"].last_line == "one")
+        changes = followed.changes
+        (run.run_dir.path / "notice.claimed").touch()
+        run.does(ev.Note("two"))
+        followed.until(lambda rows: rows["new"].last_line == "two")
+        assert followed.changes == changes + 1
+        run.ends()
+
+
+def test_no_descriptor_is_left(place: FleetPlace) -> None:
+    run = place.going_on("new")
+    before = set(os.listdir("/proc/self/fd"))
+    with following(place) as followed:
+        run.does(ev.StateChanged("running"))
+        followed.until(lambda rows: rows["new"].status == "running")
+    assert Fleet(place.runs, place.env).read_once() != ()
+    assert set(os.listdir("/proc/self/fd")) == before
+    run.ends()
