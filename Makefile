@@ -14,10 +14,10 @@ export RUSTUP_HOME ?= $(CURDIR)/.cache/rustup
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test e2e-mcp faults soak check format conformance bench screenshots setup clean
+.PHONY: help demo test e2e-mcp e2e-pi check-shim faults soak check format conformance bench screenshots setup clean
 
 help: ## Show this list
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|' 2>/dev/null \
+	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|' 2>/dev/null \
 		|| grep '##' $(MAKEFILE_LIST)
 
 demo: $(VENV)/.runtime ## Three real sub-agents on this checkout: no key, no account

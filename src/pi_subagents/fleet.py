@@ -37,6 +37,9 @@ FIRST_BATCH, BATCH = 50, 500  # a screenful at once, the rest with few repaints
 PAUSE_S = 0.1  # between two looks: a child that writes a lot is read in larger pieces
 # The kernel tells of a dying supervisor's files before it lets go of its lock.
 SUSPECT_S, SUSPECT_LOOKS = 0.2, 10
+# Whoever answers for a run has these open for writing until it ends.
+ENDING = ("events.jsonl", "run.lock")
+TRANSCRIPT = "transcript.log"
 _INDEX_FILES = (FILE_NAME, f"{FILE_NAME}-wal")
 
 
@@ -100,7 +103,7 @@ class Fleet:
         self._publish()
 
     def _take(self, news: News) -> bool:
-        """Read what the news is about; tell whether a row is different now."""
+        """Read what the news is about; tell whether a row or a transcript is different now."""
         before = dict(self._rows)
         gone = {change.directory for change in news.changes if not change.name}
         if news.everything or any(self._is_of_a_store(change) for change in news.changes):
@@ -112,12 +115,14 @@ class Fleet:
         closed = {
             change.directory
             for change in news.changes
-            if change.kind == "closed" and change.name in ("events.jsonl", "run.lock")
+            if change.kind == "closed" and change.name in ENDING
         }
         suspected = set(self._live) if news.everything else closed & self._live.keys()
         self._suspects |= dict.fromkeys(suspected, SUSPECT_LOOKS)
         self._look_at_suspects()
-        return self._rows != before
+        # It is written after the journal, so that it may be all that is new.
+        more_said = any(change.name == TRANSCRIPT for change in news.changes)
+        return more_said or news.everything or self._rows != before
 
     def _is_of_a_store(self, change: Change) -> bool:
         if change.directory in self._stores:

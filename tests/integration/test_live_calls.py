@@ -71,7 +71,7 @@ async def test_tasks_of_a_call_have_windows_too(place: Workplace) -> None:
     async with call as (watcher, process, _):
         child = await place.child("look")
         shown = await watcher.sees("(starting...)")
-        assert shown[1].startswith("⏳ first • 0 tools • ")
+        assert shown[1].startswith("⏳ first • ")
         watcher.press(b"\x03")
         await child.gone()
         assert await ended(process) == 130

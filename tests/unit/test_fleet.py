@@ -13,7 +13,7 @@ from tests.fakes.fleet_place import USAGE, FleetPlace, following
 from pi_subagents import fleet, messages
 from pi_subagents.core import events as ev
 from pi_subagents.disk import file_news
-from pi_subagents.disk.file_news import FileNews
+from pi_subagents.disk.file_news import Change, FileNews, News
 from pi_subagents.fleet import Fleet
 
 if TYPE_CHECKING:
@@ -187,13 +187,25 @@ def test_whoever_only_reads_the_index_keeps_nobody_busy(
 def test_nothing_is_told_where_nothing_is_different(place: FleetPlace) -> None:
     run = place.going_on("new")
     with following(place) as followed:
-        run.does(ev.Note("one"))
-        followed.until(lambda rows: rows["new"].last_line == "one")
-        changes = followed.changes
-        (run.run_dir.path / "notice.claimed").touch()
-        run.does(ev.Note("two"))
-        followed.until(lambda rows: rows["new"].last_line == "two")
-        assert followed.changes == changes + 1
+        before = followed.fleet.rows
+        for name in ("notice.claimed", "other.log"):
+            assert not followed.fleet._take(
+                News(frozenset({Change(run.run_dir.path, name, "written")}))
+            )
+        assert followed.fleet.rows is before
+        run.ends()
+
+
+def test_a_transcript_that_goes_on_is_told_though_its_row_is_the_same(place: FleetPlace) -> None:
+    """It is written after the journal: whoever reads it by then may have read too early."""
+    run = place.going_on("new")
+    with following(place) as followed:
+        run.log.sync()
+        before = followed.changes
+        with run.run_dir.transcript.open("a") as file:
+            file.write("more\n")
+        followed.until(lambda _: followed.changes > before)
+        assert followed.rows()["new"].last_line == ""
         run.ends()
 
 

@@ -81,9 +81,10 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """What all rows add up to, wanted or not; all but the first are of today."""
+    """What all rows add up to, wanted or not; what is active counts as today's."""
 
-    active: int = 0
+    running: int = 0
+    waiting: int = 0
     finished: int = 0
     failed: int = 0
     usage: Usage = Usage()
@@ -105,18 +106,19 @@ def arranged(rows: Iterable[FleetRow], wanted: Wanted) -> tuple[SessionGroup, ..
 
 def totals(rows: Iterable[FleetRow], today_ms: int) -> Totals:
     """Add up the rows; what is at work counts as today's, whenever it began."""
-    active = finished = failed = 0
+    running = waiting = finished = failed = 0
     usage = Usage()
     for row in rows:
         if row.active:
-            active += 1
+            waiting += row.status == "planned"
+            running += row.status != "planned"
         elif row.finished_at_ms >= today_ms:
             finished += 1
             failed += row.status in FAILURES
         else:
             continue
         usage += row.usage
-    return Totals(active, finished, failed, usage)
+    return Totals(running, waiting, finished, failed, usage)
 
 
 def cut(text: str) -> str:
@@ -156,7 +158,8 @@ def row_to_json(row: FleetRow) -> dict[str, object]:
 def totals_to_json(found: Totals) -> dict[str, object]:
     """Return the totals for a script or a page."""
     return {
-        "active": found.active,
+        "running": found.running,
+        "waiting": found.waiting,
         "finishedToday": found.finished,
         "failedToday": found.failed,
         "usageToday": usage_to_json(found.usage),

@@ -104,7 +104,8 @@ def totals_line(found: Totals, width: int) -> str:
     """Return the line above the list, in fewer words where there is little room."""
     tokens, cost = short_number(found.usage.total_tokens), money(found.usage.cost)
     told = _joined(
-        f"{found.active} running",
+        f"{found.running} running",
+        f"{found.waiting} waiting" if found.waiting else "",
         f"{found.finished} finished today",
         f"{found.failed} failed",
         f"{tokens} tokens",
@@ -112,7 +113,9 @@ def totals_line(found: Totals, width: int) -> str:
     )
     if len(told) <= width:
         return told
-    return f"●{found.active} today:{found.finished} ✗{found.failed} {tokens} {cost}"
+    return (
+        f"●{found.running} ○{found.waiting} today:{found.finished} ✗{found.failed} {tokens} {cost}"
+    )
 
 
 def heading(row: FleetRow) -> str:

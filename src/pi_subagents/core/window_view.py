@@ -63,7 +63,8 @@ def header_parts(window: Window) -> Header:
         icon=_ICONS[window.status],
         name=_word(title.name),
         label=_label(title),
-        tools=counted(title.tool_count, "tool"),
+        # Without an allowlist a child has all tools; how many is not known here.
+        tools=counted(title.tool_count, "tool") if title.tool_count else "",
         files=counted(title.file_count, "file") if title.file_count else "",
         todo=f"[{todo.completed}/{todo.total}]" if todo.unfinished else "",
         elapsed=f"{window.elapsed_ms // 1000}s"

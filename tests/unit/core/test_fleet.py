@@ -145,9 +145,10 @@ def test_the_totals_are_those_of_today_and_of_what_is_at_work() -> None:
         ],
         today_ms=100,
     )
-    assert found == Totals(active=2, finished=4, failed=2, usage=Usage(total_tokens=6, cost=1.5))
+    assert found == Totals(1, 1, finished=4, failed=2, usage=Usage(total_tokens=6, cost=1.5))
     assert totals_to_json(found) == {
-        "active": 2,
+        "running": 1,
+        "waiting": 1,
         "finishedToday": 4,
         "failedToday": 2,
         "usageToday": {
@@ -212,5 +213,5 @@ def test_every_wanted_row_is_listed_once_in_the_group_of_its_session(
 def test_totals_count_each_row_at_most_once(fleet: list[FleetRow], today: int) -> None:
     found = totals(fleet, today)
     assert found.failed <= found.finished
-    assert found.active + found.finished <= len(fleet)
+    assert found.running + found.waiting + found.finished <= len(fleet)
     json.dumps([row_to_json(each) for each in fleet])

@@ -77,10 +77,13 @@ def test_every_way_to_stand_has_a_sign_that_needs_no_colour() -> None:
 
 
 def test_the_totals_take_the_room_there_is() -> None:
-    found = Totals(2, 5, 1, Usage(total_tokens=45_600, cost=1.234))
-    told = "2 running · 5 finished today · 1 failed · 45.6k tokens · $1.23"
+    found = Totals(2, 3, 5, 1, Usage(total_tokens=45_600, cost=1.234))
+    told = "2 running · 3 waiting · 5 finished today · 1 failed · 45.6k tokens · $1.23"
     assert totals_line(found, len(told)) == told
-    assert totals_line(found, len(told) - 1) == "●2 today:5 ✗1 45.6k $1.23"
+    assert totals_line(found, len(told) - 1) == "●2 ○3 today:5 ✗1 45.6k $1.23"
+    assert (
+        totals_line(Totals(), 99) == "0 running · 0 finished today · 0 failed · 0 tokens · $0.0000"
+    )
 
 
 def test_a_run_from_near_is_told_in_a_heading() -> None:

@@ -38,22 +38,22 @@ PROFILED = WindowTitle(
 @pytest.mark.parametrize(
     ("window", "header"),
     [
-        (Window(WindowTitle("quick-task")), "⏳ quick-task • 0 tools • 0s/600s"),
-        (Window(WindowTitle("busy-task"), "running", elapsed_ms=1999), "⏳ busy-task • 0 tools • 1s/600s"),
-        (Window(WindowTitle("busy-task", profile="nope"), "error"), "✗ busy-task • nope • 0 tools • 0s/600s"),
+        (Window(WindowTitle("quick-task")), "⏳ quick-task • 0s/600s"),
+        (Window(WindowTitle("busy-task"), "running", elapsed_ms=1999), "⏳ busy-task • 1s/600s"),
+        (Window(WindowTitle("busy-task", profile="nope"), "error"), "✗ busy-task • nope • 0s/600s"),
         (Window(PROFILED, "completed", elapsed_ms=1000),
          "✓ quick-task • code-reviewer (scripted/other high) • 3 tools • 2 files • 1s/600s"),
         (Window(PROFILED, "running", todo=TodoCount(1, 3), elapsed_ms=61_000),
          "⏳ quick-task • code-reviewer (scripted/other high) • 3 tools • 2 files • [1/3] • 61s/600s"),
-        (Window(WindowTitle("t", timeout_s=300.0), todo=TodoCount(3, 3)), "⏳ t • 0 tools • 0s/300s"),
+        (Window(WindowTitle("t", timeout_s=300.0), todo=TodoCount(3, 3)), "⏳ t • 0s/300s"),
         (Window(WindowTitle("t", profile="p", model="a/b", thinking_level="off", tool_count=1, file_count=1,
                             timeout_s=2.5)),
          "⏳ t • p (a/b off) • 1 tool • 1 file • 0s/2.5s"),
-        (Window(WindowTitle("t", profile="p", provider="acme")), "⏳ t • p (acme) • 0 tools • 0s/600s"),
-        (Window(WindowTitle("t", profile="p", thinking_level="low")), "⏳ t • p (low) • 0 tools • 0s/600s"),
+        (Window(WindowTitle("t", profile="p", provider="acme")), "⏳ t • p (acme) • 0s/600s"),
+        (Window(WindowTitle("t", profile="p", thinking_level="low")), "⏳ t • p (low) • 0s/600s"),
         # Without a profile the model is nobody's choice, and not told.
-        (Window(WindowTitle("t", provider="acme", model="m")), "⏳ t • 0 tools • 0s/600s"),
-        (Window(WindowTitle("a\n\x1b]0;x\x07b", profile="\x1b[1mp")), "⏳ a b • p • 0 tools • 0s/600s"),
+        (Window(WindowTitle("t", provider="acme", model="m")), "⏳ t • 0s/600s"),
+        (Window(WindowTitle("a\n\x1b]0;x\x07b", profile="\x1b[1mp")), "⏳ a b • p • 0s/600s"),
     ],
 )  # fmt: skip
 def test_the_header_of_a_window(window: Window, header: str) -> None:

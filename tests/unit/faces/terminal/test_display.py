@@ -75,7 +75,7 @@ async def test_what_is_new_is_shown_and_at_the_end_stays_with_the_shell() -> Non
     assert shown == [
         "Sub-agents: 1 done",
         "",
-        "✓ talk • 0 tools • 0s/600s",
+        "✓ talk • 0s/600s",
         "  hello",
         "  more",
         "  the last word",
@@ -189,7 +189,7 @@ async def test_after_a_resize_the_screen_is_painted_anew() -> None:
         shown = await watcher.sees("Ctrl+O full history • Ctrl+C …")
         assert shown == [
             "Sub-agents: 1 running",
-            "⏳ talk • 0 tools • 0s/600s",
+            "⏳ talk • 0s/600s",
             "  f",
             "  g",
             "  h",

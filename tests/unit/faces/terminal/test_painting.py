@@ -90,13 +90,13 @@ def test_windows_on_a_usual_terminal() -> None:
         "    │ make all",
         "  → read → b (7 lines)",
         "",
-        "✗ broken • 0 tools • 0s/600s",
+        "✗ broken • 0s/600s",
         "  Hm.",
         "  Error: Timed out after 5s.",
         "",
-        "⏳ wait-1 • 0 tools • queued, place 1 • 0s/600s",
+        "⏳ wait-1 • queued, place 1 • 0s/600s",
         "",
-        "⏳ wait-2 • 0 tools • queued, place 2 • 0s/600s",
+        "⏳ wait-2 • queued, place 2 • 0s/600s",
         "",
         "",
         "Ctrl+O full history • Ctrl+C stop",
@@ -113,7 +113,7 @@ def test_names_are_bold_tools_muted_figures_and_errors_coloured() -> None:
         "  {2}  │ make all{0}",
         "  {2}→ read → b {32}(7 lines){0}",
         "",
-        "{31}✗ {1}broken{2} • 0 tools • 0s/600s{0}",
+        "{31}✗ {1}broken{2} • 0s/600s{0}",
         "  Hm.",
         "  {31}Error: Timed out after 5s.{0}",
         "",
@@ -142,15 +142,15 @@ def test_sixteen_windows_on_24_lines_of_40_columns() -> None:
     queued = [window(f"sub-{number:02}", status="queued") for number in range(5, 17)]
     assert screen([*running, *queued], 40, 24) == [
         "Sub-agents: 4 running, 12 queued",
-        "⏳ sub-01 • 0 tools • 3s/600s",
+        "⏳ sub-01 • 3s/600s",
         "  line 29",
         "  line 30",
-        "⏳ sub-02 • 0 tools • 3s/600s",
+        "⏳ sub-02 • 3s/600s",
         "  line 29",
         "  line 30",
-        "⏳ sub-03 • 0 tools • 3s/600s",
+        "⏳ sub-03 • 3s/600s",
         "  line 30",
-        "⏳ sub-04 • 0 tools • 3s/600s",
+        "⏳ sub-04 • 3s/600s",
         "  line 30",
         *(
             f"⏳ sub-{number:02} • queued, place {number - 4} • 0s/600s"
@@ -168,8 +168,8 @@ def test_where_not_all_headers_fit_it_is_said_how_many_are_missing() -> None:
     ]
     assert screen(windows, 60, 5) == [
         "Sub-agents: 1 running, 2 queued, 1 done",
-        "✓ done • 0 tools • 0s/600s",
-        "⏳ at work • 0 tools • 0s/600s",
+        "✓ done • 0s/600s",
+        "⏳ at work • 0s/600s",
         "... and 2 more (Ctrl+O shows all)",
         "Ctrl+O full history • Ctrl+C stop",
     ]
@@ -212,17 +212,17 @@ TALKATIVE = [
 
 
 ALL_OF_IT = [
-    "⏳ first • 0 tools • 0s/600s",
+    "⏳ first • 0s/600s",
     "  line 1",
     "  line 2",
     "  line 3",
     "",
-    "⏳ second • 0 tools • 0s/600s",
+    "⏳ second • 0s/600s",
     "  a long line of words",
     "  end",
     "  Error: it broke",
     "",
-    "⏳ third • 0 tools • queued, place 1 • 0s/600s",
+    "⏳ third • queued, place 1 • 0s/600s",
 ]
 
 
@@ -280,7 +280,7 @@ def test_at_the_end_everything_stays_with_ids_and_the_next_command() -> None:
         "✓ review • [1/3] • 61s/600s",
         *(f"  line {number}" for number in range(16, 31)),
         "",
-        "✗ broken • 0 tools • 0s/600s",
+        "✗ broken • 0s/600s",
         "  Hm.",
         "  Error: Sub-agent exited with code 1",
         "  without an answer",

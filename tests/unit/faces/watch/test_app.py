@@ -359,7 +359,7 @@ async def test_forty_columns_are_enough(place: FleetPlace) -> None:
         assert len(line) <= 40
         assert line.startswith("▌●")
         assert "a name that…" in line
-        assert seen.line("totals") == "●1 today:0 ✗0 0 $0.0000"
+        assert seen.line("totals") == "●1 ○0 today:0 ✗0 0 $0.0000"
         run.ends()
 
 

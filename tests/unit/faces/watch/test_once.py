@@ -51,5 +51,5 @@ def test_a_script_gets_the_same_in_the_same_order(capsys: pytest.CaptureFixture[
     told = json.loads(capsys.readouterr().out)
     assert told["schemaVersion"] == 1
     assert told["runs"] == [row_to_json(WORKING), row_to_json(EARLIER)]
-    assert told["totals"]["active"] == 1
+    assert told["totals"]["running"] == 1
     assert told["totals"]["finishedToday"] == 0

@@ -198,7 +198,7 @@ def test_only_what_is_wanted_is_told_and_the_totals_of_all(
         page.until(lambda page: "bad one" in page.rows)
         page.until(lambda page: page.facts["totals"].startswith("0 running"))
         run = place.going_on("good two")
-        page.until(lambda page: page.facts["totals"].startswith("1 running"))
+        page.until(lambda page: page.facts["totals"].startswith("0 running · 1 waiting"))
         assert list(page.rows) == ["bad one"]
         run.ends()
     with asking.events("events?which=nonsense") as page:
