@@ -8,13 +8,14 @@ import queue
 import signal
 import subprocess
 import sys
+import termios
 from typing import TYPE_CHECKING
 
 import pytest
 from tests.fakes.driver import PATIENCE_S
 from tests.fakes.private_tmux import watched
 from tests.fakes.processes import command_lines, parent_of
-from tests.fakes.pty_command import SUBAGENTS
+from tests.fakes.pty_command import SUBAGENTS, ended, subagents_on_a_terminal
 
 from pi_subagents import watch_messages
 from pi_subagents.core.invocation import CHILD_VARIABLE
@@ -163,6 +164,17 @@ async def test_however_the_server_ends_nothing_of_it_is_left(place: Workplace, h
     if how == "Ctrl+C":
         assert process.returncode == 0
         assert err.splitlines() == [watch_messages.HOW_TO_END, watch_messages.CLOSING]
+
+
+async def test_a_view_that_is_told_to_end_leaves_the_terminal_as_it_was(place: Workplace) -> None:
+    await finished(place)
+    async with subagents_on_a_terminal(place, "watch") as (person, process, slave):
+        before = termios.tcgetattr(slave)
+        await person.until(lambda: "completed" in person.sent)
+        process.send_signal(signal.SIGTERM)
+        assert await ended(process) == 0
+        await person.until(lambda: "\x1b[?1049l" in person.sent)  # back from the other screen
+        assert termios.tcgetattr(slave)[3] == before[3] | termios.ECHO | termios.ICANON
 
 
 def _in(pid: int, session: int) -> bool:

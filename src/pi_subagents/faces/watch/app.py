@@ -7,7 +7,9 @@ own waits for news, so the keys always answer; while nothing changes, nothing is
 
 from __future__ import annotations
 
+import asyncio
 import os
+import signal
 import threading
 import time
 from functools import partial
@@ -116,7 +118,8 @@ class WatchApp(App[None]):
         yield Footer(compact=True, show_command_palette=False)
 
     def on_mount(self) -> None:
-        """Begin to follow."""
+        """Begin to follow; who is told to end leaves the terminal as it was."""
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, self.exit)
         self._list.focus()
         self._paint_wanted()
         self.set_interval(TICK_S, self._tick)
