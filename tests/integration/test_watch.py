@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import queue
+import select
 import signal
 import subprocess
 import sys
@@ -15,7 +16,7 @@ import pytest
 from tests.fakes.driver import PATIENCE_S
 from tests.fakes.private_tmux import watched
 from tests.fakes.processes import command_lines, parent_of
-from tests.fakes.pty_command import SUBAGENTS, ended, subagents_on_a_terminal
+from tests.fakes.pty_command import SUBAGENTS, open_pty
 
 from pi_subagents import watch_messages
 from pi_subagents.core.invocation import CHILD_VARIABLE
@@ -168,13 +169,31 @@ async def test_however_the_server_ends_nothing_of_it_is_left(place: Workplace, h
 
 async def test_a_view_that_is_told_to_end_leaves_the_terminal_as_it_was(place: Workplace) -> None:
     await finished(place)
-    async with subagents_on_a_terminal(place, "watch") as (person, process, slave):
+    with open_pty() as (master, slave):
         before = termios.tcgetattr(slave)
-        await person.until(lambda: "completed" in person.sent)
-        process.send_signal(signal.SIGTERM)
-        assert await ended(process) == 0
-        await person.until(lambda: "\x1b[?1049l" in person.sent)  # back from the other screen
-        assert termios.tcgetattr(slave)[3] == before[3] | termios.ECHO | termios.ICANON
+        process = subprocess.Popen(
+            [*SUBAGENTS, "watch"],
+            cwd=place.project,
+            env={**place.env, "TERM": "xterm", "LC_ALL": "C.UTF-8"},
+            stdin=slave,
+            stdout=slave,
+            stderr=slave,
+            start_new_session=True,
+        )
+        with process, watched(process.pid):
+            read_until(master, b"completed")
+            process.send_signal(signal.SIGTERM)
+            read_until(master, b"\x1b[?1049l")  # back from the other screen
+            assert process.wait(PATIENCE_S) == 0
+        assert termios.tcgetattr(slave) == before
+
+
+def read_until(terminal: int, wanted: bytes) -> None:
+    """Return when this has been sent to the terminal."""
+    sent = b""
+    while wanted not in sent:
+        assert select.select([terminal], [], [], PATIENCE_S)[0], sent
+        sent += os.read(terminal, 65536)
 
 
 def _in(pid: int, session: int) -> bool:
