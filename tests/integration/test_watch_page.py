@@ -84,7 +84,7 @@ def test_the_page_follows_the_runs_and_obeys_the_keys(
     run = place.going_on("new", "a-session")
     browser.size(1100, 700)
     browser.open(address)
-    browser.sees("1 running")
+    browser.sees("1 waiting")
     assert names(browser) == ["new", "old"]
 
     run.does(ev.StateChanged("running"), ev.AssistantMessage(f"I look. {EVIL}"))
