@@ -274,9 +274,9 @@ async def test_what_is_done_by_then_is_told_with_its_result(place: Workplace) ->
             client.call_tool(tool_defs.DELEGATE, tasks("quick", "slow"), progress_callback=progress)
         )
         await answer(place, "quick", "early")
+        await progress.says("1 done")
         slow = await place.child("slow")
         await slow.tool("read", {"path": "README.md"})
-        await progress.says("1 done")
         await progress.says("README.md")
         time_is_up.set()
         result = await call

@@ -47,12 +47,18 @@ class Calls:
         self._options = options
         self._within_s = answer_within_s
         self._tick_s = tick_s
+        self._ending = StopSwitch()
         self._going: dict[asyncio.Task[Answer], StopSwitch] = {}
 
     async def answer(self, tool: str, parameters: Mapping[str, Any], report: Report) -> Answer:
         """Return what the tool says, or how its work stands when the time is up."""
         notes: list[str] = []
-        options: Options = {**self._options, "on_notice": notes.append}
+        # A call that only waits ends with the server, and says what is known then.
+        options: Options = {
+            **self._options,
+            "on_notice": notes.append,
+            "stop": self._ending,
+        }
         if tool in _DELEGATING:
             answer = await self._delegate(tool, parameters, options, report)
         else:
@@ -66,6 +72,7 @@ class Calls:
 
     async def close(self) -> None:
         """Stop whatever goes on in the name of this server, and see it end."""
+        self._ending.stop()
         for stop in self._going.values():
             stop.stop()
         if self._going:

@@ -11,7 +11,7 @@ import asyncio
 import hmac
 import logging
 import socket
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 LOOPBACK = "127.0.0.1"
 PATH = "/mcp"
 MAX_BODY = 4 * 1024 * 1024
+LAST_WORDS_S = 5.0  # for answers that are under way when the server ends
 _SILENT = logging.CRITICAL + 1
 
 
@@ -76,8 +77,9 @@ async def serve_http(
         max_request_body_size=MAX_BODY,
         max_sessions=limits.sessions,
     )
+    guard = Guard(app, port, token, limits.arrival_s)
     config = uvicorn.Config(
-        Guard(app, port, token, limits.arrival_s),
+        guard,
         http=partial(_ImpatientProtocol, limits.arrival_s),  # type: ignore[arg-type]  # makes one
         ws="none",
         lifespan="on",
@@ -95,6 +97,7 @@ async def serve_http(
     try:
         await asyncio.shield(serving)
     finally:
+        await guard.has_answered(LAST_WORDS_S)
         for name in ("uvicorn", "mcp"):  # streams that are cut now are no faults
             logging.getLogger(name).setLevel(_SILENT)
         http_server.should_exit = True
@@ -133,6 +136,9 @@ class Guard:
     def __init__(self, app: ASGIApp, port: int, token: str, arrival_s: float) -> None:
         self._app = app
         self._arrival_s = arrival_s
+        self._posts = 0
+        self._quiet = asyncio.Event()
+        self._quiet.set()
         self._hosts = {f"{name}:{port}" for name in (LOOPBACK, "localhost", "[::1]")}
         self._origins = {f"http://{host}" for host in self._hosts}
         self._token = token.encode()
@@ -151,11 +157,32 @@ class Guard:
                 refusal = PlainTextResponse(host_messages.BODY_TOO_SLOW, 408)
             else:
                 if arrived is not None:
-                    await self._app(scope, _replaying(arrived, receive), send)
+                    with self._answering(scope["method"]):
+                        await self._app(scope, _replaying(arrived, receive), send)
                     return
                 refusal = PlainTextResponse(host_messages.BODY_TOO_LARGE, 413)
         refusal.headers["connection"] = "close"
         await refusal(scope, receive, send)
+
+    async def has_answered(self, patience_s: float) -> None:
+        """Wait until nobody waits for an answer; streams that only listen do not count."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(patience_s):
+                await self._quiet.wait()
+
+    @contextmanager
+    def _answering(self, method: str) -> Iterator[None]:
+        if method != "POST":
+            yield
+            return
+        self._posts += 1
+        self._quiet.clear()
+        try:
+            yield
+        finally:
+            self._posts -= 1
+            if not self._posts:
+                self._quiet.set()
 
     def _refusal(self, headers: Headers) -> PlainTextResponse | None:
         if headers.get("host") not in self._hosts:
