@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from pi_subagents import api, host_messages, messages
 from pi_subagents.core import tool_defs
+from pi_subagents.core.events import StateChanged
 from pi_subagents.core.retrieval import MAX_WAIT_S
 from pi_subagents.core.run_result import RunResult
 from pi_subagents.core.stop_switch import StopSwitch
@@ -170,7 +171,8 @@ class _Work:
         self._known.set()
 
     def _changed(self, update: Update) -> None:
-        self._latest = update.run.index
+        if not isinstance(update.what, StateChanged):  # who only began has said nothing
+            self._latest = update.run.index
         if isinstance(update.what, RunResult):
             self._results[update.run.index] = update.what
 
