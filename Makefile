@@ -4,7 +4,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-WORKERS ?= 2
+WORKERS ?= 3
 SHIM := .cache/shim
 SHIM_SOURCES := $(wildcard src/pi_subagents/pi_extension/*.ts tests/fakes/*.ts)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
