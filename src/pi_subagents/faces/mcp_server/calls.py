@@ -157,14 +157,16 @@ class _Work:
     async def report(self, report: Report, tick_s: float) -> None:
         """Tell the host how the work stands, when that changed and now and then anyway."""
         told, silent = "", 0
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._known.wait(), tick_s)
         while True:
-            await asyncio.sleep(tick_s)
             line = progress_line(self._windows.now(), self._latest) if self._windows else ""
             silent += 1
             if line != told or silent >= _HEARTBEAT_TICKS:
                 told, silent = line, 0
                 with suppress(Exception):  # a host that does not listen is no reason to stop
                     await report(time.monotonic() - self._began, line)
+            await asyncio.sleep(tick_s)
 
     def _show(self, windows: Windows) -> None:
         self._windows = windows
