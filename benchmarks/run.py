@@ -24,6 +24,7 @@ import event_path
 import machine
 import mcp_start
 import model_lists
+import pi_start
 import report
 import start_up
 import store_scan
@@ -36,6 +37,7 @@ from pi_subagents.engines.pi_command import resolve_pi_command
 PARTS = {
     "start-up": start_up.measure,
     "mcp": mcp_start.measure,
+    "pi": pi_start.measure,
     "supervisor": supervisor_cost.measure,
     "delegation": against_xargs.measure,
     "events": event_path.measure,
