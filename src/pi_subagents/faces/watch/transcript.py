@@ -47,6 +47,7 @@ class Transcript(Screen[None]):
         self.row = row
         self._tail = TranscriptTail(RunDir(Path(row.path)).transcript)
         self._kept: deque[str] = deque(maxlen=MAX_LINES)
+        self._is_there = False
 
     def compose(self) -> ComposeResult:
         """Show a heading, the transcript and the keys."""
@@ -56,8 +57,9 @@ class Transcript(Screen[None]):
 
     def on_mount(self) -> None:
         """Read what is there."""
+        self._is_there = True
         self.query_one(RichLog).focus()
-        self.call_after_refresh(self.look, self.row)
+        self.call_after_refresh(lambda: self.look(self.row))
 
     def on_resize(self) -> None:
         """Wrap anew: a log keeps lines as they were when they were written."""
@@ -71,6 +73,8 @@ class Transcript(Screen[None]):
     def look(self, row: FleetRow) -> None:
         """Take what is new of the run."""
         self.row = row
+        if not self._is_there:  # news came before the screen did; its beginning takes them
+            return
         self.query_one("#heading", Static).update(heading(row))
         log = self.query_one(RichLog)
         following = log.is_vertical_scroll_end

@@ -255,6 +255,16 @@ async def test_a_transcript_is_opened_and_followed(place: FleetPlace, key: str) 
         assert not isinstance(seen.app.screen, Transcript)
 
 
+async def test_news_that_come_before_the_transcript_is_there_are_in_it(place: FleetPlace) -> None:
+    place.going_on("new").does(ev.AssistantMessage("First."))
+    async with watching(place) as seen:
+        (row,) = seen.app._fleet.read_once()
+        screen = Transcript(row)
+        screen.look(row)
+        seen.app.push_screen(screen)
+        await seen.until(lambda: screen.is_mounted and "First." in log_of(seen))
+
+
 async def test_a_long_transcript_stays_where_it_is_read(place: FleetPlace) -> None:
     run = place.going_on("new")
     run.does(*(ev.AssistantMessage(f"line {number}") for number in range(100)))
