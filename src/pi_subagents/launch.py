@@ -7,6 +7,7 @@ What refuses a whole call raises before anything starts; afterwards every task h
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, TypedDict
 
 from pi_subagents import errors, messages
 from pi_subagents.core.invocation import CHILD_VARIABLE, ModelOverride
+from pi_subagents.core.run_spec import RPC_MODE
 from pi_subagents.core.settings import TMUX
 from pi_subagents.core.stop_switch import StopSwitch
 from pi_subagents.delegation.delegate import delegate_runs
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from contextlib import ExitStack
 
+    from pi_subagents.core.child_shape import ChildShape
     from pi_subagents.core.request import DelegateRequest
     from pi_subagents.core.run_result import RunResult
     from pi_subagents.core.settings import Settings
@@ -41,6 +44,7 @@ if TYPE_CHECKING:
     from pi_subagents.delegation.preparation import Preparation
     from pi_subagents.engines.offline_model.script import Script
     from pi_subagents.engines.pi_command import PiCommand
+    from pi_subagents.procs.pool import Pool
 
 
 _OFFLINE = {"PI_OFFLINE": "1", "PI_SKIP_VERSION_CHECK": "1", "PI_TELEMETRY": "0"}
@@ -64,6 +68,7 @@ class Options(TypedDict, total=False):
     on_notice: Callable[[str], None]
     on_windows: Callable[[Windows], None]  # once, before the first start: a face that paints them
     columns: int | None  # of the terminal that shows the work, if one does
+    pool: Pool  # a host's, which outlives the call and keeps children ready
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +141,7 @@ def plan(
         override=override,
         parent_tools=ground.options.get("parent_tools"),
         slots_dir=str(data_dir(ground.env) / "slots"),
+        kind_of=_kind_of(ground),
     )
     planned = plan_runs(request, around, preparations)
     crash_points.reach(crash_points.PLANNED)
@@ -173,13 +179,17 @@ async def execute(
         windows.apply(update)
         tell(update)
 
-    results = await delegate_runs(
-        planned,
-        runner=runner,
-        concurrency=options.get("concurrency") or ground.settings.max_concurrency,
-        observe=observe,
-        stop=options.get("stop") or StopSwitch(),
-    )
+    runner.expect(run.spec for run in planned if not run.refusal)
+    try:
+        results = await delegate_runs(
+            planned,
+            runner=runner,
+            concurrency=_concurrency(ground),
+            observe=observe,
+            stop=options.get("stop") or StopSwitch(),
+        )
+    finally:
+        await asyncio.shield(runner.settle())
     crash_points.reach(crash_points.BEFORE_INDEX_UPDATE)
     ground.runs.note_ended(results)
     return results, windows.now()
@@ -187,8 +197,11 @@ async def execute(
 
 def _runner(ground: Ground) -> Runner:
     """Return where foreground runs are executed; SetupError where that is impossible."""
-    if (ground.options.get("runner") or ground.settings.runner) != TMUX:
-        return ProcessRunner(ground.env)
+    if _where(ground) != TMUX:
+        pool = ground.options.get("pool")
+        if pool is not None:
+            pool.warm = ground.settings.warm_children
+        return ProcessRunner(ground.env, pool, concurrency=_concurrency(ground))
     from pi_subagents.disk.runtime_dir import runtime_dir
     from pi_subagents.engines.tmux_program import check_tmux
     from pi_subagents.procs.tmux_runner import TmuxRunner
@@ -201,19 +214,40 @@ def _runner(ground: Ground) -> Runner:
     )
 
 
+def _where(ground: Ground) -> str:
+    return ground.options.get("runner") or ground.settings.runner
+
+
+def _concurrency(ground: Ground) -> int:
+    return ground.options.get("concurrency") or ground.settings.max_concurrency
+
+
+def _kind_of(ground: Ground) -> Callable[[ChildShape], str]:
+    """Return how children of this call are told apart; a window of tmux has one of its own."""
+    settings = ground.settings
+    if settings.child_mode != RPC_MODE or not settings.reuse_children or _where(ground) == TMUX:
+        return lambda _: ""
+    from pi_subagents.disk.child_kind import ChildKinds
+
+    return ChildKinds(ground.env, str(ground.pi.version)).kind_of
+
+
 def offline_model(ground: Ground, resources: ExitStack) -> Callable[[str], ModelOverride] | None:
     """Serve the offline model, where wanted, for as long as the resources are held."""
     wanted = ground.options.get("offline", False)
     if wanted is False:
         return None
+    from pi_subagents.engines.offline_model.conversations import EACH_PROMPT
     from pi_subagents.engines.offline_model.provider import URL_VARIABLE, pi_arguments
     from pi_subagents.engines.offline_model.server import OfflineModel
 
     script = None if wanted is True else wanted
     model = resources.enter_context(OfflineModel(script, keep_requests=0))
     ground.notice(messages.NOTICE_OFFLINE_SCRIPT if script else messages.NOTICE_OFFLINE)
+    # By the rules an answer depends on the prompt alone, so that children can be used again.
     return lambda run_id: ModelOverride(
-        arguments=pi_arguments(), environment={URL_VARIABLE: model.url_for(run_id), **_OFFLINE}
+        arguments=pi_arguments(),
+        environment={URL_VARIABLE: model.url_for(run_id if script else EACH_PROMPT), **_OFFLINE},
     )
 
 

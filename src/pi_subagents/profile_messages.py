@@ -133,6 +133,11 @@ def wrong_thinking_level(levels: tuple[str, ...]) -> str:
     return f'"thinkingLevel" must be one of {", ".join(levels)}; left out'
 
 
+def wrong_isolation(choices: tuple[str, ...]) -> str:
+    """Return which isolations there are."""
+    return f'"isolation" must be one of {", ".join(choices)}; every task gets a new process'
+
+
 def name_taken(kind: str, name: str, winner: str) -> str:
     """Return why a file is not used beside another with the same name in it."""
     return f'"{name}" is the name of the {kind} in {winner}; this file is not used'

@@ -125,12 +125,24 @@ class Note:
 
 
 @value
+class Steer:
+    """What became of a message to a child at work: it read it, or it was refused."""
+
+    number: str
+    status: str
+    text: str
+    reason: str = ""
+
+
+@value
 class Activity:
     """A record that only shows the child is at work; it is not journaled."""
 
     kind: str
 
 
+DELIVERED, REFUSED = ("delivered", "refused")
+WRAP_UP = "wrap-up"  # the number of our own message, before a time-out
 _PASSING_OVER = Activity("passed over")
 
 Event = (
@@ -144,6 +156,7 @@ Event = (
     | OutputText
     | ErrorText
     | Note
+    | Steer
     | Activity
 )
 

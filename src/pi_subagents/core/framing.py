@@ -47,6 +47,11 @@ class LineFramer:
         self._hold(rest)
         return frames
 
+    @property
+    def empty(self) -> bool:
+        """Tell whether no line is unfinished."""
+        return not self._size
+
     def end(self) -> list[Frame]:
         """Return what the stream left unterminated, if anything."""
         if not self._size:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pi_subagents.core.events import ToolCall
 
 STOP_GRACE_S = 5.0
+ASK_GRACE_S = 1.0
 SETTLED_GRACE_S = 5.0
 
 
@@ -80,47 +81,55 @@ class Rung(Enum):
     """What the stop ladder asks for."""
 
     WAIT = "wait"
+    ASK = "ask"
     TERM = "term"
     KILL = "kill"
 
 
 class StopLadder:
-    """Ask politely, wait, then insist: TERM to the child, `grace_s` later KILL to the tree."""
+    """
+    Ask politely, wait, then insist: TERM to the child, `grace_s` later KILL to the tree.
 
-    def __init__(self, grace_s: float = STOP_GRACE_S) -> None:
+    A child that takes commands is asked first, and has `ask_s` before TERM; 0: there is no asking.
+    """
+
+    def __init__(self, grace_s: float = STOP_GRACE_S, ask_s: float = 0.0) -> None:
         self._grace = grace_s
-        self._begun: float | None = None
-        self._forced = False
-        self._done = Rung.WAIT
-
-    @property
-    def begun(self) -> bool:
-        """Tell whether a stop is under way."""
-        return self._begun is not None
+        self._ask = ask_s
+        self._next = Rung.ASK if ask_s > 0 else Rung.TERM
+        self._due_at: float | None = None
+        self.begun = False
 
     def begin(self, now: float) -> None:
         """Start to stop; a second call changes nothing."""
-        if self._begun is None:
-            self._begun = now
+        if not self.begun:
+            self.begun, self._due_at = True, now
+
+    def hurry(self, now: float) -> None:
+        """Take the next rung now if it is TERM: the child has done what it was asked."""
+        if self.begun and self._next is Rung.TERM:
+            self._due_at = now
 
     def force(self, now: float) -> None:
-        """Skip the grace period."""
+        """Skip everything polite."""
         self.begin(now)
-        self._forced = True
+        if self._next is not Rung.WAIT:
+            self._next, self._due_at = Rung.KILL, now
 
     def deadline(self) -> float | None:
         """Return when the next rung is due."""
-        if self._begun is None or self._done is Rung.KILL:
-            return None
-        if self._forced or self._done is Rung.WAIT:
-            return self._begun
-        return self._begun + self._grace
+        return self._due_at
 
     def due(self, now: float) -> Rung:
         """Return the rung to take now, each at most once."""
-        deadline = self.deadline()
-        if deadline is None or now < deadline:
+        if self._due_at is None or now < self._due_at:
             return Rung.WAIT
-        last = self._forced or self._done is Rung.TERM
-        self._done = Rung.KILL if last else Rung.TERM
-        return self._done
+        rung = self._next
+        match rung:
+            case Rung.ASK:
+                self._next, self._due_at = Rung.TERM, now + self._ask
+            case Rung.TERM:
+                self._next, self._due_at = Rung.KILL, now + self._grace
+            case _:
+                self._next, self._due_at = Rung.WAIT, None
+        return rung

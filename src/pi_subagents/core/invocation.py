@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from pi_subagents.core.run_spec import JSON_MODE
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -44,13 +46,21 @@ def plan_invocation(
     profile: ProfileInvocation | None = None,
     session_file: str | None = None,
     override: ModelOverride | None = None,
+    mode: str = JSON_MODE,
 ) -> Invocation:
-    """Return the JSON-mode invocation of pi for one run."""
+    """
+    Return the invocation of pi for one run.
+
+    In RPC mode no session file is named: the child is told of one when its run begins.
+    """
+    json_mode = mode == JSON_MODE
+    named = session_file if json_mode else None
     arguments = (
         *(override.launcher if override else ()),
         *pi_command,
-        *("--mode", "json", "-p"),
-        *(("--session", session_file) if session_file else ("--no-session",)),
+        *("--mode", mode),
+        *(("-p",) if json_mode else ()),
+        *(("--session", named) if named else ("--no-session",)),
         "--approve" if trusted else "--no-approve",
         *(profile.arguments if profile else ()),
         *(override.arguments if override else ()),  # the last provider and model count

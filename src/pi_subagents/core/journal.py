@@ -61,7 +61,14 @@ def bounded(event: ev.Event) -> ev.Event:
             return ev.ToolStarted(_cut_call(event.call))
         case ev.Retrying():
             return replace(event, error_message=_cut(event.error_message))
-        case ev.UserMessage() | ev.ToolFinished() | ev.OutputText() | ev.ErrorText() | ev.Note():
+        case (
+            ev.UserMessage()
+            | ev.ToolFinished()
+            | ev.OutputText()
+            | ev.ErrorText()
+            | ev.Note()
+            | ev.Steer()
+        ):
             return replace(event, text=_cut(event.text))
         case _:
             return event
@@ -129,6 +136,14 @@ def _to_record(event: ev.Event) -> dict[str, object]:
             return {"kind": "stderr", "text": text}
         case ev.Note(text):
             return {"kind": "note", "text": text}
+        case ev.Steer(number, status, text, reason):
+            return {
+                "kind": "steer",
+                "number": number,
+                "status": status,
+                "text": text,
+                "reason": reason,
+            }
         case ev.Activity(kind):
             return {"kind": "activity", "of": kind}
 
@@ -163,6 +178,8 @@ def _from_record(record: dict[str, object]) -> ev.Event | None:
             return ev.ErrorText(text)
         case {"kind": "note", "text": str(text)}:
             return ev.Note(text)
+        case {"kind": "steer", "number": str(n), "status": str(s), "text": str(t)}:
+            return ev.Steer(n, s, t, str(record["reason"]))
         case {"kind": "activity", "of": str(of)}:
             return ev.Activity(of)
         case _:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import Any, Literal
 
-from pi_subagents import messages
+from pi_subagents import child_messages, messages
 from pi_subagents.core import events as ev
 from pi_subagents.core.plain_text import one_line
 from pi_subagents.core.usage import Usage
@@ -40,6 +40,7 @@ class Ending:
     cause: Cause | None = None
     timeout_s: float | None = None
     spawn_error: str = ""
+    refusal: str = ""
     error_tail: str = ""
 
 
@@ -62,6 +63,7 @@ class RunFold:
         self.usage = Usage()
         self.messages = 0
         self.tool_calls = 0
+        self._asked_to_stop = False
 
     def apply(self, event: ev.Event) -> None:
         """Take one event into account."""
@@ -73,16 +75,30 @@ class RunFold:
                 self.messages += 1
                 self.tool_calls += len(event.tool_calls)
                 self.usage += event.usage
-                self.last = event
                 self.settled = False
+                if not self._asked_to_stop or event.stop_reason in _ANSWERS:
+                    self.last = event
             case ev.ToolFinished():
                 self.messages += 1
             case ev.Settled():
-                self.settled = True
+                # What follows our own request to stop is no end of the child's making.
+                self.settled = not self._asked_to_stop or self._has_answer()
+
+    def asked_to_stop(self) -> None:
+        """Note that the child was told to abort: what it says of that is our doing, not its."""
+        self._asked_to_stop = not self.settled
+
+    def count(self, usage: Usage) -> None:
+        """Take the child's own account of the whole run, which knows more than its messages."""
+        if usage.total_tokens >= self.usage.total_tokens:
+            self.usage = usage
+
+    def _has_answer(self) -> bool:
+        return self.last is not None and self.last.stop_reason in _ANSWERS
 
     def answered(self) -> bool:
         """Tell whether the child has given its final, good answer."""
-        return self.settled and self.last is not None and self.last.stop_reason in _ANSWERS
+        return self.settled and self._has_answer()
 
     def facts(self) -> dict[str, Any]:
         """Return what a RunResult says beside the outcome, by the names of its fields."""
@@ -101,6 +117,14 @@ class RunFold:
         if ending.spawn_error:
             return Outcome(
                 "failed", error_message=messages.SPAWN_FAILED, notes=(ending.spawn_error,)
+            )
+        if ending.refusal:
+            return Outcome(
+                "failed",
+                error_message=child_messages.prompt_refused(
+                    one_line(ending.refusal, LAST_WORDS_WIDTH)
+                ),
+                notes=(messages.NOTE_NO_MODEL,) if _NO_MODEL in ending.refusal else (),
             )
         last = self.last
         if last is None:

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from pi_subagents.core.frontmatter import Frontmatter, Value
 
 THINKING_LEVELS = ("off", "minimal", "low", "medium", "high", "xhigh", "max")
+# A process of its own for every task, or one after the other in the same; unset: as is safe.
+FRESH, REUSE = ISOLATIONS = ("fresh", "reuse")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,7 @@ class Profile:
     suggested_skills: tuple[str, ...] = ()
     load_skills: tuple[str, ...] = ()
     no_context_files: bool = False
+    isolation: str = ""
     extra_args: tuple[str, ...] = ()
 
 
@@ -77,6 +80,9 @@ def parse_profile(
         del values["thinking_level"]
         problem = profile_messages.wrong_thinking_level(THINKING_LEVELS)
         reading.report("thinkingLevel", problem, fatal=False)
+    if values.get("isolation", "") not in ("", *ISOLATIONS):
+        values["isolation"] = FRESH  # what was meant can only have been a restriction
+        reading.report("isolation", profile_messages.wrong_isolation(ISOLATIONS), fatal=False)
     if reading.failed:
         return None, reading.problems
     return Profile(system_prompt=content.body, **values), reading.problems  # type: ignore[arg-type]  # fields by name, of many types
@@ -99,6 +105,7 @@ FIELDS: Mapping[str, str] = {
     "suggestedSkills": "suggested_skills",
     "loadSkills": "load_skills",
     "noContextFiles": "no_context_files",
+    "isolation": "isolation",
     "apiKey": "api_key",
     "extraArgs": "extra_args",
 }
@@ -118,6 +125,7 @@ _READERS: Mapping[str, Callable[[Value], object]] = {
     "suggestedSkills": names_field,
     "loadSkills": names_field,
     "noContextFiles": flag_field,
+    "isolation": text_field,
     "apiKey": text_field,
     "extraArgs": items_field,  # a null byte among them refuses the call, in words of its own
 }

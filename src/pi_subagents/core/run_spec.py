@@ -1,8 +1,9 @@
 """
 What a supervisor is told on its control channel, as a value.
 
-In: a RunSpec, or one decoded JSON object.  Out: the other.  Version 1 of the channel carries
-exactly one specification, then commands (`stop`, `kill`); its end is the end of the lifeline.
+In: a RunSpec, or one decoded JSON object.  Out: the other.  The channel carries a specification,
+then commands (`stop`, `kill`); after the run's end another specification may follow, if the child
+was to be kept.  The end of the channel is the end of the lifeline.
 """
 
 from __future__ import annotations
@@ -20,6 +21,12 @@ SCHEMA_VERSION = 1
 MAX_RUN_BYTES = 256 * 1024 * 1024
 STOP = "stop"
 KILL = "kill"
+STEER = "steer"  # and the number of the text that waits in the run directory
+MAX_STEER_BYTES = 1024 * 1024
+JSON_MODE, RPC_MODE = CHILD_MODES = ("json", "rpc")
+# What a supervisor says on its standard output.
+NEWS = b"."  # there are new records in the journal
+FREE = b"r"  # the run is over, and the child waits for another one
 
 
 @value
@@ -47,6 +54,13 @@ class RunSpec:
     on_complete: tuple[str, ...] = ()  # the command that is told of a background run's end
     lock_fd: int | None = None  # the run's lock, already held, in the supervisor's hands
     screen_fd: int | None = None  # a terminal that shows the transcript, if one does
+    mode: str = JSON_MODE  # how the child is spoken to
+    keeps_session: bool = False  # whether the child's own session is written down
+    kind: str = ""  # what shapes the child; runs of one kind may share it, empty: with nobody
+    follows: str = ""  # the run that this one goes on from, where a session is resumed
+    keep: bool = False  # whether the child may serve other runs afterwards
+    ahead: bool = False  # only start the child: its first run is yet to come
+    wrap_up_s: float = 0  # how long before its time-out the child is told to finish; 0: never
 
 
 def spec_to_json(spec: RunSpec) -> dict[str, object]:

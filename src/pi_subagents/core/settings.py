@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, fields
 
 from pi_subagents import messages
 from pi_subagents.core.plain_text import one_line
+from pi_subagents.core.run_spec import CHILD_MODES, RPC_MODE
 
 GLOBAL = "global settings"
 PROJECT = "project settings"
@@ -41,6 +42,10 @@ class Settings:
     background_timeout: float | None = None
     on_complete: tuple[str, ...] = ()
     runner: str = PROCESS
+    child_mode: str = RPC_MODE
+    reuse_children: bool = True
+    warm_children: int = 1
+    wrap_up_before: float = 0
     pi_command: tuple[str, ...] | str | None = None
     extra: Mapping[str, object] = field(default_factory=dict)
 
@@ -90,11 +95,20 @@ def _argv(value: object) -> tuple[str, ...]:
     raise TypeError("a list of strings: a program and its arguments")
 
 
-def _runner(value: object) -> str:
-    if value in RUNNERS:
-        return str(value)
-    expected = " or ".join(f'"{name}"' for name in RUNNERS)
-    raise ValueError(expected) if isinstance(value, str) else TypeError(expected)
+def _one_of(*names: str) -> Reader:
+    def read(value: object) -> str:
+        if value in names:
+            return str(value)
+        expected = " or ".join(f'"{name}"' for name in names)
+        raise ValueError(expected) if isinstance(value, str) else TypeError(expected)
+
+    return read
+
+
+def _flag(value: object) -> bool:
+    if isinstance(value, bool):
+        return value
+    raise TypeError("true or false")
 
 
 # JSON key -> (field, reader).  Users have files with both spellings: neither changes.
@@ -113,7 +127,11 @@ _KEYS: Mapping[str, tuple[str, Reader]] = {
     "foreground_timeout": ("foreground_timeout", _number(1, 86_400)),
     "background_timeout": ("background_timeout", _number(1, 86_400)),
     "on_complete": ("on_complete", _argv),
-    "runner": ("runner", _runner),
+    "runner": ("runner", _one_of(*RUNNERS)),
+    "child_mode": ("child_mode", _one_of(*CHILD_MODES)),
+    "reuse_children": ("reuse_children", _flag),
+    "warm_children": ("warm_children", _whole(0, 16)),
+    "wrap_up_before": ("wrap_up_before", _number(0, 3600)),
     "pi_command": ("pi_command", _command),
 }
 # What names a command, or decides over the machine or what is removed, is the user's alone to set.
@@ -127,7 +145,9 @@ _GLOBAL_ONLY = (
 KEYS = tuple(_KEYS)
 # The keys whose values are plain numbers: safe to show to anyone.
 NUMBERS: Mapping[str, str] = {
-    key: name for key, (name, read) in _KEYS.items() if read not in (_command, _argv, _runner)
+    key: name
+    for key, (name, _) in _KEYS.items()
+    if key not in ("on_complete", "runner", "pi_command", "child_mode", "reuse_children")
 }
 
 

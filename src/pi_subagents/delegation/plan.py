@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 
 from pi_subagents import messages
 from pi_subagents.core.attachment import format_blocks
-from pi_subagents.core.invocation import ModelOverride, plan_invocation
+from pi_subagents.core.child_shape import ChildShape
+from pi_subagents.core.invocation import Invocation, ModelOverride, plan_invocation
 from pi_subagents.core.profile_invocation import ProfileInvocation, profile_invocation
 from pi_subagents.core.prompt import compose_prompt
 from pi_subagents.core.resume import resume_prompt
@@ -51,6 +52,7 @@ class Surroundings:
     seal: Callable[[RunDir], str | None] = lambda _: None
     override: Callable[[str], ModelOverride] | None = None
     parent_tools: tuple[str, ...] | None = None
+    kind_of: Callable[[ChildShape], str] = lambda _: ""
     slots_dir: str = ""  # where the children of this user are counted
 
 
@@ -93,6 +95,7 @@ def _plan(index: int, task: Task, needs: Preparation, around: Surroundings) -> P
         profile=_profile_invocation(needs, run_dir, texts, around.parent_tools),
         session_file=str(run_dir.child_session) if needs.preset else None,
         override=around.override(run_id) if around.override else None,
+        mode=around.settings.child_mode,
     )
     spec = RunSpec(
         run_id=run_id,
@@ -112,6 +115,11 @@ def _plan(index: int, task: Task, needs: Preparation, around: Surroundings) -> P
         slots_dir=around.slots_dir,
         attached=not needs.detached,
         on_complete=around.settings.on_complete if needs.detached else (),
+        mode=around.settings.child_mode,
+        keeps_session=bool(needs.preset),
+        kind=_kind(invocation, cwd, needs, texts, around, trusted=trusted),
+        follows=needs.earlier[-1].run_id if needs.earlier else "",
+        wrap_up_s=around.settings.wrap_up_before,
     )
     try:
         meta = _meta(spec, task, needs, around, trusted=trusted)
@@ -122,6 +130,31 @@ def _plan(index: int, task: Task, needs: Preparation, around: Surroundings) -> P
     usable = os.path.isdir(cwd)  # noqa: PTH112 - Path.is_dir() raises where it may not look
     refusal = needs.refusal or ("" if usable else messages.cwd_missing(str(cwd)))
     return PlannedRun(index, task, replace(spec, lock_fd=lock), refusal, profile=needs.profile)
+
+
+def _kind(
+    invocation: Invocation,
+    cwd: Path,
+    needs: Preparation,
+    texts: Mapping[Path, bytes],
+    around: Surroundings,
+    *,
+    trusted: bool,
+) -> str:
+    """Return what shapes the child; nothing where it must be nobody else's."""
+    if needs.detached:
+        return ""
+    named = {str(path): text for path, text in texts.items() if str(path) in invocation.argv}
+    return around.kind_of(
+        ChildShape(
+            argv=invocation.argv,
+            environment=invocation.environment,
+            cwd=str(cwd),
+            trusted=trusted,
+            texts=named,
+            isolation=needs.profile.isolation if needs.profile else "",
+        )
+    )
 
 
 def _texts(
@@ -187,6 +220,7 @@ def _meta(
         **(_preset_meta(needs.preset, RunDir(Path(spec.run_dir))) if needs.preset else {}),
         "attached": spec.attached,
         "engine": "pi",
+        "childMode": spec.mode,
         "pi": {"source": around.pi_source, "version": around.pi_version},
         "argv": list(spec.argv),
         "offline": around.override is not None,

@@ -79,7 +79,7 @@ def models_digest(setup: ChildSetup, secret: bytes) -> str:
     return blake2b(material, key=secret, digest_size=DIGEST_BYTES).hexdigest()
 
 
-def _bases(setup: ChildSetup) -> list[Path]:
+def config_bases(setup: ChildSetup) -> list[Path]:
     """Return the directories pi reads: its own, ours where that is another, a trusted project's."""
     pis = {name: value for name, value in setup.env.items() if name != "PI_AGENT_DIR"}
     own = [agent_dir(setup.env), agent_dir(pis)]
@@ -90,9 +90,9 @@ def _variables(setup: ChildSetup) -> list[tuple[str, str]]:
     """Return the variables that may hold a key or lead to a provider; pi takes empty for absent."""
     referred = {
         os.fsdecode(name)
-        for base in _bases(setup)
+        for base in config_bases(setup)
         for config in ("models.json", "auth.json", "settings.json")
-        for name in _REFERENCE.findall(_content(base / config))
+        for name in _REFERENCE.findall(config_content(base / config))
     }
     return sorted(
         (name, value)
@@ -112,9 +112,9 @@ def _paths(setup: ChildSetup) -> Iterator[Path]:
     """Yield the program, what its options name, and all that pi is configured with."""
     yield from (Path(word) for word in setup.pi_argv if word.startswith("/"))
     yield from (resolved_path(word, setup.cwd, setup.env) for word in _words(setup.arguments))
-    for base in _bases(setup):
+    for base in config_bases(setup):
         yield from (base / name for name in CONFIG_NAMES)
-        for entry in _extension_entries(_content(base / "settings.json")):
+        for entry in extension_entries(config_content(base / "settings.json")):
             yield resolved_path(entry, base, setup.env)
     yield home_dir(setup.env) / _GOOGLE_LOGIN
     for login in _words([setup.env.get("GOOGLE_APPLICATION_CREDENTIALS", "")]):
@@ -125,7 +125,7 @@ def _words(words: Iterable[str]) -> list[str]:
     return [word for word in words if word and not word.startswith("-")]
 
 
-def _extension_entries(content: bytes) -> list[str]:
+def extension_entries(content: bytes) -> list[str]:
     """Return what settings name as extensions and packages, be they paths or not."""
     try:
         settings = json.loads(content)
@@ -139,7 +139,8 @@ def _extension_entries(content: bytes) -> list[str]:
     return _words(each for each in sources if isinstance(each, str))
 
 
-def _content(path: Path) -> bytes:
+def config_content(path: Path) -> bytes:
+    """Return the content of a file of pi's configuration; nothing where it cannot be read."""
     with suppress(OSError, ValueError, RuntimeError):
         # People keep configuration in dotfile repositories and link to it.
         return read_bounded(path.resolve(), MAX_CONFIG_BYTES)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import re
 import stat
 from contextlib import suppress
 from types import MappingProxyType
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from pi_subagents import messages
 from pi_subagents.core.run_result import RunResult, result_from_json, result_to_json
+from pi_subagents.core.run_spec import MAX_STEER_BYTES
 from pi_subagents.core.value import replace, value
 from pi_subagents.disk import crash_points, safe_io
 from pi_subagents.disk.calls import Calls
@@ -32,6 +34,7 @@ _LAST_MS = 253_402_300_799_999  # the end of the year 9999
 RESERVED_BYTES = 64 * 1024
 MAX_KEPT_IN_RESERVE = 48 * 1024
 MAX_META_BYTES = 1024 * 1024
+_STEER_NUMBER = re.compile(r"[0-9a-f]{16}")
 # The longest line we parse, escaped as ASCII, and room for the rest.
 MAX_RESULT_BYTES = 256 * 1024 * 1024
 
@@ -119,8 +122,14 @@ class RunDir:
 
     @property
     def control(self) -> Path:
-        """A FIFO on which a living supervisor takes `stop` and `kill`."""
+        """A FIFO on which a living supervisor takes `stop`, `kill` and `steer`."""
         return self.path / "control"
+
+    def steer_text(self, number: str) -> Path:
+        """A message for the child at work; ValueError where the number is none."""
+        if not _STEER_NUMBER.fullmatch(number):
+            raise ValueError("not the number of a message")
+        return self.path / f"steer-{number}.md"
 
     def redirected(self) -> bool:
         """Tell whether a link stands where the run should be, or the store it is in."""
@@ -243,6 +252,34 @@ class RunDir:
         finally:
             os.close(descriptor)
         return True
+
+    def make_child_session(self) -> None:
+        """Let the child's session file exist: pi would create it readable for others."""
+        with suppress(FileExistsError):
+            safe_io.write_new(self.child_session, b"")
+
+    def read_steer(self, number: str) -> str:
+        """Return a message for the child; OSError or ValueError where there is none."""
+        content = safe_io.read_bounded(self.steer_text(number), MAX_STEER_BYTES)
+        return content.decode("utf-8", "replace")
+
+    def waiting_steers(self) -> list[str]:
+        """Return the numbers of the messages that are there, the oldest first."""
+        found: list[tuple[int, str]] = []
+        with suppress(OSError):
+            for path in self.path.glob("steer-*.md"):
+                number = path.stem.removeprefix("steer-")
+                if _STEER_NUMBER.fullmatch(number):
+                    found.append((path.lstat().st_mtime_ns, number))
+        return [number for _, number in sorted(found)]
+
+    def write_steer(self, text: str) -> str:
+        """Keep a message for the child, and return its number."""
+        self.refuse_redirection()
+        number = os.urandom(8).hex()
+        # Whole at once: a supervisor that begins to listen takes what is there.
+        safe_io.write_once(self.steer_text(number), text.encode("utf-8", "replace"))
+        return number
 
     def send(self, command: str) -> bool:
         """Give a living supervisor a command; return whether one was there to take it."""

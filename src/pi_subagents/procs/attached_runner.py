@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from pi_subagents import messages
 from pi_subagents.core.run_result import RunResult
-from pi_subagents.core.run_spec import KILL, STOP, RunSpec
+from pi_subagents.core.run_spec import FREE, KILL, STOP, RunSpec
 from pi_subagents.core.stop_switch import FORCING, StopSwitch
 from pi_subagents.disk import crash_points
 from pi_subagents.disk.journal_tail import JournalTail
@@ -27,7 +27,7 @@ from pi_subagents.disk.run_dir import RunDir
 from pi_subagents.procs.recovery import conclude_lost
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from pi_subagents.core.events import Event
     from pi_subagents.core.outcome import Status
@@ -43,6 +43,15 @@ class AttachedRunner(ABC):
     def __init__(self, env: Mapping[str, str]) -> None:
         self._env = dict(env)
         self._released: set[str] = set()
+        self._upcoming: dict[str, RunSpec] = {}
+
+    def expect(self, specs: Iterable[RunSpec]) -> None:
+        """Hear of all runs that are to come, in their order, before the first of them."""
+        self._upcoming = {spec.run_id: spec for spec in specs}
+
+    @abstractmethod
+    async def settle(self) -> None:
+        """Leave nothing behind that no other call can use; there are no more runs to come."""
 
     @abstractmethod
     async def _attach(self, spec: RunSpec, on_event: Callable[[Event], None]) -> Attachment:
@@ -52,6 +61,7 @@ class AttachedRunner(ABC):
         self, spec: RunSpec, on_event: Callable[[Event], None], stop: StopSwitch
     ) -> RunResult:
         """Execute one run; on cancellation end it first, then pass the cancellation on."""
+        self._upcoming.pop(spec.run_id, None)
         run_dir = RunDir(Path(spec.run_dir))
         if (ended := run_dir.read_result()) is not None:  # stopped while it waited its turn
             self._release(spec)
@@ -77,6 +87,7 @@ class AttachedRunner(ABC):
 
     def refuse(self, spec: RunSpec, message: str, *, aborted: bool, note: str = "") -> RunResult:
         """Record a run that never had a supervisor."""
+        self._upcoming.pop(spec.run_id, None)
         try:
             return _conclude(spec, "aborted" if aborted else "failed", message, note)
         finally:
@@ -100,7 +111,8 @@ class Attachment(ABC):
         self._tail = JournalTail(run_dir.events)
         self._news = self._tail.new_entries()
         self._turn: asyncio.Handle | None = None
-        self._gone = False
+        self._over = False
+        self.free = False  # the run is over, and the supervisor waits for another
         self._on_event = on_event
         self._loop = asyncio.get_running_loop()
         self.ended: asyncio.Future[None] = self._loop.create_future()
@@ -131,7 +143,8 @@ class Attachment(ABC):
             return
         except ConnectionResetError:  # it died with a command unread
             data = b""
-        self._gone = not data
+        self.free = bool(data) and (self.free or FREE in data)
+        self._over = self.free or not data
         if self._turn is None:  # else one is coming, and finds what is new
             self._take_turn()
 
@@ -146,7 +159,7 @@ class Attachment(ABC):
             self._turn = self._loop.call_soon(self._take_turn)
             return
         self._news = self._tail.new_entries()
-        if self._gone and not self.ended.done():
+        if self._over and not self.ended.done():
             self._loop.remove_reader(self._wake)
             self.ended.set_result(None)
 

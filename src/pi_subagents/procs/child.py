@@ -1,7 +1,8 @@
 """
-Start one child with its prompt as standard input, and tell how it ended.
+Start one child, and tell how it ended.
 
-The prompt is a file: the child reads to its end whatever its size, and nobody has to feed it.
+In JSON mode its standard input is its prompt, a file: it reads to the end whatever the size, and
+nobody has to feed it.  In RPC mode it is a pipe on which it takes commands, run after run.
 """
 
 from __future__ import annotations
@@ -9,25 +10,39 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+from pi_subagents.core.run_spec import RPC_MODE, RunSpec
+from pi_subagents.disk.run_dir import RunDir
 from pi_subagents.disk.safe_io import open_regular
+from pi_subagents.procs.child_input import ChildInput
 from pi_subagents.procs.process_tree import die_with_parent
 
 if TYPE_CHECKING:
-    from pi_subagents.core.run_spec import RunSpec
+    import selectors
 
 
 class Child:
     """A started child: its pipes, and its exit once it was reaped."""
 
-    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+    def __init__(
+        self, process: subprocess.Popen[bytes], marker: str, commands: ChildInput | None
+    ) -> None:
         self._process = process
         self.pid = process.pid
+        self.marker = marker  # what its processes are known by
+        self.input = commands  # where it takes commands, if it does
         self.exit_code: int | None = None
         self.signal_name = ""
+        # What there is to know of one that serves several runs.
+        self.started = time.monotonic()
+        self.runs = 0
+        self.last_run = ""
+        self.early_errors = b""  # what it had to say before its first run
+        self.own_processes: frozenset[int] = frozenset()  # part of it, not left behind by a run
 
     @property
     def stdout(self) -> IO[bytes]:
@@ -63,24 +78,36 @@ class Child:
             os.kill(self.pid, signal.SIGCONT)
 
 
-def start_child(spec: RunSpec, prompt: Path) -> Child:
+def start_child(spec: RunSpec, selector: selectors.BaseSelector) -> Child:
     """Start the child in a session of its own; OSError if it cannot be started."""
-    with os.fdopen(open_regular(prompt), "rb") as stdin:
-        process = subprocess.Popen(
-            list(spec.argv),
-            stdin=stdin,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            bufsize=0,
-            cwd=spec.cwd,
-            env={**_given_environment(), **spec.environment},
-            start_new_session=True,  # no terminal of the supervisor's can be reached from there
-            preexec_fn=die_with_parent(),  # noqa: PLW1509 - the supervisor has one thread
-        )
-    child = Child(process)
+    if spec.mode == RPC_MODE:
+        process = _spawn(spec, subprocess.PIPE)
+        assert process.stdin is not None
+        # A descriptor of its own: Popen would close its file a second time.
+        commands = ChildInput(os.dup(process.stdin.fileno()), selector)
+        process.stdin.close()
+    else:
+        with os.fdopen(open_regular(RunDir(Path(spec.run_dir)).prompt), "rb") as stdin:
+            process = _spawn(spec, stdin)
+        commands = None
+    child = Child(process, spec.run_id, commands)
     os.set_blocking(child.stdout.fileno(), False)
     os.set_blocking(child.stderr.fileno(), False)
     return child
+
+
+def _spawn(spec: RunSpec, stdin: int | IO[bytes]) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        list(spec.argv),
+        stdin=stdin,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        bufsize=0,
+        cwd=spec.cwd,
+        env={**_given_environment(), **spec.environment},
+        start_new_session=True,  # no terminal of the supervisor's can be reached from there
+        preexec_fn=die_with_parent(),  # noqa: PLW1509 - the supervisor has one thread
+    )
 
 
 def _given_environment() -> dict[str, str]:

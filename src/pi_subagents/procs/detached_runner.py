@@ -10,7 +10,8 @@ import os
 import threading
 from typing import TYPE_CHECKING
 
-from pi_subagents.procs.process_runner import start_supervisor
+from pi_subagents.disk.safe_io import write_all
+from pi_subagents.procs.supervisor_start import spec_line, start_supervisor
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,9 +22,14 @@ if TYPE_CHECKING:
 def start_detached(spec: RunSpec, env: Mapping[str, str]) -> None:
     """Start the supervisor and let go of it; OSError if there is none to be had."""
     process = start_supervisor(spec, env)
-    for pipe in (process.stdin, process.stdout):
-        assert pipe is not None
-        pipe.close()
+    assert process.stdin is not None
+    assert process.stdout is not None
+    try:
+        write_all(process.stdin.fileno(), spec_line(spec))
+    except OSError:  # it died at once, or would wait for the rest: it shows as one without a result
+        process.kill()
+    process.stdin.close()
+    process.stdout.close()
     if spec.lock_fd is not None:
         os.close(spec.lock_fd)  # the supervisor holds it now
     # A host that lives on must not collect dead supervisors.

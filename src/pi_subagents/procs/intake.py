@@ -16,11 +16,13 @@ from pi_subagents.core import events as ev
 from pi_subagents.core.framing import MAX_LINE_BYTES, Frame, Line, LineFramer
 from pi_subagents.core.guards import LoopGuard
 from pi_subagents.core.outcome import RunFold
+from pi_subagents.core.rpc import decode_rpc_line
 from pi_subagents.disk import crash_points
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from pi_subagents.core.rpc_talk import RpcTalk
     from pi_subagents.disk.run_log import RunLog
 
 ERROR_TAIL = 2000
@@ -37,6 +39,7 @@ class Intake:
         looping_tool_count: int,
         on_activity: Callable[[], None],
         on_loop: Callable[[], None],
+        talk: RpcTalk | None = None,
     ) -> None:
         self.fold = RunFold()
         self.error_tail = ""
@@ -44,6 +47,7 @@ class Intake:
         self._log = log
         self._on_activity = on_activity
         self._on_loop = on_loop
+        self._talk = talk
         self._loop_guard = LoopGuard(looping_tool_count)
         self._announced: Counter[str] = Counter()
         self._stdout = LineFramer()
@@ -63,6 +67,11 @@ class Intake:
         for frame in self._stderr.feed(data):
             self._on_error_frame(frame)
 
+    @property
+    def flawless(self) -> bool:
+        """Tell whether the child has answered, and nothing about its output was odd."""
+        return self.fold.answered() and not self.notes and self._stdout.empty
+
     def end(self) -> None:
         """Take what the streams left unterminated."""
         for frame in self._stdout.end():
@@ -73,6 +82,11 @@ class Intake:
     def record(self, event: ev.Event) -> None:
         """Journal an event, with the time of day."""
         self._log.record(event, now_ms())
+
+    def record_all(self, events: list[ev.Event]) -> None:
+        """Journal several events."""
+        for event in events:
+            self.record(event)
 
     def _on_error_frame(self, frame: Frame) -> None:
         if isinstance(frame, Line) and frame.data:
@@ -85,8 +99,15 @@ class Intake:
             note = messages.note_line_skipped(frame.size, MAX_LINE_BYTES)
             self.notes.append(note)
             self.record(ev.Note(note))
-        elif frame.data:
+        elif frame.data and self._talk is None:
             self._on_event(ev.decode_pi_line(frame.data))
+        elif frame.data and self._talk is not None:
+            event = self._talk.hears(decode_rpc_line(frame.data), time.monotonic())
+            if event is None:
+                self._on_activity()
+            else:
+                self._on_event(event)
+            self.record_all(self._talk.take_news())
 
     def _on_event(self, event: ev.Event) -> None:
         if isinstance(event, ev.OutputText):

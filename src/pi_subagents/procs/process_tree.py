@@ -89,7 +89,7 @@ def kill_tree(group: int | None, on_reaped: Callable[[Reaped], None]) -> bool:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(group, signal.SIGKILL)
         for pid, started in descendants(os.getpid()).items():
-            _kill_exactly(pid, started)
+            kill_exactly(pid, started)
         statuses, any_left = reap()
         on_reaped(statuses)
         if not any_left:
@@ -115,7 +115,7 @@ def descendants(root: int) -> dict[int, str]:
     return found
 
 
-def _kill_exactly(pid: int, started: str) -> None:
+def kill_exactly(pid: int, started: str) -> None:
     """Kill the process we saw, not one that took its number since."""
     with suppress(OSError):
         handle = os.pidfd_open(pid)

@@ -61,10 +61,13 @@ def conclude_lost(run_dir: RunDir) -> RunResult | None:
 
 def _end_processes(run_dir: RunDir) -> int:
     """End what is left of the run: what carries its marker, and the child that was recorded."""
-    child = identity_from_json(_meta(run_dir).get("child"))
+    meta = _meta(run_dir)
+    child = identity_from_json(meta.get("child"))
     if child is not None:  # it may have emptied its environment
         kill_proven(child)
-    return end_strays(run_dir.run_id) + (child is not None and is_alive(child))
+    # A child that served other runs before is known by the first of them.
+    marker = _text(meta, "marker") or run_dir.run_id
+    return end_strays(marker) + (child is not None and is_alive(child))
 
 
 def _interrupted(run_dir: RunDir, processes_left: int) -> RunResult:

@@ -1,8 +1,8 @@
 """
 The limit of children on this machine: a place is a locked file, and the kernel gives it back.
 
-In: the directory of the places and how many there are.  Out: whether one is ours now, for as long
-as this process lives.  Whoever dies lets go of his place; nobody has to tidy up.
+In: the directory of the places and how many there are.  Out: whether one is ours now, until we
+leave it.  Whoever dies lets go of his place; nobody has to tidy up.
 """
 
 from __future__ import annotations
@@ -19,17 +19,32 @@ POLL_S = 0.1
 _OPEN = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-def await_slot(directory: str, most: int, pause: Callable[[float], bool]) -> bool:
-    """Take a place, however long it takes; False once `pause` says not to wait any longer."""
-    if most == 0:
+class Slot:
+    """One place among the children of this machine, for as long as it is wanted."""
+
+    def __init__(self, directory: str, most: int) -> None:
+        self._directory = directory
+        self._most = most
+        self._place: int | None = None
+
+    def wait(self, pause: Callable[[float], bool]) -> bool:
+        """Take the place, however long it takes; False once `pause` says not to wait longer."""
+        if self._most == 0:
+            return True
+        try:
+            while (place := _take_slot(self._directory, self._most)) is None:
+                if not pause(POLL_S):
+                    return False
+        except OSError:  # nowhere to count children: then they are not counted
+            return True
+        self._place = place
         return True
-    try:
-        while _take_slot(directory, most) is None:
-            if not pause(POLL_S):
-                return False
-    except OSError:  # nowhere to count children: then they are not counted
-        pass
-    return True
+
+    def leave(self) -> None:
+        """Give the place back, if there is one."""
+        if self._place is not None:
+            os.close(self._place)
+            self._place = None
 
 
 def _take_slot(directory: str, most: int) -> int | None:

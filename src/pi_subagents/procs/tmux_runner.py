@@ -23,7 +23,7 @@ from pi_subagents.core.value import replace
 from pi_subagents.disk.run_dir import RunDir
 from pi_subagents.procs import pane
 from pi_subagents.procs.attached_runner import AttachedRunner, Attachment
-from pi_subagents.procs.process_runner import PACKAGE_ROOT, spec_line, supervisor_argv
+from pi_subagents.procs.supervisor_start import PACKAGE_ROOT, spec_line, supervisor_argv
 from pi_subagents.procs.tmux_server import TmuxServer
 
 if TYPE_CHECKING:
@@ -68,6 +68,9 @@ class TmuxRunner(AttachedRunner):
             except TimeoutError as error:
                 raise OSError(messages.note_window_not_started(START_LIMIT_S)) from error
         return _Attachment(connection, RunDir(Path(spec.run_dir)), on_event)
+
+    async def settle(self) -> None:
+        """Every window has ended with its run."""
 
     async def _open_window(self, run_id: str, address: str) -> None:
         argv = (sys.executable, "-I", "-S", "-c", _BOOT, PACKAGE_ROOT, address)

@@ -57,6 +57,11 @@ def last_user_text(messages: Sequence[object]) -> str:
     return "" if at is None else text_of(messages[at])
 
 
+def first_user_text(messages: Sequence[object]) -> str:
+    """Return the text of the first message that the user wrote."""
+    return next((text_of(each) for each in messages if _role(each) == "user"), "")
+
+
 def tool_results(messages: Sequence[object]) -> tuple[ToolResult, ...]:
     """Return the tool calls made since the last user message, in the order they were asked."""
     at = _last_user_index(messages)

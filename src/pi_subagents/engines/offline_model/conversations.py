@@ -12,7 +12,12 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from pi_subagents.engines.offline_model.chat import last_user_text, messages_of, tool_names
+from pi_subagents.engines.offline_model.chat import (
+    first_user_text,
+    last_user_text,
+    messages_of,
+    tool_names,
+)
 from pi_subagents.engines.offline_model.rules import CallTools, reply_to
 from pi_subagents.engines.offline_model.script import HttpError, Turn
 
@@ -20,6 +25,8 @@ if TYPE_CHECKING:
     from pi_subagents.engines.offline_model.script import Script
 
 JsonObject = dict[str, Any]
+# Under this name many are served that cannot be told apart by an address: each first prompt is one.
+EACH_PROMPT = "each-prompt"
 
 
 @dataclass(slots=True)
@@ -40,6 +47,8 @@ class Conversations:
 
     def answer(self, conversation: str, body: JsonObject) -> tuple[int, Turn]:
         """Record a request; return its number in the conversation (from 1) and its answer."""
+        if conversation == EACH_PROMPT:
+            conversation = f"{EACH_PROMPT} {first_user_text(messages_of(body))}"
         with self._changed:
             state = self._known.get(conversation)
             if state is None:

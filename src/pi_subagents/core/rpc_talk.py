@@ -1,0 +1,242 @@
+"""
+The conversation of one run with a pi in RPC mode.
+
+A clock-free state machine: it is told the time (monotonic seconds) and what was heard, says what
+to send, when it next wants to be asked, and whether the run is over or was refused.  First the
+session, where one is wanted, then the prompt; the child's own account comes after its last word.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from pi_subagents import child_messages
+from pi_subagents.core import events as ev
+from pi_subagents.core.plain_text import one_line
+from pi_subagents.core.prompt import compose_prompt
+from pi_subagents.core.rpc import Answered, DialogAsked, Heard, WorkBegan, command, dismissal
+from pi_subagents.core.usage import Usage, parse_usage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+# From the child's word that it took a command to what must follow; measured: 10 ms.
+START_LIMIT_S = 10.0
+ACCOUNT_LIMIT_S = 1.0
+TITLE_WIDTH = 80
+
+
+class Stage(Enum):
+    """How far the conversation is."""
+
+    GREETING = "greeting"  # it is up once it answers anything
+    SWITCHING = "switching"  # to a session of its own; what is heard until then is another run's
+    PROMPTING = "prompting"
+    STARTING = "starting"  # the prompt was taken, work has not begun
+    WORKING = "working"
+    COUNTING = "counting"  # settled: the account is asked for
+    OVER = "over"
+
+
+# What is heard in these stages is not about this run.
+_BEFORE_PROMPT = (Stage.GREETING, Stage.SWITCHING)
+
+
+class RpcTalk:
+    """
+    What one run says to its child, and hears from it.
+
+    `ids` begins every command's id, so that an answer to another run's command is nobody's.
+    """
+
+    def __init__(self, ids: str, send: Callable[[bytes], None]) -> None:
+        self._ids = ids
+        self._send_line = send
+        self._prompt = ""
+        self._session: str | None = None
+        self._on_ready: Callable[[], None] | None = None
+        self._deadline: float | None = None
+        self._steers: dict[str, str] = {}  # on their way, by number
+        self._numbers: set[str] = set()  # of messages that came; one may be announced twice
+        self._stopping = False
+        self._prompt_read = False  # the child's first user message is its prompt
+        self.stage = Stage.PROMPTING
+        self.refusal = ""
+        self.aborted = False  # the child has done what an abort asked of it
+        self.usage: Usage | None = None
+        self._news: list[ev.Event] = []
+
+    @property
+    def over(self) -> bool:
+        """Tell whether there is nothing left to hear."""
+        return self.stage is Stage.OVER
+
+    def begin(
+        self, prompt: str, *, session: str | None, on_ready: Callable[[], None] | None
+    ) -> None:
+        """Say the first thing; `on_ready` is called when the child is up and has done nothing."""
+        self._prompt, self._session, self._on_ready = prompt, session, on_ready
+        if on_ready is not None:
+            self.stage = Stage.GREETING
+            self._send("get_state")
+        else:
+            self._open_session()
+
+    def take_news(self) -> list[ev.Event]:
+        """Return what is to be journaled, once."""
+        news, self._news = self._news, []
+        return news
+
+    def hears(self, heard: Heard, now: float) -> ev.Event | None:
+        """Take what was heard; return it if it is an event of this run."""
+        match heard:
+            case Answered():
+                self._on_answer(heard, now)
+                return None
+            case DialogAsked():
+                self._send_line(dismissal(heard.dialog_id))
+                title = one_line(heard.title, TITLE_WIDTH)
+                self._news.append(ev.Note(child_messages.note_dialog(heard.method, title)))
+                return None
+            case WorkBegan():
+                self._on_work()
+                return None
+            case ev.UserMessage(text):
+                self._on_user_message(text)
+            case ev.Settled():
+                self._on_settled(now)
+        return None if self.stage in _BEFORE_PROMPT else heard
+
+    def deadline(self) -> float | None:
+        """Return when the child is waited for no longer."""
+        return self._deadline
+
+    def check_time(self, now: float) -> None:
+        """Give up waiting where it was long enough."""
+        if self._deadline is None or now < self._deadline:
+            return
+        if self.stage is Stage.COUNTING:
+            self._end()
+        else:
+            self.refuse(child_messages.NO_RUN_STARTED)
+
+    # Messages for a child at work
+
+    def steer(self, number: str, text: str) -> None:
+        """Pass a message on, as soon as the child works; refuse it where that is too late."""
+        if number in self._numbers:
+            return
+        self._numbers.add(number)
+        if self._stopping:
+            self._refuse_steer(number, text, child_messages.STEER_NOT_ANY_MORE)
+        elif self.stage in (Stage.COUNTING, Stage.OVER):
+            self._refuse_steer(number, text, child_messages.STEER_TOO_LATE)
+        else:
+            self._steers[number] = text
+            if self.stage is Stage.WORKING:
+                self._send_steer(number)
+
+    def abort(self) -> None:
+        """Ask the child to stop what it does; queued messages would make it go on."""
+        self._stopping = True
+        self._send("clear_queue")
+        self._send("abort")
+
+    def _send_steer(self, number: str) -> None:
+        message = compose_prompt(self._steers[number])
+        self._send_line(command("steer", f"{self._ids}-steer-{number}", message=message))
+
+    def _refuse_steer(self, number: str, text: str, reason: str) -> None:
+        self._news.append(ev.Steer(number, ev.REFUSED, text, reason))
+
+    # What is heard
+
+    def _on_answer(self, answer: Answered, now: float) -> None:
+        if not answer.command_id.startswith(f"{self._ids}-"):
+            return  # to another run's command
+        name = answer.command_id.removeprefix(f"{self._ids}-")
+        if name == "get_state" and self.stage is Stage.GREETING:
+            assert self._on_ready is not None
+            self._on_ready()
+            self._open_session()
+        elif name == "switch_session" and self.stage is Stage.SWITCHING:
+            if answer.error or answer.data.get("cancelled") is True:
+                self.refuse(answer.error or child_messages.SESSION_REFUSED)
+            else:
+                self._say_prompt()
+        elif name == "prompt" and self.stage is Stage.PROMPTING:
+            if answer.error:
+                self.refuse(answer.error)
+            else:
+                self.stage, self._deadline = Stage.STARTING, now + START_LIMIT_S
+        elif name == "get_session_stats" and self.stage is Stage.COUNTING:
+            self.usage = None if answer.error else _account(answer.data)
+            self._end()
+        elif name == "abort":
+            self.aborted = True
+        elif name.startswith("steer-") and answer.error:
+            number = name.removeprefix("steer-")
+            reason = child_messages.steer_refused_by_child(answer.error)
+            if number in self._steers:
+                self._refuse_steer(number, self._steers.pop(number), reason)
+
+    def _open_session(self) -> None:
+        if self._session is None:
+            self._say_prompt()
+        else:
+            self.stage = Stage.SWITCHING
+            self._send("switch_session", sessionPath=self._session)
+
+    def _say_prompt(self) -> None:
+        if not self._stopping:
+            self.stage = Stage.PROMPTING
+            self._send("prompt", message=self._prompt)
+
+    def _on_work(self) -> None:
+        if self.stage in (Stage.PROMPTING, Stage.STARTING) and not self._stopping:
+            for number in self._steers:
+                self._send_steer(number)
+        if self.stage not in (*_BEFORE_PROMPT, Stage.OVER):
+            self.stage, self._deadline = Stage.WORKING, None
+
+    def _on_user_message(self, text: str) -> None:
+        if self.stage in _BEFORE_PROMPT:
+            return
+        if not self._prompt_read:
+            self._prompt_read = True
+            return
+        for number, steer in self._steers.items():
+            if compose_prompt(steer).strip() == text.strip():
+                self._news.append(ev.Steer(number, ev.DELIVERED, steer))
+                del self._steers[number]
+                return
+
+    def _on_settled(self, now: float) -> None:
+        if self.stage is not Stage.WORKING:
+            return
+        if self._steers:
+            self._send("clear_queue")  # pi would keep them for the next prompt
+        for number, text in self._steers.items():
+            self._refuse_steer(number, text, child_messages.STEER_TOO_LATE)
+        self._steers.clear()
+        self._send("get_session_stats")
+        self.stage, self._deadline = Stage.COUNTING, now + ACCOUNT_LIMIT_S
+
+    def refuse(self, reason: str) -> None:
+        """End a conversation that came to nothing."""
+        self.refusal = reason
+        self._end()
+
+    def _end(self) -> None:
+        self.stage, self._deadline = Stage.OVER, None
+
+    def _send(self, name: str, **fields: object) -> None:
+        self._send_line(command(name, f"{self._ids}-{name}", **fields))
+
+
+def _account(stats: Mapping[str, object]) -> Usage:
+    """Return what a whole session used: messages, tools that report usage, summaries."""
+    tokens = stats.get("tokens")
+    counted = tokens if isinstance(tokens, dict) else {}
+    return parse_usage({**counted, "totalTokens": counted.get("total"), "cost": stats.get("cost")})

@@ -1,0 +1,124 @@
+"""
+One short text for everything that shapes a child, so that runs can share one, or must not.
+
+In: a planned child and the caller's environment.  Out: a digest that two children have in common
+only if command, version, arguments, directory, environment, trust and the content of every file
+that pi reads at its start are equal; nothing where the child is to be nobody else's.  A child that
+loads an extension we do not know may keep anything in its memory: it is shared only by request.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from hashlib import blake2b
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pi_subagents.core.invocation import MARKER_VARIABLE
+from pi_subagents.core.profile import FRESH, REUSE
+from pi_subagents.disk.model_config import (
+    ChildSetup,
+    config_bases,
+    config_content,
+    extension_entries,
+)
+from pi_subagents.disk.skill_packages import resolved_path
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from pi_subagents.core.child_shape import ChildShape
+
+DIGEST_BYTES = 16
+PACKAGE_DIR = Path(__file__).resolve().parents[1]
+# What pi reads in its own directory and, where it trusts the project, in the project's `.pi`.
+_CONFIGURATION = (
+    "models.json",
+    "auth.json",
+    "settings.json",
+    "trust.json",
+    "SYSTEM.md",
+    "APPEND_SYSTEM.md",
+)
+# The first of these in each directory from the root down to the child's own.
+_CONTEXT = ("AGENTS.override.md", "AGENTS.md", "AGENTS.MD", "CLAUDE.md", "CLAUDE.MD")
+_EXTENSION_OPTIONS = ("--extension", "-e")
+_NO_EXTENSIONS = ("--no-extensions", "-ne")
+
+
+class ChildKinds:
+    """The kinds of one call's children; each file is looked at once."""
+
+    def __init__(self, env: Mapping[str, str], pi_version: str) -> None:
+        self._env = env
+        self._version = pi_version
+        self._digests: dict[Path, str] = {}
+
+    def kind_of(self, shape: ChildShape) -> str:
+        """Return what the child has to share with another that could take its place."""
+        setup = ChildSetup(shape.argv, Path(shape.cwd), self._env, shape.trusted)
+        if shape.isolation == FRESH:
+            return ""
+        if shape.isolation != REUSE and any(self._foreign_extensions(setup)):
+            return ""
+        texts = {name: _digest(text) for name, text in shape.texts.items()}
+        environment = {**self._env, **shape.environment}
+        environment.pop(MARKER_VARIABLE, None)
+        facts = (
+            self._version,
+            [texts.get(word, word) for word in shape.argv],
+            shape.cwd,
+            sorted(environment.items()),
+            shape.trusted,
+            [(str(path), self._content_digest(path)) for path in _files(setup)],
+        )
+        # ASCII: a lone surrogate in a path or variable is escaped, not an error.
+        return _digest(json.dumps(facts).encode("ascii"))
+
+    def _foreign_extensions(self, setup: ChildSetup) -> Iterator[str]:
+        """Yield every extension the child would load that is not ours."""
+        argv = setup.pi_argv
+        named = [value for option, value in pairwise(argv) if option in _EXTENSION_OPTIONS]
+        named += [word for word in argv if word.startswith(("--extension=", "-e="))]
+        yield from (each for each in named if not _is_ours(Path(each)))
+        if not any(word in _NO_EXTENSIONS for word in argv):
+            for base in config_bases(setup):
+                yield from _entries(base / "extensions")
+                for entry in extension_entries(config_content(base / "settings.json")):
+                    if not _is_ours(resolved_path(entry, base, setup.env)):
+                        yield entry
+
+    def _content_digest(self, path: Path) -> str:
+        if path not in self._digests:
+            content = config_content(path).strip()
+            # pi itself writes an empty object where there was no file.
+            self._digests[path] = _digest(b"" if content == b"{}" else content)
+        return self._digests[path]
+
+
+def _files(setup: ChildSetup) -> Iterator[Path]:
+    """Yield what pi reads at its start, whether it is there or not."""
+    for base in config_bases(setup):
+        yield from (base / name for name in (*_CONFIGURATION, *_CONTEXT))
+    for place in (setup.cwd, *setup.cwd.parents):
+        yield from (place / name for name in _CONTEXT)
+
+
+def _is_ours(path: Path) -> bool:
+    try:
+        return path.resolve().is_relative_to(PACKAGE_DIR)
+    except (OSError, ValueError, RuntimeError):
+        return False
+
+
+def _entries(directory: Path) -> list[str]:
+    try:
+        return os.listdir(directory)  # noqa: PTH208 - names are all that is wanted
+    except OSError:
+        return []
+
+
+def _digest(content: bytes) -> str:
+    return blake2b(content, digest_size=DIGEST_BYTES).hexdigest()

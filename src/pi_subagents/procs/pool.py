@@ -1,0 +1,230 @@
+"""
+Supervisors whose children wait for another run, by what shaped them.
+
+In: specifications.  Out: a supervisor that does a run: one whose child is of the same kind and
+waits, or a new one.  Children are started ahead where one will be wanted, let go where none will,
+and none is alive once the pool is closed.  A host that lives on keeps a few.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pi_subagents.core.run_spec import RPC_MODE, RunSpec
+from pi_subagents.core.value import replace
+from pi_subagents.procs.reuse import MAX_RUNS
+from pi_subagents.procs.supervisor_start import spec_line, start_supervisor
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Mapping
+
+IDLE_LIMIT_S = 300.0
+MIN_FREE_BYTES = 512 * 1024 * 1024
+
+
+class Held:
+    """A supervisor we hold by its lifeline, at work or waiting."""
+
+    def __init__(
+        self, process: subprocess.Popen[bytes], channel: socket.socket, spec: RunSpec
+    ) -> None:
+        self.process = process
+        self.channel = channel
+        self.kind = kind_of(spec)
+        self.last_run = ""  # the latest it was given
+        self._keep = spec.keep
+        self._runs = 0
+        self.idle_since = time.monotonic()
+        # pi reads them again at every new session: without them it would take a name for a text.
+        self._files = [word for word in spec.argv if word.startswith(spec.run_dir + os.sep)]
+
+    @property
+    def keeps(self) -> bool:
+        """Tell whether its child will wait for another run."""
+        return self._keep and self._runs < MAX_RUNS
+
+    @property
+    def usable(self) -> bool:
+        """Tell whether it can be given another run."""
+        return self.process.poll() is None and all(os.path.exists(name) for name in self._files)  # noqa: PTH110 - texts
+
+    def give(self, spec: RunSpec) -> None:
+        """Send it a run, and the run's lock beside it; OSError if it is gone."""
+        assert spec.lock_fd is not None
+        line = spec_line(replace(spec, lock_fd=None))
+        sent = socket.send_fds(self.channel, [line], [spec.lock_fd])
+        self.channel.sendall(line[sent:])
+        self.note_run(spec)
+
+    def note_run(self, spec: RunSpec) -> None:
+        """Remember that it was given a run."""
+        self.last_run, self._keep = spec.run_id, spec.keep
+        self._runs += 1
+
+    def let_go(self) -> None:
+        """End its lifeline; it ends its child and itself."""
+        self.channel.close()
+
+    def wait(self) -> None:
+        """Return when it is gone."""
+        self.process.wait()
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+
+
+class Pool:
+    """Every supervisor of a caller that may serve more than one run."""
+
+    def __init__(self) -> None:
+        self.warm = 0  # how many children wait for whatever comes next
+        self._idle: list[Held] = []  # the longest waiting first
+        self._busy: list[Held] = []
+        self._leaving: list[Held] = []
+        self._last: tuple[RunSpec, Mapping[str, str]] | None = None
+        self._expiry: asyncio.TimerHandle | None = None
+
+    def obtain(self, spec: RunSpec, env: Mapping[str, str], *, most: int) -> Held:
+        """Return a supervisor that does the run; OSError if there is none to be had."""
+        if spec.kind:
+            self._last = spec, env
+        while (held := self._take(spec)) is not None:
+            try:
+                held.give(spec)
+            except OSError:  # it went in this very moment
+                self._dismiss(held)
+            else:
+                self._busy.append(held)
+                return held
+        self._make_room(most)
+        held = _start(spec, env)
+        held.note_run(spec)
+        self._busy.append(held)
+        return held
+
+    def give_back(self, held: Held, *, free: bool, wanted: bool) -> None:
+        """Take a supervisor whose run is over: it waits if it is free and wanted, else it goes."""
+        self._busy.remove(held)
+        alike = sum(other.kind == held.kind for other in self._idle)
+        if free and (wanted or alike < self.warm):
+            held.idle_since = time.monotonic()
+            self._idle.append(held)
+        else:
+            self._dismiss(held)
+
+    def start_ahead(self, spec: RunSpec, env: Mapping[str, str], *, most: int) -> None:
+        """Let the child of a run to come start now, unless one of its kind will be there."""
+        kind = kind_of(spec)
+        known = (*self._idle, *(held for held in self._busy if held.keeps))
+        if spec.mode != RPC_MODE or any(held.kind == kind for held in known):
+            return
+        if len(self._idle) + len(self._busy) > most or _memory_is_short():
+            return
+        with suppress(OSError):  # then the run itself is told, if it is no better
+            self._idle.append(_start(replace(spec, ahead=True, lock_fd=None), env))
+
+    async def settle(self) -> None:
+        """A call is over: keep what a host wants to have ready, let the rest go."""
+        if self.warm and self._last is not None and not _memory_is_short():
+            spec, env = self._last
+            kind = kind_of(spec)
+            ready = [held for held in self._idle if held.kind == kind and held.usable]
+            for held in self._idle[:]:
+                if held not in ready[-self.warm :]:
+                    self._discard(held)
+            if len(ready) < self.warm and not self._busy:
+                self.start_ahead(replace(spec, keep=True), env, most=self.warm)
+            self._watch_age()
+        elif not self._busy:
+            for held in self._idle[:]:
+                self._discard(held)
+        await self._see_off()
+
+    async def close(self) -> None:
+        """Let everybody go, and see them gone."""
+        self.warm = 0
+        if self._expiry is not None:
+            self._expiry.cancel()
+        for held in (*self._idle, *self._busy):
+            self._dismiss(held)
+        self._idle, self._busy = [], []
+        await self._see_off()
+
+    def _take(self, spec: RunSpec) -> Held | None:
+        """Return one that waits and is of the right kind: best the one with the run before."""
+        kind = kind_of(spec)
+        fitting = [held for held in self._idle if held.kind == kind]
+        for held in sorted(fitting, key=lambda held: held.last_run != spec.follows):
+            self._idle.remove(held)
+            if held.usable:
+                return held
+            self._dismiss(held)
+        return None
+
+    def _make_room(self, most: int) -> None:
+        """Let the longest waiting go where the newcomer would be one too many."""
+        while self._idle and len(self._idle) + len(self._busy) >= most:
+            self._discard(self._idle[0])
+
+    def _discard(self, held: Held) -> None:
+        self._idle.remove(held)
+        self._dismiss(held)
+
+    def _dismiss(self, held: Held) -> None:
+        held.let_go()
+        self._leaving.append(held)
+
+    async def _see_off(self) -> None:
+        leaving, self._leaving = self._leaving, []
+        for held in leaving:
+            await asyncio.to_thread(held.wait)
+
+    def _watch_age(self) -> None:
+        if self._expiry is not None:
+            self._expiry.cancel()
+        loop = asyncio.get_running_loop()
+        self._expiry = loop.call_later(IDLE_LIMIT_S, self._expire)
+
+    def _expire(self) -> None:
+        """Nobody has called for long: what waits is let go, without anybody waiting for that."""
+        if self._busy:
+            return
+        for held in self._idle[:]:
+            self._discard(held)
+        self._seeing_off = asyncio.ensure_future(self._see_off())
+
+
+def kind_of(spec: RunSpec) -> str:
+    """Return what a child must be to do the run; one that is nobody else's, where none is told."""
+    return spec.kind or f"only {spec.run_id}"
+
+
+def _start(spec: RunSpec, env: Mapping[str, str]) -> Held:
+    ours, theirs = socket.socketpair()
+    with theirs:
+        try:
+            process = start_supervisor(spec, env, stdin=theirs.fileno())
+        except OSError:
+            ours.close()
+            raise
+    try:
+        ours.sendall(spec_line(spec))
+    except OSError:  # it died at once: it shows as one without a result
+        process.kill()
+    return Held(process, ours, spec)
+
+
+def _memory_is_short() -> bool:
+    """Tell whether another idle process would be in the way; not where nobody can tell."""
+    try:
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        available = next(line for line in lines if line.startswith("MemAvailable:"))
+        return int(available.split()[1]) * 1024 < MIN_FREE_BYTES
+    except (OSError, ValueError, IndexError, StopIteration):
+        return False

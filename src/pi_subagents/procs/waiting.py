@@ -1,0 +1,151 @@
+"""
+A supervisor whose child serves several runs, one at a time, and waits in between.
+
+In: the lifeline.  Out: the byte FREE whenever the child waits; the next specification begins the
+next run.  What the child says between runs belongs to nobody and is dropped; what it had to say
+before its first run is told there.  It ends with the lifeline, with a signal, or with its child.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING
+
+from pi_subagents.core.framing import Frame, Line, LineFramer
+from pi_subagents.core.guards import STOP_GRACE_S
+from pi_subagents.core.rpc import DialogAsked, decode_rpc_line, dismissal
+from pi_subagents.core.run_spec import FREE, RunSpec
+from pi_subagents.core.value import replace
+from pi_subagents.procs import process_tree
+from pi_subagents.procs.child import Child, start_child
+from pi_subagents.procs.lifeline import Lifeline, read_spec
+from pi_subagents.procs.listener import Listener, read_ready
+from pi_subagents.procs.one_run import DONE, FAILED, do_run
+from pi_subagents.procs.supervisor import WAKE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+MAX_EARLY_ERRORS = 64 * 1024
+
+
+def serve_many(
+    spec: RunSpec, early_commands: list[Frame], lifeline: Lifeline, listener: Listener
+) -> int:
+    """Do run after run for as long as there is a child fit for it and somebody who asks."""
+    child: Child | None = None
+    code = DONE
+    if spec.ahead:
+        try:
+            child = start_child(spec, listener.selector)
+        except (OSError, ValueError):
+            return FAILED  # whoever wants it next starts it anew, and is told why that fails
+    else:
+        code, child = do_run(spec, early_commands, lifeline, listener)
+        early_commands = []
+    while child is not None:
+        waiting = _Waiting(child, lifeline, listener)
+        order = waiting.for_an_order(early_commands)  # which may have come before we were up
+        early_commands = []
+        if order is None or not waiting.child_is_fit:
+            _let_go(child, listener)
+            child = None
+        if order is not None:
+            code, child = do_run(order, [], lifeline, listener, child)
+    return code
+
+
+def _let_go(child: Child, listener: Listener) -> None:
+    """End a child that waits: it exits when its input ends, and is ended if it does not."""
+    assert child.input is not None
+    child.input.close()
+    deadline = time.monotonic() + STOP_GRACE_S
+    _reap(child)
+    while not child.ended and (left := deadline - time.monotonic()) > 0:
+        listener.serve(left)
+        _reap(child)
+    process_tree.kill_tree(child.pid, lambda _: None)
+
+
+def _reap(child: Child) -> None:
+    statuses, _ = process_tree.reap()
+    if child.pid in statuses:
+        child.note_exit(statuses[child.pid])
+
+
+class _Waiting:
+    """The time between two runs of a child."""
+
+    def __init__(self, child: Child, lifeline: Lifeline, listener: Listener) -> None:
+        self._child = child
+        self._lifeline = lifeline
+        self._listener = listener
+        self._output = LineFramer()
+        self._stopped = False
+        self._order: RunSpec | None = None
+
+    @property
+    def child_is_fit(self) -> bool:
+        """Tell whether the child can be spoken to, from the start of a line."""
+        return not self._child.ended and self._output.empty
+
+    def for_an_order(self, early: list[Frame]) -> RunSpec | None:
+        """Return the next specification; None if there will be none, or no child to serve it."""
+        child, listener = self._child, self._listener
+        listener.on_stop_signal = lambda _: self._stop()
+        self._lifeline.on_frames = self._on_frames
+        self._lifeline.on_end = self._stop
+        for stream, take in (
+            (child.stdout.fileno(), self._on_output),
+            (child.stderr.fileno(), self._on_error_output),
+        ):
+            listener.hear(stream, partial(self._read, stream, take))
+        if child.runs:
+            self._say_free()
+        self._on_frames(early)
+        _reap(child)
+        while not (self._stopped or self._order or child.ended or self._lifeline.lost):
+            listener.serve(None)
+            _reap(child)
+        if child.ended and not self._order:
+            self._lifeline.hear_out()
+        for pipe in (child.stdout, child.stderr):
+            listener.forget(pipe.fileno())
+        return self._order
+
+    def _say_free(self) -> None:
+        # Waited for, unlike news: nobody would look here again without this byte.
+        os.set_blocking(WAKE, True)
+        with suppress(OSError):
+            os.write(WAKE, FREE)
+        os.set_blocking(WAKE, False)
+
+    def _stop(self) -> None:
+        self._stopped = True
+
+    def _on_frames(self, frames: list[Frame]) -> None:
+        for frame in frames:
+            # Commands that come now were meant for the run that is over.
+            if isinstance(frame, Line) and frame.data.startswith(b"{"):
+                spec = read_spec(frame)
+                self._order = replace(spec, lock_fd=self._lifeline.locks.popleft())
+
+    def _read(self, descriptor: int, take: Callable[[bytes], None]) -> None:
+        data = read_ready(descriptor)
+        if data:
+            take(data)
+        elif data is not None:
+            self._listener.forget(descriptor)
+
+    def _on_output(self, data: bytes) -> None:
+        for frame in self._output.feed(data):
+            heard = decode_rpc_line(frame.data) if isinstance(frame, Line) else None
+            if isinstance(heard, DialogAsked) and self._child.input is not None:
+                self._child.input.send(dismissal(heard.dialog_id))
+
+    def _on_error_output(self, data: bytes) -> None:
+        if self._child.runs == 0:
+            self._child.early_errors = (self._child.early_errors + data)[-MAX_EARLY_ERRORS:]
