@@ -40,10 +40,11 @@ if TYPE_CHECKING:
     from pi_subagents.core.run_result import RunResult
     from pi_subagents.core.settings import Settings
     from pi_subagents.core.window import Window
-    from pi_subagents.delegation.ports import Observer, PlannedRun, Runner, Update
+    from pi_subagents.delegation.ports import Observer, PlannedRun, Update
     from pi_subagents.delegation.preparation import Preparation
     from pi_subagents.engines.offline_model.script import Script
     from pi_subagents.engines.pi_command import PiCommand
+    from pi_subagents.procs.attached_runner import AttachedRunner
     from pi_subagents.procs.pool import Pool
 
 
@@ -195,7 +196,7 @@ async def execute(
     return results, windows.now()
 
 
-def _runner(ground: Ground) -> Runner:
+def _runner(ground: Ground) -> AttachedRunner:
     """Return where foreground runs are executed; SetupError where that is impossible."""
     if _where(ground) != TMUX:
         pool = ground.options.get("pool")

@@ -7,7 +7,7 @@ what happens, in order, and is never waited for.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -50,14 +50,6 @@ class Runner(Protocol):
         self, spec: RunSpec, on_event: Callable[[Event], None], stop: StopSwitch
     ) -> RunResult:
         """Execute one run; return its result however it ends."""
-        ...
-
-    def expect(self, specs: Iterable[RunSpec]) -> None:
-        """Hear of all runs that are to come, in their order, before the first of them."""
-        ...
-
-    async def settle(self) -> None:
-        """Leave nothing behind that no other call can use; there are no more runs to come."""
         ...
 
     def refuse(self, spec: RunSpec, message: str, *, aborted: bool) -> RunResult:

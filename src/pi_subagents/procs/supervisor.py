@@ -91,10 +91,7 @@ class Supervisor:
             self._finish(self._work())
         finally:
             slot.leave()
-            self._listener.forget(control)
-            with suppress(OSError):
-                os.close(control)
-                self._dir.control.unlink()
+            self._stop_listening(control)
         return self._child if self._kept else None
 
     def _work(self) -> Ending:
@@ -110,7 +107,7 @@ class Supervisor:
         self._write_meta(child)
         self._change_state("running")
         self._watch(child)
-        refusal = self._talk.refusal if self._talk else ""
+        refusal = self._talk.why_nothing(child.exit_code) if self._talk else ""
         if self._kept:
             return Ending(exit_code=0)
         crash_points.reach(crash_points.CHILD_ENDED)
@@ -137,7 +134,7 @@ class Supervisor:
 
     # What is listened to
 
-    def _listen_to_control(self) -> int:
+    def _listen_to_control(self) -> int | None:
         with suppress(OSError):  # a file system without FIFOs costs `subagents stop`, no more
             os.mkfifo(self._dir.control, 0o600)
             # Opened for both directions: with a writer of our own it never reports its end.
@@ -150,7 +147,14 @@ class Supervisor:
 
             self._listener.hear(control, on_readable)
             return control
-        return -1
+        return None
+
+    def _stop_listening(self, control: int | None) -> None:
+        with suppress(OSError):
+            self._dir.control.unlink()
+        if control is not None:
+            self._listener.forget(control)
+            os.close(control)
 
     def _on_stop_signal(self, numbers: bytes) -> None:
         # A background run outlives the terminal it was started from.
@@ -184,6 +188,7 @@ class Supervisor:
             self._listener.hear(pipe, self._reader(pipe, take))
         if self._talk is not None:
             self._begin_talk(child, self._talk)
+            self._check_time(child)  # it may be over before anything is heard
         while not child.ended and not self._kept:
             self._serve(self._pause())
             self._note_reaped(process_tree.reap()[0])
@@ -197,9 +202,8 @@ class Supervisor:
 
     def _begin_talk(self, child: Child, talk: RpcTalk) -> None:
         """Say the prompt: in the session that the child still has, else in one of its own."""
-        if child.early_errors:
-            self._intake.error_output(child.early_errors)
-            child.early_errors = b""
+        self._intake.error_output(child.early_errors)
+        child.early_errors = b""
         continues = child.last_run != "" and child.last_run == self._spec.follows
         session = (self._spec.keeps_session or child.runs > 0) and not continues
         asked = self._dir.task if continues else self._dir.prompt
@@ -207,7 +211,7 @@ class Supervisor:
         child.runs += 1
         child.last_run = self._spec.run_id
         try:
-            prompt = asked.read_bytes().decode("utf-8", "replace")
+            prompt = self._dir.read_asked(asked)
             if session:
                 self._dir.make_child_session()
         except OSError as error:
@@ -292,8 +296,6 @@ class Supervisor:
         if not talk.over or self._talked:
             return
         self._talked = True
-        if talk.usage is not None and self._counts:
-            self._intake.fold.count(talk.usage)
         if self._may_keep(child):
             self._kept = True
         else:
@@ -365,6 +367,8 @@ class Supervisor:
             self._dir.write_meta(meta)
 
     def _finish(self, ending: Ending) -> None:
+        if self._talk is not None and self._talk.usage is not None and self._counts:
+            self._intake.fold.count(self._talk.usage)
         outcome = self._intake.fold.decide(ending)
         self._change_state(outcome.status)
         result = self._result(outcome, ending)

@@ -54,7 +54,7 @@ def serve_many(
             _let_go(child, listener)
             child = None
         if order is not None:
-            code, child = do_run(order, [], lifeline, listener, child)
+            code, child = do_run(order, waiting.commands, lifeline, listener, child)
     return code
 
 
@@ -86,6 +86,7 @@ class _Waiting:
         self._output = LineFramer()
         self._stopped = False
         self._order: RunSpec | None = None
+        self.commands: list[Frame] = []  # what came right behind the order
 
     @property
     def child_is_fit(self) -> bool:
@@ -128,8 +129,10 @@ class _Waiting:
 
     def _on_frames(self, frames: list[Frame]) -> None:
         for frame in frames:
-            # Commands that come now were meant for the run that is over.
-            if isinstance(frame, Line) and frame.data.startswith(b"{"):
+            if self._order is not None:
+                self.commands.append(frame)
+            # Commands that come before an order were meant for the run that is over.
+            elif isinstance(frame, Line) and frame.data.startswith(b"{"):
                 spec = read_spec(frame)
                 self._order = replace(spec, lock_fd=self._lifeline.locks.popleft())
 

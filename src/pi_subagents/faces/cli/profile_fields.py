@@ -44,6 +44,14 @@ def _level(_ctx: click.Context, _parameter: click.Parameter, given: str | None) 
     return given
 
 
+def _isolation(_ctx: click.Context, _parameter: click.Parameter, given: str | None) -> str | None:
+    from pi_subagents.core.profile import ISOLATIONS
+
+    if given and given not in ISOLATIONS:
+        raise click.BadParameter(f"must be one of {', '.join(ISOLATIONS)}.")
+    return given
+
+
 def _list_option(name: str, text: str) -> Callable[[Callback], Callback]:
     return click.option(name, multiple=True, metavar="LIST", help=text)
 
@@ -74,6 +82,12 @@ _OPTIONS = (
         "--no-context-files/--context-files",
         default=None,
         help="Leave out AGENTS.md and CLAUDE.md, or not.",
+    ),
+    click.option(
+        "--isolation",
+        callback=_isolation,
+        metavar="HOW",
+        help="fresh: a new process for every task; reuse: even if extensions are loaded.",
     ),
     click.option(
         "--append-system-prompt",
