@@ -5,6 +5,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= 3
+# The long tests stand together, and chunks of consecutive ones would all go to one worker.
+PARALLEL = $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 SHIM := .cache/shim
 SHIM_SOURCES := $(wildcard src/pi_subagents/pi_extension/*.ts tests/fakes/*.ts)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -12,6 +14,8 @@ export PIP_CACHE_DIR ?= $(CURDIR)/.cache/pip
 # pip asks rustc for its version, and rustup would then write to the home directory.
 export RUSTUP_HOME ?= $(CURDIR)/.cache/rustup
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
+# The tests start Python some thousand times: what is compiled once is kept, whoever forbade that.
+export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test e2e-mcp e2e-pi check-shim faults soak check format conformance bench screenshots setup clean
@@ -26,21 +30,21 @@ demo: $(VENV)/.runtime ## Three real sub-agents on this checkout: no key, no acc
 test: setup $(VENV)/.dev ## Lint, types and the whole test suite, on the real pi
 	@$(MAKE) --no-print-directory check
 	@echo "==> Tests"
-	@$(BIN)/python -m pytest -n $(WORKERS) $(PYTEST_ARGS)
+	@$(PARALLEL) $(PYTEST_ARGS)
 
 faults: $(VENV)/.dev ## Only the fault suite: crashes, full disks, damaged records
-	@$(BIN)/python -m pytest -n $(WORKERS) tests/faults $(PYTEST_ARGS)
+	@$(PARALLEL) tests/faults $(PYTEST_ARGS)
 
 e2e-mcp: setup $(VENV)/.dev ## The MCP server with clients and agent hosts of other people (from npm)
 	@$(BIN)/python -m pytest tests/e2e_mcp $(PYTEST_ARGS)
 
-soak: $(VENV)/.dev ## The long versions: every write fails, 200 kills, a million damaged lines
-	@$(BIN)/python -m pytest -n $(WORKERS) tests/soak/soak_*.py $(PYTEST_ARGS)
-	@PROPERTY_EXAMPLES=2000 $(BIN)/python -m pytest -n $(WORKERS) tests/unit/core $(PYTEST_ARGS)
+soak: $(VENV)/.dev ## The long versions: every write fails, 200 kills, a million damaged lines, 1,000 tasks
+	@$(PARALLEL) tests/soak/soak_*.py $(PYTEST_ARGS)
+	@PROPERTY_EXAMPLES=2000 $(PARALLEL) tests/unit/core $(PYTEST_ARGS)
 
 e2e-pi: setup $(VENV)/.dev ## The real pi as main agent: print, RPC and terminal (needs tmux, and npm)
 	@$(MAKE) --no-print-directory check-shim
-	@$(BIN)/python -m pytest -n $(WORKERS) tests/e2e_pi/pi_*.py tests/e2e/test_pi_extension.py $(PYTEST_ARGS)
+	@$(PARALLEL) tests/e2e_pi/pi_*.py tests/e2e/test_pi_extension.py $(PYTEST_ARGS)
 
 # Their sources stay where they are: links make TypeScript look for packages beside them.
 check-shim: $(SHIM)/.installed ## Types and style of the extension for pi (needs npm)

@@ -14,49 +14,32 @@ from __future__ import annotations
 import json
 import shlex
 import shutil
-import signal
-import subprocess
 import sys
-import time
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from delegate_tasks import CONCURRENCY, PROMPT
 from measuring import (
-    MB,
     Cost,
     Figure,
     Place,
     Target,
     cost_of,
-    peak_memory_mb,
     progress,
     ratios,
     start,
 )
+from scripted_model import scripted_model
+from tree_memory import Peaks, watched
 
 from pi_subagents.engines.offline_model.provider import URL_VARIABLE, pi_arguments
 from pi_subagents.engines.pi_command import resolve_pi_command
-from pi_subagents.procs.process_tree import descendants
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 SECTION = "Delegation against xargs"
 ROUNDS = {1: 9, 4: 7, 16: 5}
 SCRIPT = [{"text": "done", "repeat": True}]
 OURS = (sys.executable, str(Path(__file__).with_name("delegate_tasks.py")))
 JSON_MODE = ("--mode", "json", "-p", "--no-session", "--no-approve")
-MODEL_SERVER = """
-import sys
-from pi_subagents.engines.offline_model.script import parse_script_text
-from pi_subagents.engines.offline_model.serve import serve_forever
-serve_forever(lambda url: print(url, flush=True), script=parse_script_text(sys.argv[1]))
-"""
-SAMPLE_EVERY_S = 0.05
-PAGES_PER_MB = MB // 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,22 +51,19 @@ class _Side:
     stdout: Path
 
 
-@dataclass(slots=True)
-class _Peaks:
-    """Memory at its highest, in one run that was looked at while it ran."""
-
-    tree_mb: float = 0
-    supervisor_mb: float = 0
-
-
 def measure(place: Place) -> list[Figure]:
     """Return wall, CPU and memory of both sides for each number of tasks."""
     pi = resolve_pi_command(place.env, place.project, None).argv
     figures: list[Figure] = []
-    with _model(place) as url:
+    with scripted_model(SCRIPT, place.env) as url_of:
         command = (*pi, *pi_arguments())
         quiet = {"PI_OFFLINE": "1", "PI_SKIP_VERSION_CHECK": "1", "PI_TELEMETRY": "0"}
-        env = {**place.env, **quiet, URL_VARIABLE: url, "PI_SUBAGENTS_PI": shlex.join(command)}
+        env = {
+            **place.env,
+            **quiet,
+            URL_VARIABLE: url_of("bench"),
+            "PI_SUBAGENTS_PI": shlex.join(command),
+        }
         placed = replace(place, env=env)
         _round(placed, _sides(placed, command, 1), 1)  # both warm
         for count in (1, 4) if place.quick else (1, 4, 16):
@@ -159,44 +139,6 @@ def _round(place: Place, sides: dict[str, _Side], count: int) -> dict[str, Cost]
     return costs
 
 
-def _watched(place: Place, side: _Side) -> _Peaks:
-    peaks = _Peaks()
+def _watched(place: Place, side: _Side) -> Peaks:
     with side.stdout.open("wb") as out, (side.stdin or Path("/dev/null")).open("rb") as prompts:
-        process = start(side.argv, place, stdin=prompts, stdout=out)
-        while process.poll() is None:
-            tree = descendants(process.pid)
-            peaks.tree_mb = max(peaks.tree_mb, sum(map(_resident_mb, (process.pid, *tree))))
-            mine = (peak_memory_mb(pid) or 0 for pid in tree if _is_supervisor(pid))
-            peaks.supervisor_mb = max((peaks.supervisor_mb, *mine))
-            time.sleep(SAMPLE_EVERY_S)
-    return peaks
-
-
-def _resident_mb(pid: int) -> float:
-    try:
-        return int(Path(f"/proc/{pid}/statm").read_bytes().split()[1]) / PAGES_PER_MB
-    except (OSError, IndexError):
-        return 0
-
-
-def _is_supervisor(pid: int) -> bool:
-    try:
-        return b"procs.supervise" in Path(f"/proc/{pid}/cmdline").read_bytes()
-    except OSError:
-        return False
-
-
-@contextmanager
-def _model(place: Place) -> Iterator[str]:
-    """Serve the scripted model in a process that neither side waits for."""
-    server = subprocess.Popen(
-        (sys.executable, "-c", MODEL_SERVER, json.dumps(SCRIPT)),
-        stdout=subprocess.PIPE,
-        env=dict(place.env),
-    )
-    try:
-        assert server.stdout is not None
-        yield server.stdout.readline().decode("ascii").strip()
-    finally:
-        server.send_signal(signal.SIGTERM)
-        server.communicate()
+        return watched(start(side.argv, place, stdin=prompts, stdout=out))

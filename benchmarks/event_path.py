@@ -26,7 +26,7 @@ from pi_subagents.disk.journal_tail import JournalTail
 from pi_subagents.disk.run_dir import RunDir
 from pi_subagents.disk.run_log import RunLog
 from pi_subagents.procs.intake import Intake
-from pi_subagents.procs.supervise import READ_SIZE
+from pi_subagents.procs.listener import READ_SIZE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

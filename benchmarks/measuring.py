@@ -118,10 +118,11 @@ def cost_of(
     *,
     stdin: IO[bytes] | None = None,
     stdout: IO[bytes] | None = None,
+    stderr: IO[bytes] | None = None,
 ) -> Cost:
     """Run a command to its end; return wall and CPU time of it and all it waited for."""
     begun = time.perf_counter()
-    process = start(argv, place, stdin=stdin, stdout=stdout)
+    process = start(argv, place, stdin=stdin, stdout=stdout, stderr=stderr)
     _, status, usage = os.wait4(process.pid, 0)
     wall = time.perf_counter() - begun
     process.returncode = os.waitstatus_to_exitcode(status)
@@ -136,11 +137,13 @@ def start(
     *,
     stdin: IO[bytes] | None = None,
     stdout: IO[bytes] | None = None,
+    stderr: IO[bytes] | None = None,
 ) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         argv,
         stdin=stdin or subprocess.DEVNULL,
         stdout=stdout or subprocess.DEVNULL,
+        stderr=stderr,
         cwd=place.project,
         env=dict(place.env),
     )

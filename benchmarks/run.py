@@ -22,9 +22,11 @@ import against_xargs
 import display_cost
 import event_path
 import machine
+import many_tasks
 import mcp_start
 import model_lists
 import pi_start
+import real_work
 import report
 import start_up
 import store_scan
@@ -40,6 +42,8 @@ PARTS = {
     "pi": pi_start.measure,
     "supervisor": supervisor_cost.measure,
     "delegation": against_xargs.measure,
+    "work": real_work.measure,
+    "many": many_tasks.measure,
     "events": event_path.measure,
     "display": display_cost.measure,
     "store": store_scan.measure,
@@ -81,6 +85,7 @@ def _place(path: Path, *, quick: bool) -> Place:
     (project / ".pi").mkdir(parents=True)
     home.mkdir()
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("PI_", "XDG_"))}
+    kept.pop("PYTHONDONTWRITEBYTECODE", None)  # what is compiled once stays compiled for a user
     env = {**kept, "HOME": str(home), "PI_SUBAGENTS_PI": shlex.join(pi.argv)}
     return Place(path, project, env, quick)
 

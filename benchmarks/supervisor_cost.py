@@ -20,7 +20,7 @@ from synthetic_stream import long_line_files, shell_child
 
 from pi_subagents.core.run_spec import RunSpec
 from pi_subagents.disk.run_dir import RunDir
-from pi_subagents.procs.process_runner import start_supervisor
+from pi_subagents.procs.supervisor_start import spec_line, start_supervisor
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -85,7 +85,7 @@ def _supervised(place: Place, fifo: Path, reader: int) -> tuple[float, float, fl
     report = "grep VmHWM /proc/$PPID/status >&2"
     spec, run_dir = _begin(place, (*_first_act(fifo)[:2], f"echo >{fifo}; {report}"))
     begun = time.perf_counter()
-    process = start_supervisor(spec, place.env)
+    process = _started(spec, place)
     reached = _wait_for_byte(reader, begun)
     assert process.stdout is not None
     while process.stdout.read(4096):
@@ -99,6 +99,14 @@ def _supervised(place: Place, fifo: Path, reader: int) -> tuple[float, float, fl
     assert spec.lock_fd is not None
     os.close(spec.lock_fd)
     return reached, ended, spent, float(run_dir.stderr.read_text("ascii").split()[1]) / 1024
+
+
+def _started(spec: RunSpec, place: Place) -> subprocess.Popen[bytes]:
+    """Start a supervisor and tell it what to do, as a caller does."""
+    process = start_supervisor(spec, place.env)
+    assert process.stdin is not None
+    process.stdin.write(spec_line(spec))
+    return process
 
 
 def _first_act(fifo: Path) -> tuple[str, ...]:
@@ -116,7 +124,7 @@ def _wait_for_byte(reader: int, begun: float) -> float:
 def _peak_of(place: Place, argv: Sequence[str]) -> float:
     """Return the peak memory of a supervisor around this child, followed from outside."""
     spec, run_dir = _begin(place, argv)
-    process = start_supervisor(spec, place.env)
+    process = _started(spec, place)
     watch = PeakWatch(process.pid)
     assert process.stdout is not None
     while process.stdout.read(4096):

@@ -32,7 +32,7 @@ MODULES = {
 LEVELS = {
     "faces": 5, "api": 4, "delegation": 3, "procs": 3, "engines": 3, "disk": 2, "core": 1,
     "errors": 0, "messages": 0, "profile_messages": 0, "host_messages": 0, "watch_messages": 0,
-    "_version": 0,
+    "child_messages": 0, "_version": 0,
 }  # fmt: skip
 COMPOSITION_ROOTS = (
     "api",
@@ -44,6 +44,7 @@ COMPOSITION_ROOTS = (
     "presets",
     "runs",
     "sessions",
+    "steering",
     "tool_calls",
 )
 MAX_LINES = 400
@@ -167,7 +168,7 @@ def test_the_supervisor_needs_the_standard_library_and_us_and_no_event_loop() ->
     slow = {"asyncio", "dataclasses", "inspect", "sqlite3", "http", "email", "logging"}
     assert tops & slow == set()
     ours = {room(name) for name in loaded if name.split(".")[0] == NAME and name != NAME}
-    assert ours == {"procs", "disk", "core", "messages", "_version"}
+    assert ours == {"procs", "disk", "core", "messages", "child_messages", "_version"}
 
 
 HEAVY = {"asyncio", "http.server", "msgspec", "textual", "rich", "yaml", "sqlite3"}

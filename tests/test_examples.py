@@ -51,17 +51,20 @@ ANSWERED = {
         "lines": "README.md has 3 lines.",
     },
 }
-# Profiles, and the first line of what a sub-agent with each says when it has to read, then to run.
+# Profiles, and what a sub-agent with each says when it has to read, then to run.
+READ_AND_COUNT = "Read README.md and then count the Python files in ."
+READ = "I read 3 lines of README.md:\n\n# App\n\n## Use"
 REFUSED = "This needs the {} tool, which I was not given: nothing was done."
 READ_AND_RAN = {
-    "reviewer.md": ("I read 3 lines of README.md:", COUNTED),
-    "read-only.md": ("I read 3 lines of README.md:", REFUSED.format("bash")),
-    "no-tools.md": (REFUSED.format("read"), REFUSED.format("bash")),
+    "reviewer.md": f"{READ}\n\n{COUNTED}",
+    "read-only.md": f"{READ}\n\n{REFUSED.format('bash')}",
+    "no-tools.md": f"{REFUSED.format('read')}\n\n{REFUSED.format('bash')}",
 }
 # The same for presets, which also say what they are for.
 EXPLORED = {
-    "repo-scout.md": ("I read 3 lines of README.md:", COUNTED),
+    "repo-scout.md": f"{READ}\n\n{COUNTED}",
 }
+WHO_SAYS_SO = "\n\nI am the offline stand-in"
 
 pytestmark = pytest.mark.pi
 
@@ -164,35 +167,34 @@ def test_task_file(name: str, project: Path, env: dict[str, str]):
     assert given == ANSWERED[name]
 
 
-@pytest.mark.parametrize("name", READ_AND_RAN)
-def test_profile(name: str, project: Path, env: dict[str, str]):
-    place = project / ".pi" / "agent-profiles"
-    place.mkdir(parents=True)
-    (place / name).write_bytes((EXAMPLES / "profiles" / name).read_bytes())
+def test_profiles(project: Path, env: dict[str, str]):
+    shutil.copytree(EXAMPLES / "profiles", project / ".pi" / "agent-profiles")
+    tasks = [{"name": name, "prompt": READ_AND_COUNT, "profile": name.removesuffix(".md")}
+             for name in READ_AND_RAN]  # fmt: skip
+    (project / "tasks.json").write_text(json.dumps(tasks))
 
     checked = subagents(project, env, "profile", "lint", "--strict")
-    profile = ("--profile", name.removesuffix(".md"))
-    given = answers(project, env, "Read README.md", "Count the Python files in .", *profile)
+    given = answers(project, env, "--task-file", "tasks.json")
 
-    assert (checked.returncode, checked.stdout) == (0, "1 profile, 0 problems\n")
-    first_lines = tuple(text.splitlines()[0] for text in given.values())
-    assert first_lines == READ_AND_RAN[name]
+    assert (checked.returncode, checked.stdout) == (
+        0,
+        f"{len(READ_AND_RAN)} profiles, 0 problems\n",
+    )
+    said = {name: text.partition(WHO_SAYS_SO)[0] for name, text in given.items()}
+    assert said == READ_AND_RAN
 
 
 @pytest.mark.parametrize("name", EXPLORED)
 def test_preset(name: str, project: Path, env: dict[str, str]):
-    preset = name.removesuffix(".md")
-    asked = [{"preset": preset, "task": "Read README.md"},
-             {"preset": preset, "task": "Count the Python files in ."}]  # fmt: skip
+    asked = json.dumps({"preset": name.removesuffix(".md"), "task": READ_AND_COUNT})
 
     checked = subagents(project, env, "preset", "lint", "--strict")
-    done = subagents(project, env, "call", "subagent", json.dumps({"tasks": asked}), "--offline")
+    done = subagents(project, env, "call", "subagent", asked, "--offline")
 
     assert (checked.returncode, checked.stdout) == (0, f"{len(EXPLORED)} preset, 0 problems\n")
     assert done.returncode == 0, done.stdout
-    results = json.loads(done.stdout)["details"]["results"]
-    given = [LEFT_OUT.sub("", result["output"]) for result in results]
-    assert tuple(text.splitlines()[0] for text in given) == EXPLORED[name]
+    (result,) = json.loads(done.stdout)["details"]["results"]
+    assert LEFT_OUT.sub("", result["output"]) == EXPLORED[name]
 
 
 @pytest.mark.parametrize(

@@ -16,10 +16,12 @@ if TYPE_CHECKING:
     from pi_subagents.core.progress import ProgressFormatter
     from pi_subagents.core.request import Task
     from pi_subagents.core.run_result import RunResult
+    from pi_subagents.core.steer import Steered
     from pi_subagents.core.stop_switch import StopSwitch
     from pi_subagents.delegation.ports import Update
     from pi_subagents.engines.offline_model.script import parse_script
     from pi_subagents.errors.base import RequestError, SetupError, StoreError, SubagentsError
+    from pi_subagents.steering import steer
 
 __all__ = [
     "Delegation",
@@ -28,6 +30,7 @@ __all__ = [
     "RequestError",
     "RunResult",
     "SetupError",
+    "Steered",
     "StopSwitch",
     "StoreError",
     "SubagentsError",
@@ -38,6 +41,7 @@ __all__ = [
     "delegate",
     "delegate_sync",
     "parse_script",
+    "steer",
 ]
 
 _HOMES = {
@@ -49,6 +53,7 @@ _HOMES = {
     "ProgressFormatter": "core.progress",
     "Task": "core.request",
     "RunResult": "core.run_result",
+    "Steered": "core.steer",
     "StopSwitch": "core.stop_switch",
     "Update": "delegation.ports",
     "parse_script": "engines.offline_model.script",
@@ -56,6 +61,7 @@ _HOMES = {
     "SetupError": "errors.base",
     "StoreError": "errors.base",
     "SubagentsError": "errors.base",
+    "steer": "steering",
 }
 
 

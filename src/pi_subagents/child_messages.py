@@ -13,6 +13,10 @@ WRAP_UP = (
 NO_RUN_STARTED = (
     "pi took the prompt but began no work on it; an extension may have handled it instead"
 )
+ASKED_TOO_EARLY = (
+    "an extension asked a question while pi started, and pi takes no answers then; keep that "
+    'extension from sub-agents, or set `subagents.child_mode` to "json" in pi\'s settings'
+)
 SESSION_REFUSED = "an extension of the child did not let it begin a new session"
 STEER_TOO_LATE = "The sub-agent had finished before the message reached it."
 STEER_NOT_ANY_MORE = "The sub-agent is being stopped."

@@ -1,13 +1,14 @@
 """
-The composition root of what can be done to a run that is watched: stop it, go on with its session.
+The composition root of what can be done to a run that is watched: stop it, steer it, go on with it.
 
 In: run ids.  Out: a word for the user, right away; what turns out later is told through `tell`.
-Nothing here raises for what a user can cause.  Whatever else a watched run may be told one day
-(steering) joins here, for every face at once.
+Nothing here raises for what a user can cause.  Whatever else may be done to a run one day joins
+here, for every face at once.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,7 @@ from pi_subagents.procs.desktop import show
 from pi_subagents.procs.own_command import Ended, start_own_command
 from pi_subagents.runs import Runs
 from pi_subagents.sessions import sessions_to_resume
+from pi_subagents.steering import steer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -55,6 +57,14 @@ class FleetActions:
         except (SubagentsError, OSError) as error:
             return Told(str(error), bad=True)
         return Told(watch_messages.stopped(_name(ended), ended.status))
+
+    def steer(self, run_id: str, message: str) -> Told:
+        """Tell a run something while it works; wait a while until it has read that."""
+        try:
+            told = asyncio.run(steer(run_id, message, cwd=self._cwd, env=self._env))
+        except (SubagentsError, OSError) as error:
+            return Told(str(error), bad=True)
+        return Told(told.text, bad=told.status == "refused")
 
     def resume(self, run_id: str, prompt: str) -> Told:
         """Go on with a run's session, in a process that outlives us; a refusal is told later."""

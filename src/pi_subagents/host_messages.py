@@ -18,7 +18,8 @@ def how_to_get_the_rest(wait_s: float) -> str:
     """Return the last line of such an answer."""
     return (
         "To get the rest: get_subagent_output with a session id and waitSeconds "
-        f"(up to {wait_s:g}). To stop one: background_agent_stop with its session id as runId."
+        f"(up to {wait_s:g}). To stop one: background_agent_stop with its session id as runId. "
+        "To tell one something: steer_subagent."
     )
 
 
@@ -81,12 +82,54 @@ def bridge_protocol_unknown(spoken: object, ours: int) -> str:
     )
 
 
+# What the shim says by itself, since there is no core to say it; `{}` is what happened.
+
+SHIM_WORDS = {
+    "noSession": "Sub-agents are not available before a session has started.",
+    "notStarted": (
+        "The core of pi-subagents could not be started: {}. Run `subagents install pi` again, or "
+        "set PI_SUBAGENTS_CORE to the command that starts `subagents`."
+    ),
+    "died": (
+        "The core of pi-subagents ended unexpectedly ({}). Its sub-agents were stopped; what had "
+        "finished is kept."
+    ),
+    "startedAgain": "{} It has been started again.",
+    "untilReload": "{} `/reload` starts it again.",
+    "unanswered": (
+        "The core of pi-subagents has not answered for {} s since Escape. Sub-agents may still be "
+        "running: `subagents runs` in a shell lists them. `/reload` starts the core again."
+    ),
+}
+
 # What is said in pi beside the answers of the tools.
 
 PROFILE_USAGE = "Usage: /profile [list|show <name>|create <name>|edit <name>|delete <name>]"
 PROFILE_NEEDS_TERMINAL = (
     "/profile needs a terminal: start pi without -p, or use `subagents profile` in a shell."
 )
+
+
+SESSION_IDS = "Session IDs (use with get_subagent_output):"
+MORE_LINES = ("... ({} more line)", "... ({} more lines)")
+CALL_SUB_AGENTS = ("{} sub-agent", "{} sub-agents")
+CALL_DEFAULT_PROFILE = "(default profile: {})"
+CALL_PROFILES = "profiles: [{}]"
+
+
+def entry_not_kept(reason: str) -> str:
+    """Return that what ended is not in the host's log, which the host could not write."""
+    return f"A sub-agent's session could not be kept in this conversation: {reason}"
+
+
+def window_error(error_message: str) -> str:
+    """Return the line below a window that says why its task failed."""
+    return f"Error: {error_message}"
+
+
+def background_header(status: str, seconds: int, run_id: str) -> str:
+    """Return what stands behind the preset above the end of a background run."""
+    return f" • {status} in the background • {seconds}s • run {run_id}"
 
 
 def background_ended(preset: str, status: str, run_id: str, error_message: str) -> str:

@@ -38,7 +38,7 @@ def yaml_unreadable(problem: str) -> str:
 # Why an item of a profile's `extraArgs` is refused: the reasons of ExtraArgRefused.
 
 EXTRA_ARG_HAS_NULL = "Invalid extraArg: contains null byte"
-EXTRA_ARG_MODE = "sub-agents always run in pi's JSON mode. Leave it out."
+EXTRA_ARG_MODE = "`subagents.child_mode` says how sub-agents run. Leave it out."
 EXTRA_ARG_SESSION = (
     "pi-subagents keeps the sessions of sub-agents. To go on with one, give its id as the task's "
     "`resume`."

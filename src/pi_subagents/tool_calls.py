@@ -21,6 +21,7 @@ from pi_subagents.core.preset_request import (
     parse_subagent,
 )
 from pi_subagents.core.request import parse_delegate
+from pi_subagents.core.steer import parse_steer_request, steered_to_json
 from pi_subagents.core.stop_switch import StopSwitch
 from pi_subagents.disk.settings_files import load_settings
 from pi_subagents.launch import Options, place_of
@@ -101,6 +102,14 @@ async def _stop(parameters: object, options: Options) -> Answer:
     return stopped_to_json(stopped, known.all())
 
 
+async def _steer(parameters: object, options: Options) -> Answer:
+    from pi_subagents.steering import steer_run
+
+    request = parse_steer_request(parameters)
+    steered = await steer_run(request, Runs(*place_of(options)), _switch(options))
+    return steered_to_json(steered)
+
+
 def _switch(options: Options) -> StopSwitch:
     return options.get("stop") or StopSwitch()
 
@@ -118,4 +127,5 @@ _HANDLERS: Mapping[str, Callable[[object, Options], Awaitable[Answer]]] = {
     tool_defs.BACKGROUND: _background,
     tool_defs.BACKGROUND_STATUS: _status,
     tool_defs.BACKGROUND_STOP: _stop,
+    tool_defs.STEER: _steer,
 }

@@ -29,6 +29,16 @@ def resume_question(name: str) -> str:
     return f"Go on with the session of {name}. What should it do now?"
 
 
+def steer_question(name: str) -> str:
+    """Return the question for a message."""
+    return f"What should {name} know? It reads it after its current step."
+
+
+def steering(name: str) -> str:
+    """Return that a message is on its way."""
+    return f"Sent to {name}..."
+
+
 def stopping(name: str) -> str:
     """Return that a run is being stopped."""
     return f"Stopping {name}..."

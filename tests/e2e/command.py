@@ -1,7 +1,6 @@
 """Run the real command in a process of its own, as a shell would."""
 
 import json
-import signal
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -43,15 +42,18 @@ def subagents(project: Project, *arguments: str, stdin: str = "", **env: str) ->
     return Ran(process.returncode, out, err)
 
 
-def interrupt_when(process: subprocess.Popen[str], said: str, times: int, *signals: int) -> Ran:
-    """Wait until the progress has said something so often, then send the signals."""
+def heard(process: subprocess.Popen[str], said: str, times: int = 1) -> str:
+    """Return the progress as soon as it has said something so often, or ended."""
     assert process.stderr is not None
-    seen = []
+    lines: list[str] = []
     for line in process.stderr:
-        seen.append(line)
-        if sum(said in each for each in seen) == times:
+        lines.append(line)
+        if sum(said in each for each in lines) == times:
             break
-    for number in signals or (signal.SIGINT,):
-        process.send_signal(number)
+    return "".join(lines)
+
+
+def ended(process: subprocess.Popen[str], so_far: str = "") -> Ran:
+    """Return what a command came to, with what had been heard of it before."""
     out, err = process.communicate()
-    return Ran(process.returncode, out, "".join(seen) + err)
+    return Ran(process.returncode, out, so_far + err)

@@ -1,5 +1,6 @@
 """A project and a home of its own for every test with the real pi."""
 
+import json
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ import pytest
 from tests.fakes import canary
 
 from pi_subagents import Delegation, Task, delegate
+from pi_subagents.core.run_spec import CHILD_MODES
 from pi_subagents.engines.offline_model.script import parse_script
 
 
@@ -23,6 +25,13 @@ class Project:
     @property
     def agent_dir(self) -> Path:
         return Path(self.env["HOME"]) / ".pi" / "agent"
+
+    def configure(self, **settings: object) -> None:
+        """Set these of our settings for the user."""
+        path = self.agent_dir / "settings.json"
+        content = json.loads(path.read_text())
+        content["subagents"] = {**content.get("subagents", {}), **settings}
+        path.write_text(json.dumps(content))
 
     async def delegate(
         self, *tasks: Task, script: object = None, concurrency: int | None = None
@@ -52,3 +61,11 @@ def project(tmp_path: Path) -> Iterator[Project]:
     pi = {"PI_SUBAGENTS_PI": os.environ.get("PI_SUBAGENTS_PI", "")}
     yield Project(path, {**kept, **private, **pi, **canary.plant(agent)})
     assert canary.hunt([tmp_path]) == []
+
+
+@pytest.fixture(params=CHILD_MODES)
+def child_mode(request: pytest.FixtureRequest, project: Project) -> str:
+    """Have a test run once for each way in which children are spoken to."""
+    mode: str = request.param
+    project.configure(child_mode=mode)
+    return mode

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 from tests.e2e.command import ENTRY, Ran, subagents
 from tests.e2e.conftest import Project
+from tests.e2e.served_models import serving
 
 from pi_subagents.api import call_tool
 from pi_subagents.disk.preset_files import global_presets_dir, invalidate_presets_cache
-from pi_subagents.engines.offline_model.script import parse_script
 from pi_subagents.engines.offline_model.server import OfflineModel
 
 pytestmark = pytest.mark.pi
@@ -60,15 +60,7 @@ class Served:
 
 @pytest.fixture
 def served(project: Project) -> Iterator[Served]:
-    with OfflineModel(parse_script([{"echo": True, "repeat": True}])) as model:
-        provider = {
-            "baseUrl": model.url_for("all"),
-            "api": "openai-completions",
-            "apiKey": "x",
-            "models": [{"id": "one"}, {"id": "two"}],
-        }
-        models = project.agent_dir / "models.json"
-        models.write_text(json.dumps({"providers": {"scripted": provider}}))
+    with serving(project.agent_dir, {"id": "one"}, {"id": "two"}) as model:
         directory = global_presets_dir(project.env)
         directory.mkdir()
         fields = "name: scout\ndescription: Looks around\nmodel: one\ntools: read,grep"
@@ -91,13 +83,13 @@ def assert_is_a_pi_session(path: str, question: str, answer: str) -> None:
     assert said == [("user", question), ("assistant", answer)]
 
 
-def test_twelve_runs_outlive_the_shell_that_started_them_and_are_found_from_elsewhere(
+def test_runs_outlive_the_shell_that_started_them_and_are_found_from_elsewhere(
     served: Served, tmp_path: Path
 ) -> None:
     hold = tmp_path / "hold"
     os.mkfifo(hold)
     shell = subprocess.Popen(
-        ["bash", "-c", SHELL, "bash", "12", *ENTRY],
+        ["bash", "-c", SHELL, "bash", "4", *ENTRY],
         cwd=served.project.path,
         env={**served.project.env, "HOLD": str(hold)},
         stdout=subprocess.PIPE,
@@ -109,7 +101,7 @@ def test_twelve_runs_outlive_the_shell_that_started_them_and_are_found_from_else
         started = "".join(iter(shell.stdout.readline, "started\n"))
     os.killpg(shell.pid, signal.SIGKILL)
     shell.wait()
-    assert started.count('"runId"') == 12
+    assert started.count('"runId"') == 4
 
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
@@ -118,9 +110,9 @@ def test_twelve_runs_outlive_the_shell_that_started_them_and_are_found_from_else
     assert waited.code == 0, waited
     details = other.subagents("background", "status", "--all", "--json").json["details"]
     assert details["counts"] == {
-        "running": 0, "completed": 12, "failed": 0, "aborted": 0, "total": 12,
+        "running": 0, "completed": 4, "failed": 0, "aborted": 0, "total": 4,
     }  # fmt: skip
-    questions = [f"Task {number}." for number in range(1, 13)]
+    questions = [f"Task {number}." for number in range(1, 5)]
     assert sorted((run["task"], run["output"]) for run in details["runs"]) == sorted(
         zip(questions, questions, strict=True)
     )
@@ -129,9 +121,13 @@ def test_twelve_runs_outlive_the_shell_that_started_them_and_are_found_from_else
     assert served.sessions() == []
 
 
-def test_a_child_has_the_prompt_tools_and_model_of_its_preset(served: Served) -> None:
+@pytest.mark.usefixtures("child_mode")
+def test_a_child_has_the_prompt_tools_model_and_session_of_its_preset(served: Served) -> None:
     run_id = served.started("scout", "Hello.")["runId"]
     assert served.subagents("background", "wait", run_id).code == 0
+    session = served.project.path / f".pi/subagents/runs/{run_id}/child-session.jsonl"
+    assert_is_a_pi_session(str(session), "Hello.", "Hello.")
+    assert (session.stat().st_mode & 0o777, served.sessions()) == (0o600, [])
     (request,) = served.model.requests("all")
     system = str(request["messages"][0]["content"])
     assert request["model"] == "one"

@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.e2e.command import interrupt_when, start, subagents
+from tests.e2e.command import ended, heard, start, subagents
 from tests.e2e.conftest import Project
 
 pytestmark = pytest.mark.pi
@@ -274,10 +274,7 @@ def test_an_unknown_session_is_refused_with_the_promised_words(project: Project)
 def test_a_running_session_is_told_as_running_and_can_be_waited_for(project: Project) -> None:
     turns = script(project, [*WAITING, {"text": "never"}])
     process = start(project, "--verbose", "run", "--offline-script", turns, "x")
-    assert process.stderr is not None
-    for line in process.stderr:
-        if "sleep 1000" in line:
-            break
+    heard(process, "sleep 1000")
     run = subagents(project, "runs", "--active", "--json").json["runs"][0]
     told = subagents(project, "output", run["sessionId"])
     assert (told.code, told.out) == (1, "on it\n")
@@ -301,10 +298,7 @@ def test_runs_are_kept_out_of_git(project: Project) -> None:
 
 def test_stop_from_another_process_aborts_the_run_and_its_tree(project: Project) -> None:
     process = start(project, "run", "--offline-script", script(project, WAITING), "x")
-    assert process.stderr is not None
-    for line in process.stderr:
-        if "sleep 1000" in line:
-            break
+    heard(process, "sleep 1000")
     active = subagents(project, "runs", "--active", "--json").json["runs"]
     assert [each["status"] for each in active] == ["running"]
     stopped = subagents(project, "stop", active[0]["runId"][:6])
@@ -320,7 +314,9 @@ def test_ctrl_c_stops_every_child_says_so_and_exits_with_130(project: Project) -
         project, "run", "--offline-script", turns, "a", "b", "c", "--concurrency", "2",
         "--name", "one", "--name", "two", "--name", "three",
     )  # fmt: skip
-    ran = interrupt_when(process, "sleep 1000", 2)
+    begun = heard(process, "sleep 1000", 2)
+    process.send_signal(signal.SIGINT)
+    ran = ended(process, begun)
     assert ran.code == 130
     assert "Stopping every sub-agent. Press Ctrl+C again to force it." in ran.err
     assert "Interrupted. Stopped: one, two, three." in ran.err
@@ -342,25 +338,31 @@ def test_a_second_ctrl_c_forces_what_the_first_could_not_end(project: Project) -
         "time.sleep(1000)\n"
     )
     process = start(project, "run", "x", PI_SUBAGENTS_PI=f"/usr/bin/env python3 {stubborn}")
-    ran = interrupt_when(process, "deaf", 1, signal.SIGINT, signal.SIGINT)
+    heard(process, "deaf")
+    process.send_signal(signal.SIGINT)
+    heard(process, "Press Ctrl+C again to force it.")
+    process.send_signal(signal.SIGINT)
+    ran = ended(process)
     result = subagents(project, "runs", "--json").json["runs"][0]
     assert ran.code == 130
     assert result["status"] == "aborted"
 
 
-def test_quiet_leaves_progress_out_and_verbose_adds_to_it(project: Project) -> None:
+def test_verbose_adds_to_the_progress(project: Project) -> None:
     (project.path / "a.txt").write_text("x\n")
-    quiet = subagents(project, "--quiet", "run", "--offline", "Count the files in .")
-    assert quiet.err == ""
     verbose = subagents(project, "--verbose", "run", "--offline", "Count the files in .")
     assert "Command finished: " in verbose.err
     assert re.search(r"\[task-1\] run [0-9a-f]{32} in ", verbose.err)
 
 
-def test_the_prompt_can_come_from_standard_input(project: Project) -> None:
+def test_the_prompt_can_come_from_standard_input_and_quiet_leaves_progress_out(
+    project: Project,
+) -> None:
     turns = script(project, [{"echo": True}])
-    ran = subagents(project, "run", "-", "--json", "--offline-script", turns, stdin="from a pipe\n")
-    assert ran.json["details"]["results"][0]["output"] == "from a pipe"
+    arguments = ("--quiet", "run", "-", "--offline-script", turns)
+    ran = subagents(project, *arguments, stdin="from a pipe")
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.startswith("\n── task-1 ──\nfrom a pipe\n\n✓ task-1: completed ")
 
 
 def test_files_stand_before_the_prompt_that_the_model_receives(project: Project) -> None:
@@ -448,14 +450,12 @@ def profile(project: Project, name: str, fields: str) -> None:
 
 def test_a_run_takes_a_profile_and_says_so(project: Project) -> None:
     profile(project, "quiet", "noTools: true")
-    ran = subagents(project, "run", "--offline", "--profile", "quiet", "List the files")
-    assert ran.code == 0
-    assert re.search(
-        r"^✓ task-1: completed \(session: [0-9a-f]{16}\) \[profile: quiet\]$", ran.out, re.MULTILINE
+    ran = subagents(project, "run", "--json", "--offline", "--profile", "quiet", "List the files")
+    (window,) = ran.json["details"]["windows"]
+    assert re.fullmatch(
+        r"✓ task-1: completed \(session: [0-9a-f]{16}\) \[profile: quiet\]",
+        ran.json["content"][0]["text"],
     )
-    window = subagents(
-        project, "run", "--json", "--offline", "--profile", "quiet", "List the files"
-    ).json["details"]["windows"][0]
     assert (window["profile"], window["status"], window["callCount"]) == ("quiet", "completed", 0)
 
 
@@ -478,7 +478,10 @@ def test_a_yaml_task_file_may_come_with_a_profile_for_all(project: Project) -> N
     profile(project, "quiet", "noTools: true")
     (project.path / "tasks.yaml").write_text("profile: quiet\ntasks:\n- name: a\n  prompt: Hello\n")
     ran = subagents(project, "run", "--offline", "--task-file", "tasks.yaml")
-    assert (ran.code, "[profile: quiet]" in ran.out) == (0, True)
+    assert ran.code == 0
+    assert re.search(
+        r"^✓ a: completed \(session: [0-9a-f]{16}\) \[profile: quiet\]$", ran.out, re.MULTILINE
+    )
     refused = subagents(project, "run", "--task-file", "tasks.yaml", "--name", "b", "prompt")
     assert refused.code == 2
     assert "--task-file says what to run; leave out PROMPT, --name." in refused.err
@@ -493,7 +496,10 @@ def test_a_session_goes_on_from_the_command_line(project: Project) -> None:
     )
     result = again.json["details"]["results"][0]
     assert (result["sessionId"], result["status"]) == (session, "completed")
-    assert result["output"].endswith("Instructions:\n\nTwice that.")
+    assert result["output"] == (
+        "Previously:\n\n--- Run 1 (completed, 2 messages) ---\nUser: Seven.\n"
+        "Assistant: Seven.\n\nInstructions:\n\nTwice that."
+    )
     unknown = subagents(project, "run", "--offline", "--resume", "0" * 16, "x")
     assert unknown.code == 2
     assert f'Cannot resume: session "{"0" * 16}" not found.' in unknown.err

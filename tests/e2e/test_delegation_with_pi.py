@@ -1,6 +1,7 @@
 """The real pi under supervision: every way a child can end, told truthfully."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from pi_subagents.core.prompt import GUARD
 from pi_subagents.core.value import as_dict
 
 pytestmark = pytest.mark.pi
+both_modes = pytest.mark.usefixtures("child_mode")
 
 
 def told(result: RunResult) -> tuple[str, str, str, tuple[str, ...]]:
@@ -22,22 +24,16 @@ async def outcome(project: Project, *turns: object) -> RunResult:
     return delegation.results[0]
 
 
-async def test_sixteen_tasks_give_sixteen_right_results_in_task_order(project: Project) -> None:
-    tasks = [Task(f"task-{i}", f"answer number {i}") for i in range(16)]
-    delegation = await project.delegate(*tasks, script=[{"echo": True}])
-    assert [(r.name, *told(r)) for r in delegation.results] == [
-        (f"task-{i}", "completed", f"answer number {i}", "", ()) for i in range(16)
-    ]
-    assert len({r.session_id for r in delegation.results}) == 16
+def retries(project: Project, result: RunResult) -> list[str]:
+    """Return which attempts the transcript of a run tells of."""
+    run_dir = project.path / ".pi/subagents/runs" / result.run_id
+    return re.findall(r"Retrying \((.*?)\): ", (run_dir / "transcript.log").read_text())
 
 
-async def test_a_prompt_of_five_megabytes_arrives_whole(project: Project) -> None:
-    prompt = "0123456789abcdef" * (5 * 1024 * 1024 // 16)
-    delegation = await project.delegate(Task("big", prompt), script=[{"echo": True}])
-    assert told(delegation.results[0]) == ("completed", prompt, "", ())
-
-
-async def test_prompts_are_data_whatever_they_look_like(project: Project) -> None:
+async def test_sixteen_tasks_give_sixteen_right_results_in_task_order(
+    project: Project, child_mode: str
+) -> None:
+    """Each prompt is data, whatever it looks like and however long it is."""
     (project.path / "notes.txt").write_text("secret")
     templates = project.agent_dir / "prompts"
     templates.mkdir()
@@ -48,7 +44,9 @@ async def test_prompts_are_data_whatever_they_look_like(project: Project) -> Non
         'export default (pi) => pi.registerCommand("boom", '
         '{description: "x", handler: async () => process.exit(9)});'
     )
-    plain = ["--approve", "@notes.txt", "-h", "--", "!ls", "a\r\nb", "a\x00b", "\u2028 x\u0085y"]
+    long = "0123456789abcdef" * (5 * 1024 * 1024 // 16)
+    odd = "\u2028 x\u0085y é 𝄞 'q' \"q\" \t\n\n end"
+    plain = ["--approve", "@notes.txt", "-h", "--", "!ls", "a\r\nb", "a\x00b", odd, long]
     slashed = [
         "/reload",
         "/skill:x",
@@ -58,35 +56,37 @@ async def test_prompts_are_data_whatever_they_look_like(project: Project) -> Non
         "\ufeff/boom",
         "\u00a0/reload",
     ]
-    tasks = [Task("task", prompt) for prompt in (*plain, *slashed)]
+    prompts = [*plain, *slashed]
+    tasks = [Task(f"task {number}", prompt) for number, prompt in enumerate(prompts)]
     delegation = await project.delegate(*tasks, script=[{"echo": True}])
-    expected = [prompt.strip() for prompt in plain] + [GUARD + prompt for prompt in slashed]
-    assert [told(r) for r in delegation.results] == [
-        ("completed", text, "", ()) for text in expected
+    # pi trims what it reads on its standard input; a command's message is taken as it is.
+    arrived = [prompt.strip() for prompt in plain] if child_mode == "json" else plain
+    expected = arrived + [GUARD + prompt for prompt in slashed]
+    assert [(r.name, *told(r)) for r in delegation.results] == [
+        (f"task {number}", "completed", text, "", ()) for number, text in enumerate(expected)
     ]
+    assert len({r.session_id for r in delegation.results}) == 16
 
 
+@both_modes
 async def test_a_model_error_is_a_failure_although_pi_exits_with_zero(project: Project) -> None:
     result = await outcome(project, {"error": {"status": 400, "message": "no such thing"}})
     assert (result.status, result.exit_code, result.stop_reason) == ("failed", 0, "error")
     assert "400" in result.error_message
     assert "no such thing" in result.error_message
+    assert retries(project, result) == []
 
 
-async def test_a_rate_limit_that_passes_is_only_a_retry(project: Project) -> None:
+@both_modes
+async def test_a_rate_limit_and_a_stream_cut_half_way_are_only_retries(project: Project) -> None:
     limited = {"error": {"status": 429, "message": "slow down"}}
-    result = await outcome(project, limited, {"text": "here you are"})
-    assert told(result) == ("completed", "here you are", "", ())
-    run_dir = project.path / ".pi/subagents/runs" / result.run_id
-    assert "Retrying (1/3): " in (run_dir / "transcript.log").read_text()
-
-
-async def test_a_stream_cut_half_way_is_asked_for_again(project: Project) -> None:
     cut = {"text": "this will be cut off", "cut": True}
-    result = await outcome(project, cut, {"text": "whole"})
+    result = await outcome(project, limited, cut, {"text": "whole"})
     assert told(result) == ("completed", "whole", "", ())
+    assert retries(project, result) == ["1/3", "2/3"]
 
 
+@both_modes
 async def test_an_empty_answer_is_completed_with_the_placeholder_and_a_note(
     project: Project,
 ) -> None:
@@ -99,11 +99,13 @@ async def test_an_empty_answer_is_completed_with_the_placeholder_and_a_note(
     )
 
 
+@both_modes
 async def test_an_answer_cut_by_length_is_completed_with_a_note(project: Project) -> None:
     result = await outcome(project, {"text": "as far as I", "stop": "length"})
     assert told(result) == ("completed", "as far as I", "", (messages.NOTE_LENGTH,))
 
 
+@both_modes
 async def test_an_unknown_option_of_the_pi_command_is_told_with_pis_own_words(
     project: Project,
 ) -> None:
@@ -113,6 +115,7 @@ async def test_an_unknown_option_of_the_pi_command_is_told_with_pis_own_words(
     assert "--no-such-option" in result.error_message
 
 
+@both_modes
 async def test_the_same_call_for_ever_is_stopped_at_the_fifth(project: Project) -> None:
     call = {"toolCalls": [{"name": "bash", "arguments": {"command": "true"}}], "repeat": True}
     result = await outcome(project, call)
@@ -141,23 +144,25 @@ async def test_five_different_edits_of_one_file_are_no_loop(project: Project) ->
     assert (project.path / "file.txt").read_text() == "b0 b1 b2 b3 b4 b5"
 
 
+@both_modes
 async def test_a_time_out_ends_the_run_and_what_its_tool_left_running(project: Project) -> None:
     settings = {"subagents": {"extend_timeout_debounce": 0}}
     (project.path / ".pi/settings.json").write_text(json.dumps(settings))
     beside = project.path / "beside.pid"
     command = f"setsid sleep 1000 & echo $! > {beside}; sleep 1000"
     call = {"toolCalls": [{"name": "bash", "arguments": {"command": command}}]}
-    delegation = await project.delegate(Task("slow", "wait", timeout_s=3), script=[call])
+    delegation = await project.delegate(Task("slow", "wait", timeout_s=6), script=[call])
     result = delegation.results[0]
     assert told(result) == (
         "failed",
         "",
-        "Timed out after 3s. Consider resuming with a longer timeout.",
+        "Timed out after 6s. Consider resuming with a longer timeout.",
         (),
     )
     assert not Path(f"/proc/{int(beside.read_text())}").exists()
 
 
+@both_modes
 async def test_tokens_and_model_are_told_as_the_child_reported_them(project: Project) -> None:
     result = await outcome(project, {"text": "x", "usage": {"input": 1000, "output": 7}})
     assert (result.provider, result.model) == ("subagents-offline", "offline")
@@ -191,19 +196,3 @@ async def test_offline_leaves_the_users_agent_directory_as_it_is(project: Projec
     assert {name: after[name] for name in before} == before
     # pi itself keeps two caches there; a models.json of ours would be one too many.
     assert set(after) - set(before) <= {"auth.json", "models-store.json"}
-
-
-async def test_a_resumed_session_tells_the_model_what_was_said_before(project: Project) -> None:
-    first = (await project.delegate(Task("a", "Seven."), script=[{"echo": True}])).results[0]
-    task = Task("b", "Twice that.", resume=first.session_id)
-    second = (await project.delegate(task, script=[{"echo": True}])).results[0]
-    assert second.session_id == first.session_id
-    assert told(second) == (
-        "completed",
-        (
-            "Previously:\n\n--- Run 1 (completed, 2 messages) ---\nUser: Seven.\n"
-            "Assistant: Seven.\n\nInstructions:\n\nTwice that."
-        ),
-        "",
-        (),
-    )

@@ -6,12 +6,11 @@ import re
 import shutil
 import signal
 import subprocess
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.e2e.command import start, subagents
+from tests.e2e.command import heard, start, subagents
 from tests.e2e.conftest import Project
 
 from pi_subagents.errors import PINNED_PI_VERSION
@@ -37,9 +36,7 @@ def runs_dir(project: Project) -> Path:
 
 
 def test_a_new_user_is_told_that_all_is_well_but_for_a_model(project: Project) -> None:
-    begun = time.monotonic()
     ran = subagents(project, "doctor")
-    took_s = time.monotonic() - begun
     assert (ran.code, ran.err) == (0, "")
     assert re.search(
         rf"^✓ pi                 {re.escape(PINNED_PI_VERSION)}, from ", ran.out, re.MULTILINE
@@ -51,14 +48,12 @@ def test_a_new_user_is_told_that_all_is_well_but_for_a_model(project: Project) -
     ) in ran.out
     assert "\nSub-agents can run here. Worth a look: Models" in ran.out
     assert "\x1b" not in ran.out
-    assert took_s < 10  # about one second where nothing else runs
 
 
 def test_a_key_makes_models_and_is_not_shown(project: Project) -> None:
-    for form in FORMS:
-        ran = subagents(project, "doctor", *form, ANTHROPIC_API_KEY=CANARY, OPENAI_API_KEY=CANARY)
-        assert (ran.code, CANARY in ran.out + ran.err) == (0, False)
-    models = checks(project, ANTHROPIC_API_KEY=CANARY)["models"]
+    ran = subagents(project, "doctor", "--json", ANTHROPIC_API_KEY=CANARY)
+    assert (ran.code, ran.err, CANARY in ran.out) == (0, "", False)
+    (models,) = [check for check in ran.json["checks"] if check["id"] == "models"]
     assert models["state"] == "ok"
     assert re.fullmatch(r"\d+ of 1 provider \(anthropic\); not tried", models["found"])
 
@@ -78,9 +73,10 @@ def test_no_form_holds_what_is_configured_anywhere(project: Project) -> None:
     auth = {"anthropic": {"type": "api_key", "key": CANARY}}
     (project.agent_dir / "auth.json").write_text(json.dumps(auth))
     real = project.env["PI_SUBAGENTS_PI"]
+    keys = dict.fromkeys(("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "MY_KEY"), CANARY)
     for command in (f"{real} --api-key {CANARY}", ""):
         for form in FORMS:
-            ran = subagents(project, "doctor", *form, PI_SUBAGENTS_PI=command, MY_KEY=CANARY)
+            ran = subagents(project, "doctor", *form, PI_SUBAGENTS_PI=command, **keys)
             assert ran.code in (0, 1)
             assert (form, CANARY in ran.out + ran.err) == (form, False)
 
@@ -122,10 +118,7 @@ def test_a_run_whose_supervisor_was_killed_is_concluded_and_nothing_of_it_is_lef
     script = project.path / "script.json"
     script.write_text(json.dumps(WAITING))
     process = start(project, "run", "--offline-script", str(script), "x")
-    assert process.stderr is not None
-    for line in process.stderr:
-        if "sleep 1000" in line:
-            break
+    heard(process, "sleep 1000")
     (run_id,) = [each.name for each in runs_dir(project).iterdir() if len(each.name) == 32]
     living = checks(project)
     assert living["recovery"]["found"] == "none"

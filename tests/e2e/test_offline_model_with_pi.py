@@ -83,20 +83,21 @@ class Ran:
     def text(self) -> str:
         return "".join(part.get("text", "") for part in self.assistant[-1]["content"])
 
-    def stops(self) -> list[tuple[str, str | None]]:
-        return [(message["stopReason"], message.get("errorMessage")) for message in self.assistant]
-
 
 @pytest.mark.parametrize(
     ("prompt", "answer"),
     [
-        ("list docs", "docs holds 1 entry:\n- guide.md"),
-        ("count the lines of Python code in src", "The Python files in src have 2 lines."),
-        ("search for TODO in src", '"TODO" is on 1 line in src:\nsrc/a.py:1:x = 1  # TODO'),
-        ("read LICENSE", "I read 1 line of LICENSE:\n\nMIT License"),
         (
-            "summarise the headings of docs/guide.md and then list src",
-            "docs/guide.md has 2 headings:\n- Guide\n  - Start\n\nsrc holds 2 entries:\n- a.py\n- b.py",
+            "read LICENSE and then count the lines of Python code in src",
+            "I read 1 line of LICENSE:\n\nMIT License\n\nThe Python files in src have 2 lines.",
+        ),
+        (
+            "summarise the headings of docs/guide.md and then list src and then search for TODO in src",
+            (
+                "docs/guide.md has 2 headings:\n- Guide\n  - Start\n\n"
+                "src holds 2 entries:\n- a.py\n- b.py\n\n"
+                '"TODO" is on 1 line in src:\nsrc/a.py:1:x = 1  # TODO'
+            ),
         ),
     ],
 )
@@ -107,12 +108,12 @@ def test_a_plain_request_is_answered_from_real_tools(project: Path, prompt: str,
     assert [message["stopReason"] for message in ran.assistant] == ["toolUse", "stop"]
 
 
-@pytest.mark.parametrize(("prompt", "tool"), [("list nope", "bash"), ("read nope.txt", "read")])
-def test_a_tool_that_failed_is_not_taken_for_an_answer(project: Path, prompt: str, tool: str):
-    ran = Ran(project, prompt)
+def test_a_tool_that_failed_is_not_taken_for_an_answer(project: Path):
+    ran = Ran(project, "list nope and then read nope.txt")
 
-    assert [message["isError"] for message in ran.tools] == [True]
-    assert ran.text().startswith(f"The {tool} tool failed; it said:\n")
+    assert [message["isError"] for message in ran.tools] == [True, True]
+    assert ran.text().startswith("The bash tool failed; it said:\n")
+    assert "\n\nThe read tool failed; it said:\n" in ran.text()
 
 
 def test_a_child_without_tools_says_so(project: Path):
@@ -161,46 +162,21 @@ def test_thinking_text_tool_calls_and_usage_arrive(project: Path):
     assert (ran.text(), len(ran.requests)) == ("done", 2)
 
 
-def test_a_400_is_the_end(project: Path):
-    ran = Ran(project, "go", [{"error": {"status": 400, "message": "bad thing"}}])
+def test_passing_faults_are_retried_and_the_next_turn_answers(project: Path):
+    never = {"name": "bash", "arguments": {"command": "touch never; exit 1"}}
+    ran = Ran(
+        project,
+        "go",
+        [
+            {"error": {"status": 500, "message": "oops"}},
+            {"text": "cut " * 50, "cut": True},
+            {"toolCalls": [never], "cut": True},
+            {"text": "recovered"},
+        ],
+    )
 
-    ((stop, message),) = ran.stops()
-    assert (stop, ran.retries) == ("error", 0)
-    assert message is not None
-    assert "bad thing" in message
-
-
-@pytest.mark.parametrize(
-    "fault",
-    [
-        {"error": {"status": 429, "message": "slow down"}},
-        {"error": {"status": 500, "message": "oops"}},
-        {"text": "cut " * 50, "cut": True},
-        {
-            "toolCalls": [{"name": "bash", "arguments": {"command": "touch never; exit 1"}}],
-            "cut": True,
-        },
-    ],
-)
-def test_a_passing_fault_is_retried_and_the_next_turn_answers(
-    project: Path, fault: dict[str, object]
-):
-    ran = Ran(project, "go", [fault, {"text": "recovered"}])
-
-    assert (ran.text(), ran.retries, len(ran.requests)) == ("recovered", 1, 2)
+    assert (ran.text(), ran.retries, len(ran.requests)) == ("recovered", 3, 4)
     assert ran.tools == []
-
-
-def test_a_length_stop_and_an_empty_answer_arrive_as_such(project: Path):
-    assert Ran(project, "go", [{"text": "half", "stop": "length"}]).stops() == [("length", None)]
-    assert Ran(project, "go", [{}]).assistant[0]["content"] == []
-
-
-def test_a_prompt_arrives_byte_equal_and_so_does_a_large_answer(project: Path):
-    prompt = "--approve é 𝄞 \u2028 \x85 'q' \"q\" \t\n\n end"
-
-    assert Ran(project, prompt, [{"echo": True}]).text() == prompt
-    assert len(Ran(project, "go", [{"fillKB": 300}]).text()) == 300 * 1024
 
 
 def test_a_proxy_in_the_environment_does_not_hide_the_model(project: Path):

@@ -1,6 +1,7 @@
 """What the extension paints, line by line: all of it in one pi, with colours by their names."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,23 +9,38 @@ import pytest
 from tests.e2e.conftest import Project
 from tests.fakes.main_pi import main_pi
 
+from pi_subagents.core.background import BackgroundRun
+from pi_subagents.core.background_picture import end_picture
+from pi_subagents.core.bounded_details import bounded_picture
+from pi_subagents.core.picture import part_to_json
+from pi_subagents.core.todos import TodoCount
+from pi_subagents.core.usage import Usage
+from pi_subagents.core.window import Window, WindowLine, WindowTitle
+from pi_subagents.core.window_delta import WindowDeltas
 from pi_subagents.disk.pi_extension import extension_dir
 
 pytestmark = pytest.mark.pi
 
 PAINTING = Path(__file__).parents[1] / "fakes" / "painting_extension.ts"
 
-FINDINGS = [{"text": f"finding {number}", "kind": "text"} for number in range(1, 5)]
-DONE: dict[str, Any] = {
-    "name": "review", "status": "completed", "profile": "careful", "provider": "acme", "model": "big",
-    "thinkingLevel": "high", "toolCount": 3, "fileCount": 1, "timeoutS": 600, "elapsedMs": 61_999,
-    "usage": {"totalTokens": 1234, "cost": {"total": 0.01234}}, "sessionId": "0123456789abcdef",
-    "history": FINDINGS,
-}  # fmt: skip
-FAILED: dict[str, Any] = {
-    "name": "build", "status": "error", "timeoutS": None, "elapsedMs": 900, "toolCount": 0,
-    "errorMessage": "Timed out after 1s.", "history": [], "sessionId": "fedcba9876543210",
-}  # fmt: skip
+DELEGATE, OUTPUT, PROFILES = (
+    "delegate_to_subagents",
+    "get_subagent_output",
+    "list_subagent_profiles",
+)
+DONE = Window(
+    WindowTitle("review", "careful", "acme", "big", "high", 3, 1, 600, "0123456789abcdef"),
+    "completed",
+    elapsed_ms=61_999,
+    history=tuple(WindowLine(f"finding {number}", "text") for number in range(1, 5)),
+    usage=Usage(total_tokens=1234, cost=0.01234),
+)
+FAILED = Window(
+    WindowTitle("build", timeout_s=None, session_id="fedcba9876543210"),
+    "error",
+    elapsed_ms=900,
+    error_message="Timed out after 1s.",
+)
 TOOLS = [
     "read → a.txt:1+5 (5 lines)",
     "edit → a.txt (1 edit) +2/-1",
@@ -34,29 +50,60 @@ TOOLS = [
     "bash → echo 2 files +1",
     "│ && true",
 ]
-PROFILED = "(default profile: researcher) profiles: [writer]"
+AT_WORK = Window(WindowTitle("look", timeout_s=60), "running", elapsed_ms=1500)
+FRESH = replace(AT_WORK, title=WindowTitle("fresh", timeout_s=None), todo=TodoCount(1, 3))
+PROFILED = "<muted>(default profile: researcher)</> <muted>profiles: [writer]</>"
 FIGURES = "3 tools • 1 file • 61s/600s • 1.2k tokens $0.0123"
+RUN = BackgroundRun(
+    "0f", "5e", "scout", "look", "/w", None, None, 0, status="completed", duration_ms=2500
+)
+# What the version before this one left in session files.
+OLD = {
+    "status": "done",
+    "maxLines": 9,
+    "windows": [{"name": "old", "history": [{"text": "said", "kind": "text"}]}],
+}
 
 
-def at_work(**more: object) -> dict[str, Any]:
-    return {"index": 0, "status": "running", "elapsedMs": 1500, **more}
+def text(text: str) -> list[dict[str, str]]:
+    return [{"type": "text", "text": text}]
+
+
+def over(windows: list[Window], max_lines: int, **how: object) -> dict[str, Any]:
+    details = {"picture": bounded_picture(windows, max_lines)}
+    return {"kind": "result", "name": DELEGATE, "details": details, **how}
+
+
+def live(max_lines: int, *instants: list[Window], **how: object) -> dict[str, Any]:
+    deltas = WindowDeltas(max_lines)
+    return {"kind": "live", "changes": [deltas.since(windows) for windows in instants], **how}
+
+
+def called(window: Window, *calls: str) -> Window:
+    lines = tuple(WindowLine(call, "tool") for call in calls)
+    return replace(window, history=lines, line_count=len(lines))
+
+
+def ended(run: BackgroundRun) -> dict[str, Any]:
+    picture = [part_to_json(part) for part in end_picture(run, run.output)]
+    return {"kind": "end", "content": "unused", "details": {"picture": picture}}
 
 
 CASES: list[tuple[dict[str, Any], list[str]]] = [
     (
         {
             "kind": "call",
-            "name": "delegate_to_subagents",
+            "name": DELEGATE,
             "args": {"profile": "researcher", "tasks": [{"profile": "writer"}, {}, {"profile": "writer"}]},
         },
-        [f"<toolTitle>*delegate_to_subagents*</> <accent>3 sub-agents</><muted> {PROFILED}</>"],
+        [f"<toolTitle>*delegate_to_subagents*</> <accent>3 sub-agents</> {PROFILED}"],
     ),
     (
-        {"kind": "call", "name": "delegate_to_subagents", "args": {"tasks": [{"name": "half-strea"}]}},
+        {"kind": "call", "name": DELEGATE, "args": {"tasks": [{"name": "half-strea"}]}},
         ["<toolTitle>*delegate_to_subagents*</> <accent>1 sub-agent</>"],
     ),
     (
-        {"kind": "call", "name": "get_subagent_output", "args": {"sessionId": "0123456789abcdef"}},
+        {"kind": "call", "name": OUTPUT, "args": {"sessionId": "0123456789abcdef"}},
         ["<toolTitle>*get_subagent_output*</> <accent>0123456789abcdef</>"],
     ),
     (
@@ -67,9 +114,9 @@ CASES: list[tuple[dict[str, Any], list[str]]] = [
         {"kind": "call", "name": "subagent", "args": {"tasks": [{"preset": "scout"}, {"preset": "judge"}]}},
         ["<toolTitle>*subagent*</> <accent>scout, judge</>"],
     ),
-    ({"kind": "call", "name": "list_subagent_profiles", "args": {}}, ["<toolTitle>*list_subagent_profiles*</>"]),
+    ({"kind": "call", "name": PROFILES, "args": {}}, [f"<toolTitle>*{PROFILES}*</>"]),
     (
-        {"kind": "windows", "details": {"maxLines": 2, "windows": [DONE, FAILED]}},
+        over([DONE, FAILED], 2),
         [
             "*Sub-agents: 1 done, 1 error*",
             "",
@@ -87,7 +134,7 @@ CASES: list[tuple[dict[str, Any], list[str]]] = [
         ],
     ),
     (
-        {"kind": "windows", "expanded": True, "width": 44, "details": {"maxLines": 2, "windows": [DONE]}},
+        over([DONE], 2, expanded=True, width=44),
         [
             "*Sub-agents: 1 done*",
             "",
@@ -99,30 +146,32 @@ CASES: list[tuple[dict[str, Any], list[str]]] = [
         ],
     ),
     (
-        {
-            "kind": "live",
-            "deltas": [
-                {
-                    "maxLines": 9,
-                    "windows": [
-                        at_work(title={"name": "look", "timeoutS": 60}, todo={"completed": 1, "total": 3}),
-                        {"index": 1, "status": "queued", "place": 1, "title": {"name": "wait"}},
-                    ],
-                },
-                {"windows": [at_work(append=[{"text": text, "kind": "tool"} for text in [*TOOLS[:3], "ls → ."]])]},
-                {
-                    "windows": [
-                        at_work(replaceLast=1, append=[{"text": text, "kind": "tool"} for text in TOOLS[3:]])
-                    ]
-                },
-            ],
-        },
+        over([replace(FAILED, error_message="one two three four")], 2, width=16),
+        [
+            "*Sub-agents: 1 e…",
+            "",
+            "<error>✗</> *build*<muted> • 0s</>",
+            "  <muted>(no output)</>",
+            "  <error>Error: one two",
+            "  <error>three four</>",
+            "",
+            "<dim>Session IDs (us…",
+            "    build: <accent>fedc…",
+        ],
+    ),
+    (
+        live(
+            9,
+            [AT_WORK, Window(WindowTitle("wait"))],
+            [called(AT_WORK, *TOOLS[:3], "ls → ."), Window(WindowTitle("wait"))],
+            [called(AT_WORK, *TOOLS), Window(WindowTitle("wait"))],
+        ),
         [
             "*Sub-agents: 1 running, 1 queued*",
             "",
             "<warning>⏳</> *look*<muted> • 1s/60s</>",
             "  <muted>→ </><muted>read → a.txt:1+5 </><toolDiffAdded>(5 lines)</>",
-            "  <muted>→ </><muted>edit → a.txt (1 edit) </><toolDiffAdded>+2</>/<toolDiffRemoved>-1</>",
+            "  <muted>→ </><muted>edit → a.txt (1 edit) </><toolDiffAdded>+2</><muted>/</><toolDiffRemoved>-1</>",
             "  <muted>→ </><muted>write → b.txt </><toolDiffAdded>+3</>",
             "  <muted>→ </><muted>ls → . → </><toolDiffAdded>2</><muted> files, </><toolDiffAdded>1</><muted> dir</>",
             "  <muted>→ </><muted>find → *.py → </><toolDiffAdded>3</><muted> matches+</>",
@@ -135,7 +184,7 @@ CASES: list[tuple[dict[str, Any], list[str]]] = [
         ],
     ),
     (
-        {"kind": "live", "deltas": [{"windows": [at_work(title={"name": "fresh"}, todo={"completed": 1, "total": 3})]}]},
+        live(9, [FRESH]),
         [
             "*Sub-agents: 1 running*",
             "",
@@ -146,35 +195,77 @@ CASES: list[tuple[dict[str, Any], list[str]]] = [
         ],
     ),
     (
-        {"kind": "text", "content": [{"type": "text", "text": "one\ntwo\nthree\n"}], "details": {"maxLines": 1}},
-        ["<toolOutput>one</>", "<dim>... (2 more lines)</>"],
-    ),
-    (
-        {"kind": "text", "whole": True, "content": [{"type": "text", "text": "one\ntwo"}], "details": {"maxLines": 1}},
-        ["<toolOutput>one</>", "<toolOutput>two</>"],
-    ),
-    (
-        {"kind": "text", "isError": True, "content": [{"type": "text", "text": "not found"}], "details": {}},
-        ["<error>not found</>"],
-    ),
-    (
-        {
-            "kind": "end",
-            "details": {
-                "runId": "0f", "preset": "scout", "task": "look", "status": "completed", "durationMs": 2500,
-                "output": "\n".join(f"room {number}" for number in range(1, 18)),
-            },
-        },
+        live(1, [called(AT_WORK, "bash → one two three")], [called(AT_WORK, *["bash → one two three"] * 600)], width=14),
         [
-            "<success>✓</> *scout*<muted> • completed in the background • 2s • run 0f</>",
-            "  <muted>look</>",
-            *(f"  room {number}" for number in range(1, 16)),
-            "<dim>... (2 more lines)</>",
+            "*Sub-agents: 1…",
+            "",
+            "<warning>⏳</> *look*<muted> • 1s/…",
+            "  <muted>→ </><muted>bash → on…",
+            "",
+            "<muted>1 running...</>",
         ],
     ),
     (
-        {"kind": "end", "details": {"runId": "0f", "preset": "scout", "status": "failed", "errorMessage": "no key"}},
-        ["<error>✗</> *scout*<muted> • failed in the background • 0s • run 0f</>", "  no key"],
+        live(1, [called(AT_WORK, "bash → first")], [called(AT_WORK, "bash → first", *["bash → x"] * 500)], expanded=True),
+        [
+            "*Sub-agents: 1 running*",
+            "",
+            "<warning>⏳</> *look*<muted> • 1s/60s</>",
+            *["  <muted>→ </><muted>bash → x</>"] * 500,
+            "",
+            "<muted>1 running...</>",
+        ],
+    ),
+    (
+        {"kind": "result", "name": DELEGATE, "details": {"picture": [{"rows": [[["text", "no such colour"]]]}]}},
+        ["text"],
+    ),
+    (
+        {"kind": "result", "name": OUTPUT, "content": text("one\ntwo\nthree\n"), "details": {"maxLines": 1}},
+        ["<toolOutput>one</>", "<dim>... (2 more lines)</>"],
+    ),
+    (
+        {"kind": "result", "name": OUTPUT, "content": text("one\ntwo"), "details": {"maxLines": 1}, "expanded": True},
+        ["<toolOutput>one</>", "<toolOutput>two</>"],
+    ),
+    (
+        {"kind": "result", "name": OUTPUT, "content": text("\n".join("abc"))},
+        ["<toolOutput>a</>", "<toolOutput>b</>", "<toolOutput>c</>"],
+    ),
+    (
+        {"kind": "result", "name": OUTPUT, "content": text("\n".join("x" * 16))},
+        [*["<toolOutput>x</>"] * 15, "<dim>... (1 more line)</>"],
+    ),
+    (
+        {"kind": "result", "name": PROFILES, "content": text("\n".join("x" * 16)), "details": {"maxLines": 1}},
+        ["<toolOutput>x</>"] * 16,
+    ),
+    (
+        {"kind": "result", "name": OUTPUT, "isError": True, "content": text("not found"), "details": {}},
+        ["<error>not found</>"],
+    ),
+    (
+        {"kind": "result", "name": DELEGATE, "content": text("✓ old: completed"), "details": OLD},
+        ["<toolOutput>✓ old: completed</>"],
+    ),
+    (
+        ended(replace(RUN, output="\n".join(f"room {number}" for number in range(1, 18)))),
+        [
+            "",
+            "<success>✓</> *scout*<muted> • completed in the background • 2s • run 0f</>",
+            "  <muted>look</>",
+            *(f"  room {number}" for number in range(1, 16)),
+            "  <dim>... (2 more lines)</>",
+            "",
+        ],
+    ),
+    (
+        ended(replace(RUN, status="failed", task="", duration_ms=0, error_message="no key")),
+        ["", "<error>✗</> *scout*<muted> • failed in the background • 0s • run 0f</>", "  no key", ""],
+    ),
+    (
+        {"kind": "end", "content": "Background agent scout completed", "details": {"runId": "0f", "output": "rooms"}},
+        ["", "Background agent scout completed", ""],
     ),
 ]  # fmt: skip
 
@@ -188,4 +279,5 @@ def test_calls_windows_results_and_ends_are_painted_so(project: Project) -> None
         told = json.loads(pi.ran("-p", "x", **shim).stderr)
     for lines, (wanted, expected) in zip(told["painted"], CASES, strict=True):
         assert lines == expected, wanted
-    assert told["redraws"] == 1
+    changes = [len(wanted["changes"]) for wanted, _ in CASES if wanted["kind"] == "live"]
+    assert told["redraws"] == sum(changes)

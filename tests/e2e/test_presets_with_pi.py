@@ -1,6 +1,5 @@
 """What a preset says, observed in what the model of a real pi receives."""
 
-import json
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,6 +7,7 @@ from typing import Any
 
 import pytest
 from tests.e2e.conftest import Project
+from tests.e2e.served_models import serving
 
 from pi_subagents.core.preset import preset_profile
 from pi_subagents.core.profile_invocation import profile_invocation
@@ -16,7 +16,6 @@ from pi_subagents.disk.preset_files import (
     invalidate_presets_cache,
     load_presets,
 )
-from pi_subagents.engines.offline_model.script import parse_script
 from pi_subagents.engines.offline_model.server import OfflineModel
 from pi_subagents.engines.pi_command import resolve_pi_command
 
@@ -33,15 +32,8 @@ EXTENSION = """export default (pi) => pi.registerTool({
 @pytest.fixture
 def model(project: Project) -> Iterator[OfflineModel]:
     """Give the project's pi a model `one` to be asked for by name, and an extension with a tool."""
-    with OfflineModel(parse_script([{"echo": True, "repeat": True}])) as served:
-        provider = {
-            "baseUrl": served.url_for("all"),
-            "api": "openai-completions",
-            "apiKey": "x",
-            "models": [{"id": "one"}],
-        }
-        agent = project.agent_dir
-        (agent / "models.json").write_text(json.dumps({"providers": {"scripted": provider}}))
+    agent = project.agent_dir
+    with serving(agent, {"id": "one"}) as served:
         (agent / "extensions").mkdir()
         (agent / "extensions/shout.js").write_text(EXTENSION)
         yield served
@@ -78,10 +70,13 @@ def received(project: Project, model: OfflineModel, fields: str) -> dict[str, An
     return request
 
 
+def tools(request: dict[str, Any]) -> list[str]:
+    return sorted(tool["function"]["name"] for tool in request.get("tools", ()))
+
+
 @pytest.mark.parametrize(
     ("fields", "expected"),
     [
-        ("", ["bash", "edit", "read", "shout", "write"]),
         ("tools: read,grep", ["grep", "read"]),
         ("tools: read,shout", ["read", "shout"]),
         ("tools: []", []),
@@ -90,12 +85,14 @@ def received(project: Project, model: OfflineModel, fields: str) -> dict[str, An
 def test_tools_limit_what_pi_has_of_its_own_and_what_extensions_add(
     project: Project, model: OfflineModel, fields: str, expected: list[str]
 ) -> None:
-    request = received(project, model, fields)
-    assert sorted(tool["function"]["name"] for tool in request.get("tools", ())) == expected
+    assert tools(received(project, model, fields)) == expected
 
 
-def test_the_body_follows_pis_own_prompt(project: Project, model: OfflineModel) -> None:
+def test_the_body_follows_pis_own_prompt_and_every_tool_is_there(
+    project: Project, model: OfflineModel
+) -> None:
     request = received(project, model, "")
+    assert tools(request) == ["bash", "edit", "read", "shout", "write"]
     prompt = str(request["messages"][0]["content"])
     assert request["model"] == "one"
     assert "You are a scout." in prompt

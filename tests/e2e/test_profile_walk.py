@@ -1,16 +1,16 @@
 """The way of somebody new: a profile made with the wizard, used, changed and used again."""
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from tests.e2e.command import ENTRY, Ran, subagents
 from tests.e2e.conftest import Project
+from tests.e2e.served_models import serving
+from tests.fakes.profile_home import keep_the_rest_and_save
 from tests.fakes.pty_terminal import DOWN, ENTER, ESC, TAB, UP, PtyTerminal
 
 from pi_subagents import messages, profile_messages
-from pi_subagents.engines.offline_model.script import parse_script
 from pi_subagents.engines.offline_model.server import OfflineModel
 
 pytestmark = pytest.mark.pi
@@ -34,16 +34,7 @@ def walk(project: Project, tmp_path: Path) -> Project:
 @pytest.fixture
 def model(walk: Project) -> Iterator[OfflineModel]:
     """A provider of the user's own, so that pi has models to offer: `one` and `two`."""
-    with OfflineModel(parse_script([{"echo": True, "repeat": True}])) as model:
-        provider = {
-            "baseUrl": model.url_for("all"),
-            "api": "openai-completions",
-            "apiKey": "x",
-            "models": [{"id": "one"}, {"id": "two"}],
-        }
-        (walk.agent_dir / "models.json").write_text(
-            json.dumps({"providers": {"scripted": provider}})
-        )
+    with serving(walk.agent_dir, {"id": "one"}, {"id": "two"}) as model:
         yield model
 
 
@@ -71,10 +62,7 @@ def test_with_arrow_keys_a_profile_is_made_used_edited_and_used_again(
         screen.press("Restrict which tools", UP, ENTER)
         screen.press("→ Allow only some", ENTER)
         screen.press("Tools to allow", DOWN, ENTER, ENTER)
-        screen.press("Configure extension", ENTER)
-        screen.press("Configure skill", ENTER)
-        screen.press("Save this profile?", ENTER)
-        assert screen.ended() == 0
+        keep_the_rest_and_save(screen)
         assert [line for line in screen.screen() if line][-2:] == [
             SAVED,
             f"{{2}}{profile_messages.use_profile('walker')}{{0}}",
@@ -101,10 +89,7 @@ def test_with_arrow_keys_a_profile_is_made_used_edited_and_used_again(
         screen.press("Restrict which tools", ENTER)
         screen.press("→ Allow only some", ENTER)
         screen.press("> read", DOWN, ENTER, ENTER)
-        screen.press("Configure extension", ENTER)
-        screen.press("Configure skill", ENTER)
-        screen.press("Save this profile?", ENTER)
-        assert screen.ended() == 0
+        keep_the_rest_and_save(screen)
     assert file.read_text() == f"{made}{PROMPT}\n".replace("- read\n", "- read\n- bash\n")
     assert COUNTED in counted(walk).out
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from tests.e2e.conftest import Project
 from tests.e2e.listening import listening_for
+from tests.e2e.served_models import serving
 
 from pi_subagents import Delegation, Task, delegate, profile_messages
 from pi_subagents.disk.profile_files import invalidate_profiles_cache
-from pi_subagents.engines.offline_model.script import parse_script
 from pi_subagents.engines.offline_model.server import OfflineModel
 
 pytestmark = pytest.mark.pi
@@ -54,15 +54,8 @@ class Served:
 
 @pytest.fixture
 def served(project: Project) -> Iterator[Served]:
-    with OfflineModel(parse_script([{"echo": True, "repeat": True}])) as model:
-        provider = {
-            "baseUrl": model.url_for("all"),
-            "api": "openai-completions",
-            "apiKey": "x",
-            "models": [{"id": "one"}, {"id": "two", "reasoning": True}],
-        }
-        agent = project.agent_dir
-        (agent / "models.json").write_text(json.dumps({"providers": {"scripted": provider}}))
+    agent = project.agent_dir
+    with serving(agent, {"id": "one"}, {"id": "two", "reasoning": True}) as model:
         defaults = {"defaultProvider": "scripted", "defaultModel": "one"}
         (agent / "settings.json").write_text(json.dumps(defaults))
         yield Served(project, model)
@@ -80,16 +73,15 @@ def system(request: dict[str, Any]) -> str:
 
 async def test_a_task_runs_with_its_own_profile_or_with_the_calls(served: Served) -> None:
     served.profile("first", "model: scripted/one")
-    served.profile("second", "provider: scripted\nmodel: two")
+    served.profile("second", "provider: scripted\nmodel: two\nthinkingLevel: low")
     tasks = [Task("a", "Hello."), Task("b", "Hello.", profile="first"), Task("c", "Hello.")]
     delegation = await served.run(*tasks, profile="second")
     assert [r.model for r in delegation.results] == ["two", "one", "two"]
-    assert [r["model"] for r in served.model.requests("all")] == ["two", "one", "two"]
-
-
-async def test_without_a_profile_the_child_is_as_pi_has_it(served: Served) -> None:
-    request = await served.received(None)
-    assert (request["model"], tools(request)) == ("one", PI_DEFAULT_TOOLS)
+    assert [(r["model"], r.get("reasoning_effort")) for r in served.model.requests("all")] == [
+        ("two", "low"),
+        ("one", None),
+        ("two", "low"),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -124,33 +116,36 @@ async def test_an_unknown_tool_is_noted_and_the_rest_stays(served: Served) -> No
     assert result.notes == (profile_messages.note_unknown_tools(("web_search",)),)
 
 
-@pytest.mark.parametrize("level", ["low", "high"])
-async def test_the_model_is_asked_for_the_thinking_level(served: Served, level: str) -> None:
-    name = served.profile("thinker", f"model: scripted/two\nthinkingLevel: {level}")
-    assert (await served.received(name))["reasoning_effort"] == level
+async def test_the_model_is_asked_for_the_thinking_level(served: Served) -> None:
+    name = served.profile("thinker", "model: scripted/two\nthinkingLevel: high")
+    assert (await served.received(name))["reasoning_effort"] == "high"
 
 
-async def test_a_system_prompt_replaces_pis_own(served: Served) -> None:
-    plain = system(await served.received(None))
-    prompt = "You are a pirate.\n\n" + "Arr! " * 40_000  # longer than an argument may be
-    request = await served.received(served.profile("pirate", "", prompt))
-    assert system(request).startswith(prompt.strip())
-    assert plain[:40] not in system(request)
-
-
-async def test_an_appended_prompt_leaves_pis_own_in_place(served: Served) -> None:
-    plain = system(await served.received(None))
-    name = served.profile("brief", "appendSystemPrompt: Be brief about it.")
-    text = system(await served.received(name))
-    assert text.startswith(plain[:200])
-    assert "Be brief about it." in text.removeprefix(plain[:200])
-
-
-async def test_context_files_can_be_left_out(served: Served) -> None:
+async def test_the_child_is_as_pi_has_it_but_for_what_its_profile_says(served: Served) -> None:
     (served.project.path / "AGENTS.md").write_text("Always mention the weather.")
-    assert "the weather" in system(await served.received(None))
-    name = served.profile("alone", "noContextFiles: true")
-    assert "the weather" not in system(await served.received(name))
+    skill(served, "sailing", "Hoist the sail.")
+    without = await served.received(None)
+    plain = system(without)
+    assert (without["model"], tools(without)) == ("one", PI_DEFAULT_TOOLS)
+    assert told_of(plain) == ("the weather", "sailing")
+
+    prompt = "You are a pirate.\n\n" + "Arr! " * 40_000  # longer than an argument may be
+    replaced = system(await served.received(served.profile("pirate", "", prompt)))
+    assert replaced.startswith(prompt.strip())
+    assert plain[:40] not in replaced
+
+    brief = served.profile("brief", "appendSystemPrompt: Be brief about it.\nnoSkills: true")
+    appended = system(await served.received(brief))
+    assert appended.startswith(plain[:200])
+    assert "Be brief about it." in appended.removeprefix(plain[:200])
+    assert told_of(appended) == ("the weather",)
+
+    alone = served.profile("alone", "noContextFiles: true")
+    assert told_of(system(await served.received(alone))) == ("sailing",)
+
+
+def told_of(prompt: str) -> tuple[str, ...]:
+    return tuple(each for each in ("the weather", "sailing") if each in prompt)
 
 
 def skill(served: Served, name: str, body: str) -> str:
@@ -177,12 +172,6 @@ async def test_a_suggested_skill_is_offered_by_name_and_place(served: Served) ->
     assert (path in text, "<name>sailing</name>" in text) == (True, True)
     assert "rowing" not in text
     assert "Hoist the sail." not in text
-
-
-async def test_skills_can_be_left_out(served: Served) -> None:
-    skill(served, "sailing", "Hoist the sail.")
-    assert "sailing" in system(await served.received(None))
-    assert "sailing" not in system(await served.received(served.profile("dry", "noSkills: true")))
 
 
 TOOL = """export default (pi) => pi.registerTool({

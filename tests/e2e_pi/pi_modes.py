@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ from tests.fakes.main_pi import CHILDREN, MAIN, call, delegate, main_pi, rpc
 from tests.fakes.processes import children_of, command_lines
 
 from pi_subagents.disk.pi_extension import extension_dir
+from pi_subagents.host_messages import SHIM_WORDS
 
 if TYPE_CHECKING:
     from tests.e2e.conftest import Project
@@ -146,6 +148,18 @@ def test_an_entry_that_cannot_be_written_harms_nothing(project: Project) -> None
         "warning",
         "A sub-agent's session could not be kept in this conversation: Error: the disk is full",
     )
+
+
+def test_escape_ends_a_call_also_if_the_core_never_answers(project: Project) -> None:
+    with main_pi(project, delegate("one"), {"text": "a pity"}) as host:
+        host.env["PI_SUBAGENTS_CORE"] = f"{sys.executable} {FAKES / 'deaf_core.py'}"
+        with rpc(host) as pi:
+            pi.send(type="prompt", message="please delegate")
+            pi.wait_for(type="tool_execution_start")
+            pi.send(type="abort")
+            ended = pi.wait_for(type="tool_execution_end")
+    (told,) = ended["result"]["content"]
+    assert (ended["isError"], told["text"]) == (True, SHIM_WORDS["unanswered"].replace("{}", "8"))
 
 
 def test_prompt_templates_come_along(project: Project) -> None:

@@ -131,7 +131,7 @@ async def test_escape_stops_every_child_and_keeps_what_they_said(stage: Stage) -
         await pi.enter("please delegate")
         one = await stage.driver.child("the prompt of one")
         two = await stage.driver.child("the prompt of two")
-        await one.say("half way")
+        await one.say("half way", stop_reason="toolUse")
         await pi.shows("half way")
         pi.press("Escape")
         await one.gone()

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from tests.fakes.driver import PATIENCE_S
 
 import pi_subagents
+from pi_subagents.core.bridge_params import PROTOCOL
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping
@@ -74,11 +75,13 @@ class BridgeHost:
         return failure
 
     async def open(self, *entries: object, reason: str = "startup", session: str = "s1") -> Any:
-        """Say hello, and which session is open."""
-        await self.request("hello", protocol=1, cwd=str(self.cwd), host="pi")
-        return await self.request(
-            "session", sessionId=session, reason=reason, cwd=str(self.cwd), entries=list(entries)
+        """Say hello, and which session is open; return how its background runs stand."""
+        opened = {"sessionId": session, "reason": reason, "entries": list(entries)}
+        told = await self.request(
+            "hello", protocol=PROTOCOL, cwd=str(self.cwd), host="pi", **opened
         )
+        assert (told.pop("protocol"), told.pop("version")) == (PROTOCOL, pi_subagents.__version__)
+        return told
 
     def begin(self, call_id: str, tool: str, arguments: object, **more: object) -> int:
         """Call a tool without waiting."""
@@ -129,7 +132,7 @@ class BridgeHost:
                 self.lines.append(said)
                 if said.get("method") == "dialog" and self.answers_dialogs:
                     value = self.dialog(said["params"])
-                    self.send({"id": said["id"], "result": {"value": value}})
+                    self.send({"id": said["id"], "result": value})
                 async with self._news:
                     self._news.notify_all()
         finally:

@@ -46,6 +46,9 @@ class FakeProcess:
         self.arguments: list[str] = introduction.get("arguments", [])
         self.environment: dict[str, str] = introduction.get("environment", {})
         self.cwd: str = introduction.get("cwd", "")
+        self.mode: str = introduction.get("mode", "")
+        self.session: str = introduction.get("session", "")  # of its own, where it was given one
+        self._command: str = introduction.get("command", "")
         self._reader = reader
         self._writer = writer
         self._replies: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue()
@@ -55,7 +58,8 @@ class FakeProcess:
 
     @property
     def run_id(self) -> str:
-        return self.environment["PI_SUBAGENTS_RUN"]
+        """The run it serves; the mark in its environment is that of the first it served."""
+        return self._command.removesuffix("-prompt") or self.environment["PI_SUBAGENTS_RUN"]
 
     # What it is told to do
 
@@ -107,6 +111,19 @@ class FakeProcess:
         await self.say(text)
         await self.settle()
         await self.exit(code)
+
+    # What only one in RPC mode can be told
+
+    async def take_steer(self) -> str:
+        """Let it read the oldest message that waits; return it."""
+        text: str = (await self.do("take_steer"))["text"]
+        return text
+
+    async def ask_dialog(self, method: str, title: str, **more: object) -> dict[str, Any] | None:
+        """Let it ask its user something; return what it was answered."""
+        answer = await self.do("ask_dialog", method=method, title=title, **more)
+        response: dict[str, Any] | None = answer["response"]
+        return response
 
     async def do(self, verb: str, **arguments: object) -> dict[str, Any]:
         """Give an order and wait until it was carried out."""
@@ -211,7 +228,8 @@ class Driver:
             return
         process = FakeProcess(introduction, reader, writer)
         self.processes.append(process)
-        self.most_at_once = max(self.most_at_once, sum(child.alive for child in self.children))
+        alive = {child.pid for child in self.children if child.alive}
+        self.most_at_once = max(self.most_at_once, len(alive))
         async with self._news:
             self._news.notify_all()
         await process.serve()

@@ -1,13 +1,13 @@
 """
-A fake `pi --mode json` that does what a test tells it, while it runs.
+A fake pi, `--mode json` or `--mode rpc`, that does what a test tells it, while it runs.
 
-Takes pi's options and ignores them, reads its prompt from standard input to the end, connects to
-the address in FAKE_CHILD_SOCKET, says who it is, then obeys one verb after the other: JSON lines
-in, one JSON line back when the verb is done.  Until it is told something it hangs.  Its connection
-ends with its life, so the other side knows of its death from the kernel.  Like the real pi it
-answers SIGTERM with exit code 143.  In `--mode rpc` it only tells which models it has.
+Takes pi's options and ignores them, takes its prompt as pi does, connects to the address in
+FAKE_CHILD_SOCKET, says who it is, then obeys one verb after the other: JSON lines in, one JSON line
+back when the verb is done.  Until it is told something it hangs.  Its connection ends with its
+life, so the other side knows of its death from the kernel; in RPC mode there is one per prompt.
+Like the real pi it answers SIGTERM with exit code 143.
 
-Stands alone: run as `python -I -S fake_child.py`, nothing of the project is imported.
+Run as `python -I -S fake_child.py`; nothing of the package is imported.
 """
 
 from __future__ import annotations
@@ -17,59 +17,45 @@ import fcntl
 import json
 import os
 import signal
-import socket
 import sys
 import termios
 import time
+import warnings
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
-ADDRESS_VARIABLE = "FAKE_CHILD_SOCKET"
-ABANDONED = 99
-STDOUT = 1
-STDERR = 2
-CHUNK = 1024 * 1024
-PROVIDER = {"api": "openai-completions", "provider": "fake", "model": "fake-1"}
-NO_COST = {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0}
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from tests.fakes.fake_rpc import RpcPi
+from tests.fakes.fake_wire import (
+    CHUNK,
+    STDERR,
+    STDOUT,
+    Json,
+    Link,
+    assistant,
+    emit,
+    failed_assistant,
+    message_update,
+    now_ms,
+    user,
+    write,
+    write_pattern,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 PATTERN = "0123456789abcdef"
-
-Json = dict[str, Any]
-
-
-class Link:
-    """The connection to the driver."""
-
-    def __init__(self, introduction: Json) -> None:
-        host, _, port = os.environ[ADDRESS_VARIABLE].rpartition(":")
-        self._socket = socket.create_connection((host, int(port)))
-        self._lines = self._socket.makefile("rb")
-        self.reply(introduction)
-
-    def receive(self) -> Json:
-        """Return the next verb; a driver that went away ends this process too."""
-        try:
-            line = self._lines.readline()
-        except OSError:
-            line = b""
-        if not line:
-            os._exit(ABANDONED)
-        verb: Json = json.loads(line)
-        return verb
-
-    def reply(self, value: Json) -> None:
-        self._socket.sendall(json.dumps(value).encode("ascii") + b"\n")
-
-    def close(self) -> None:
-        self._lines.close()
-        self._socket.close()
 
 
 class FakePi:
     """One verb is one method; its arguments are the verb's."""
 
-    def __init__(self, link: Link, prompt: bytes) -> None:
+    def __init__(self, link: Link, prompt: bytes, say: Callable[[Json], None] = emit) -> None:
         self._link = link
         self._prompt = prompt
+        self._emit = say
         self._begun = False
         self._calls = 0
 
@@ -92,33 +78,34 @@ class FakePi:
         if self._begun:
             return
         self._begun = True
-        now = _now()
-        emit({"type": "session", "version": 3, "id": "fake", "timestamp": "2026-01-01T00:00:00Z",
-              "cwd": os.getcwd()})  # fmt: skip
-        emit({"type": "agent_start"})
-        emit({"type": "turn_start"})
+        self._open()
+        self._emit({"type": "turn_start"})
         tools = {"name": "bash", "description": "Run", "parameters": {}, "constrainedSampling": {}}
         sections = dict.fromkeys(("preamble", "tools", "rules", "docs", "cwd"), "You are a fake.")
-        system = {"role": "system", "content": "", "sections": sections, "timestamp": now,
+        system = {"role": "system", "content": "", "sections": sections, "timestamp": now_ms(),
                   "toolsAdded": [tools]}  # fmt: skip
         text = self._prompt.decode("utf-8", "replace").strip()
-        user = {"role": "user", "content": [{"type": "text", "text": text}], "timestamp": now}
-        for message in (system, user):
-            emit({"type": "message_start", "message": message})
-            emit({"type": "message_end", "message": message})
+        for message in (system, user(text)):
+            self._emit({"type": "message_start", "message": message})
+            self._emit({"type": "message_end", "message": message})
+
+    def _open(self) -> None:
+        self._emit({"type": "session", "version": 3, "id": "fake", "cwd": os.getcwd(),
+                    "timestamp": "2026-01-01T00:00:00Z"})  # fmt: skip
+        self._emit({"type": "agent_start"})
 
     def do_say(self, text: str, stop_reason: str = "stop", tokens: int = 1) -> None:
         self.do_begin()
         message = assistant([{"type": "text", "text": text}], stop_reason, tokens)
-        emit({"type": "message_start", "message": assistant([], "pending", 0)})
+        self._emit({"type": "message_start", "message": assistant([], "pending", 0)})
         for update in (
             {"type": "text_start", "contentIndex": 0},
             {"type": "text_delta", "contentIndex": 0, "delta": text[:24]},
             {"type": "text_end", "contentIndex": 0, "content": text[:24]},
         ):
-            emit(message_update(update, tokens))
-        emit({"type": "message_end", "message": message})
-        emit({"type": "turn_end", "message": message, "toolResults": []})
+            self._emit(message_update(update, tokens))
+        self._emit({"type": "message_end", "message": message})
+        self._emit({"type": "turn_end", "message": message, "toolResults": []})
 
     def do_tool(
         self, name: str, arguments: Json, result: str = "done", call_id: str | None = None
@@ -129,43 +116,40 @@ class FakePi:
         call_id = f"call_{self._calls}" if call_id is None else call_id
         call = {"type": "toolCall", "id": call_id, "name": name, "arguments": arguments}
         message = assistant([call], "toolUse", 1)
-        emit({"type": "message_start", "message": assistant([], "pending", 0)})
-        emit(message_update({"type": "toolcall_end", "contentIndex": 0, "toolCall": call}, 1))
-        emit({"type": "message_end", "message": message})
+        self._emit({"type": "message_start", "message": assistant([], "pending", 0)})
+        self._emit(message_update({"type": "toolcall_end", "contentIndex": 0, "toolCall": call}, 1))
+        self._emit({"type": "message_end", "message": message})
         named = {"toolCallId": call_id, "toolName": name}
         content = [{"type": "text", "text": result}]
-        emit({"type": "tool_execution_start", **named, "args": arguments})
-        emit({"type": "tool_execution_update", **named, "args": arguments,
-              "partialResult": {"content": []}})  # fmt: skip
-        emit({"type": "tool_execution_end", **named, "result": {"content": content},
-              "isError": False})  # fmt: skip
+        self._emit({"type": "tool_execution_start", **named, "args": arguments})
+        self._emit({"type": "tool_execution_update", **named, "args": arguments,
+                    "partialResult": {"content": []}})  # fmt: skip
+        self._emit({"type": "tool_execution_end", **named, "result": {"content": content},
+                    "isError": False})  # fmt: skip
         answer = {"role": "toolResult", **named, "content": content, "isError": False,
-                  "timestamp": _now()}  # fmt: skip
-        emit({"type": "message_start", "message": answer})
-        emit({"type": "message_end", "message": answer})
-        emit({"type": "turn_end", "message": message, "toolResults": [answer]})
-        emit({"type": "turn_start"})
+                  "timestamp": now_ms()}  # fmt: skip
+        self._emit({"type": "message_start", "message": answer})
+        self._emit({"type": "message_end", "message": answer})
+        self._emit({"type": "turn_end", "message": message, "toolResults": [answer]})
+        self._emit({"type": "turn_start"})
 
     def do_fail(self, message: str, *, will_retry: bool = False) -> None:
         """Report an error of the model, and perhaps try again."""
         self.do_begin()
-        failure = assistant([], "error", 0)
-        failure = {k: v for k, v in failure.items() if k not in ("responseId", "rawStopReason")}
-        failure["usage"].pop("reasoning")
-        failure["errorMessage"] = message
-        emit({"type": "message_start", "message": failure})
-        emit({"type": "message_end", "message": failure})
-        emit({"type": "turn_end", "message": failure, "toolResults": []})
+        failure = failed_assistant("error", message)
+        self._emit({"type": "message_start", "message": failure})
+        self._emit({"type": "message_end", "message": failure})
+        self._emit({"type": "turn_end", "message": failure, "toolResults": []})
         if will_retry:
-            emit({"type": "agent_end", "messages": [], "willRetry": True})
-            emit({"type": "auto_retry_start", "attempt": 1, "maxAttempts": 3, "delayMs": 10,
-                  "errorMessage": message})  # fmt: skip
-            emit({"type": "agent_start"})
-            emit({"type": "turn_start"})
+            self._emit({"type": "agent_end", "messages": [], "willRetry": True})
+            self._emit({"type": "auto_retry_start", "attempt": 1, "maxAttempts": 3, "delayMs": 10,
+                        "errorMessage": message})  # fmt: skip
+            self._emit({"type": "agent_start"})
+            self._emit({"type": "turn_start"})
 
     def do_settle(self) -> None:
-        emit({"type": "agent_end", "messages": [], "willRetry": False})
-        emit({"type": "agent_settled"})
+        self._emit({"type": "agent_end", "messages": [], "willRetry": False})
+        self._emit({"type": "agent_settled"})
 
     # What pi never says
 
@@ -238,6 +222,83 @@ class FakePi:
         os.kill(os.getpid(), number)
 
 
+class FakeRpcPi(FakePi):
+    """What the driver can order of a pi that takes commands."""
+
+    def __init__(self, link: Link, prompt: bytes, rpc: RpcPi, request: Json) -> None:
+        super().__init__(link, prompt, rpc.say)
+        self._rpc = rpc
+        self._request = request
+
+    def _open(self) -> None:
+        """There is no header, and that work began was said when the prompt was taken."""
+
+    def do_settle(self) -> None:
+        self._rpc.settle()
+
+    def do_long_line(self, size: int) -> None:
+        super().do_long_line(size)
+        self._rpc.spend(1)
+
+    def do_ignore_term(self) -> None:
+        """Be deaf to every polite request."""
+        super().do_ignore_term()
+        self._rpc.ignored.add("abort")
+
+    def do_exit(self, code: int) -> NoReturn:
+        self._rpc.exit(code)
+
+    # What only a pi in RPC mode does
+
+    def do_leave_when_done(self) -> None:
+        """Exit at the end of the input, as pi does, and not when the driver says so."""
+        self._rpc.leave_when_done()
+
+    def do_take_prompt(self) -> None:
+        """Begin to work, where the fault is to be late with that."""
+        self._rpc.take_prompt(self._request)
+
+    def do_take_steer(self) -> Json:
+        """Take the oldest message, once there is one, as pi does after a step; return its text."""
+        self.do_begin()
+        text = self._rpc.take_steer()
+        for kind in ("message_start", "message_end"):
+            self._emit({"type": kind, "message": user(text)})
+        return {"text": text}
+
+    def do_hear(self, command: str) -> None:
+        """Wait until a command has come."""
+        self._rpc.hear(command)
+
+    def do_queue(self) -> Json:
+        """Tell which messages wait."""
+        return {"queue": self._rpc.queue}
+
+    def do_ignore(self, command: str) -> None:
+        """Leave a command unanswered from now on."""
+        self._rpc.ignored.add(command)
+
+    def do_refuse(self, command: str) -> None:
+        """Answer a command with an error from now on."""
+        self._rpc.refused.add(command)
+
+    def do_answer(self, command_id: str, command: str) -> None:
+        """Answer a command that nobody gave."""
+        emit({"id": command_id, "type": "response", "command": command, "success": True})
+
+    def do_ask_dialog(self, method: str, title: str, dialog_id: str = "dialog-1") -> Json:
+        """Ask the user something and wait; return what came back."""
+        return {"response": self._rpc.ask({"id": dialog_id, "method": method, "title": title})}
+
+    def do_spend(self, tokens: int) -> None:
+        """Use tokens that no message tells of."""
+        self._rpc.spend(tokens)
+
+    def do_start_again(self) -> None:
+        """Begin to work without having been asked to."""
+        self._rpc.start_again()
+
+
 def be_grandchild(*, holding_stdout: bool) -> NoReturn:
     """Live on, whatever polite signal comes, and answer every verb."""
     for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
@@ -251,49 +312,6 @@ def be_grandchild(*, holding_stdout: bool) -> NoReturn:
         link.reply({})
 
 
-def emit(record: Json) -> None:
-    """Print one record as pi does: compact, raw Unicode, ended by LF."""
-    line = json.dumps(record, ensure_ascii=False, separators=(",", ":"))
-    write(line.encode("utf-8", "surrogatepass") + b"\n")
-
-
-def write(data: bytes, to: int = STDOUT) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(to, view) :]
-
-
-def write_pattern(pattern: bytes, size: int) -> None:
-    block = pattern * (CHUNK // len(pattern))
-    for _ in range(size // len(block)):
-        write(block)
-    write(block[: size % len(block)])
-
-
-def assistant(content: list[Json], stop_reason: str, tokens: int) -> Json:
-    pending = stop_reason == "pending"
-    raw = {} if pending else {"rawStopReason": stop_reason}
-    usage = usage_of(tokens)
-    if pending:
-        usage.pop("reasoning")
-    return {"role": "assistant", "content": content, **PROVIDER, "usage": usage,
-            "stopReason": stop_reason, "timestamp": _now(), "responseId": "fake-1",
-            **raw}  # fmt: skip
-
-
-def message_update(event: Json, tokens: int) -> Json:
-    return {"type": "message_update", "usage": usage_of(tokens), "assistantMessageEvent": event}
-
-
-def usage_of(tokens: int) -> Json:
-    return {"input": tokens, "output": tokens, "cacheRead": 0, "cacheWrite": 0, "reasoning": 0,
-            "totalTokens": 2 * tokens, "cost": NO_COST}  # fmt: skip
-
-
-def _now() -> int:
-    return time.time_ns() // 1_000_000
-
-
 def _unread(pipe: int) -> int:
     return int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)), sys.byteorder)
 
@@ -305,33 +323,45 @@ def _given_environment() -> dict[str, str]:
     return {name: value for name, _, value in pairs}
 
 
-def tell_models() -> NoReturn:
-    """Answer the one question of RPC mode, and end with the input."""
-    request = json.loads(sys.stdin.readline())
-    models = [{"provider": "fake", "id": each, "name": ""} for each in ("fake-1", "fake-2")]
-    emit({"type": "response", "command": request["type"], "success": True,
-          "data": {"models": models}})  # fmt: skip
-    sys.stdin.read()
-    sys.exit()
-
-
-def main() -> NoReturn:
-    if "rpc" in sys.argv:
-        tell_models()
-    signal.signal(signal.SIGTERM, lambda *_: os._exit(128 + signal.SIGTERM))
-    prompt = sys.stdin.buffer.read()
+def introduction(prompt: bytes, **more: str) -> Json:
+    """Return who this is, and what it was asked to do."""
     first_line = prompt[:200].decode("utf-8", "replace").splitlines()[:1]
-    link = Link(
-        {
-            "role": "child",
-            "pid": os.getpid(),
-            "prompt": "".join(first_line),
-            "arguments": sys.argv[1:],
-            "environment": _given_environment(),
-            "cwd": os.getcwd(),
-        }
+    return {
+        "role": "child",
+        "pid": os.getpid(),
+        "prompt": "".join(first_line),
+        "arguments": sys.argv[1:],
+        "environment": _given_environment(),
+        "cwd": os.getcwd(),
+        **more,
+    }
+
+
+def serve_rpc() -> None:
+    """Serve every prompt that comes as a command."""
+    warnings.simplefilter("ignore", DeprecationWarning)  # of forking with threads
+    rpc = RpcPi()
+
+    def prompt(request: Json) -> bytes:
+        text: str = request["message"]
+        return text.encode("utf-8", "surrogatepass")
+
+    rpc.serve(
+        lambda request: introduction(
+            prompt(request), mode="rpc", session=rpc.session, command=request["id"]
+        ),
+        lambda link, request: FakeRpcPi(link, prompt(request), rpc, request).serve(),
     )
-    FakePi(link, prompt).serve()
+
+
+def main() -> None:
+    signal.signal(signal.SIGTERM, lambda *_: os._exit(128 + signal.SIGTERM))
+    if "rpc" in sys.argv:
+        serve_rpc()
+    prompt = sys.stdin.buffer.read()
+    options = sys.argv[1:]
+    session = options[options.index("--session") + 1] if "--session" in options else ""
+    FakePi(Link(introduction(prompt, mode="json", session=session)), prompt).serve()
 
 
 if __name__ == "__main__":

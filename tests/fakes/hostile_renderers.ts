@@ -4,7 +4,7 @@
  * In: PI_SUBAGENTS_SHIM, the folder of the shim.  Out: one JSON object on standard error; pi ends.
  */
 
-import type { Theme } from "@earendil-works/pi-coding-agent";
+import type { ExtensionAPI, MessageRenderer, Theme, ToolDefinition } from "@earendil-works/pi-coding-agent";
 import { type Component, visibleWidth } from "@earendil-works/pi-tui";
 
 const PLAIN = {
@@ -17,7 +17,7 @@ const THEME = PLAIN as unknown as Theme;
 const RESET = /\u001b\[0?m/g;
 const UNPRINTABLE = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/u;
 const WIDTHS = [1, 2, 3, 20, 79, 200];
-const LONG = "wide 漢字 👩‍👩‍👧‍👦 ".repeat(400);
+const LONG = "wide 漢字 👩‍👩‍👧‍👦 ".repeat(40);
 const ATTACK = "a\u001b[2J\u001b]52;c;aGk=\u0007b\rc\u0000d\u009b31me\u202ef\u2028g\th";
 const ATOMS: unknown[] = [
   undefined,
@@ -37,59 +37,44 @@ const ATOMS: unknown[] = [
   () => 1,
 ];
 
+const ARGUMENTS = ["tasks", "profile", "preset", "task", "sessionId", "runId", "text"];
+const DETAILS = ["picture", "maxLines", "isError", "windows", "parts", "callId"];
+const PARTS = ["rows", "add", "at", "drop", "fit", "indent", "latest", "first", "more"];
+const FITS = ["cut", "wrap", "unfold", "choose"];
+
+/** Values with an atom at every place that a renderer may look at. */
 function hostileValues(): unknown[] {
-  const keys = [
-    "tasks",
-    "windows",
-    "profile",
-    "name",
-    "preset",
-    "task",
-    "sessionId",
-    "runId",
-    "maxLines",
-    "status",
-    "output",
-  ];
-  const objects = keys.flatMap((key) => ATOMS.map((atom) => ({ [key]: atom })));
-  const inLists = keys.flatMap((key) =>
-    ATOMS.map((atom) => ({ tasks: [{ [key]: atom }], windows: [{ [key]: atom }] })),
-  );
-  const parts = [
-    "lines",
-    "history",
-    "todo",
-    "usage",
-    "title",
-    "append",
-    "replaceLast",
-    "index",
-    "elapsedMs",
-    "errorMessage",
-    "place",
-  ];
-  const windows = parts.flatMap((key) =>
-    ATOMS.map((atom) => ({ callId: "c", windows: [{ index: 0, name: ATTACK, status: "running", [key]: atom }] })),
-  );
-  const lines = ATOMS.map((atom) => ({
-    windows: [
-      {
-        status: "error",
-        errorMessage: ATTACK,
-        history: [
-          { text: atom, kind: "tool" },
-          { text: ATTACK, kind: atom },
-        ],
-      },
-    ],
-  }));
-  return [...ATOMS, ...objects, ...inLists, ...windows, ...lines];
+  const objects = [...ARGUMENTS, ...DETAILS].flatMap((key) => ATOMS.map((atom) => ({ [key]: atom })));
+  const tasks = ARGUMENTS.flatMap((key) => ATOMS.map((atom) => ({ tasks: [{ [key]: atom }] })));
+  const rows = ATOMS.flatMap((atom) => [
+    [atom],
+    [[atom, "muted"]],
+    [[ATTACK, atom]],
+    [ATTACK, [ATTACK, "bold"], [LONG, "no such colour"]],
+  ]);
+  const parts = FITS.flatMap((fit) => [
+    ...PARTS.flatMap((key) => ATOMS.map((atom) => ({ fit, rows: [[ATTACK], ["text"]], add: [[ATTACK]], [key]: atom }))),
+    { fit, rows, add: rows, indent: 2, latest: 3 },
+    { fit, rows, add: rows, first: 3, more: [ATTACK, ATTACK] },
+  ]);
+  const pictures = parts.map((part) => ({ callId: "c", picture: [part], parts: [part] }));
+  return [...ATOMS, ...objects, ...tasks, ...pictures];
 }
 
 export default async function hostile(): Promise<void> {
   const folder = process.env.PI_SUBAGENTS_SHIM;
-  const paint = await import(`${folder}/paint.ts`);
-  const { LiveWindows, storedWindows } = await import(`${folder}/windows.ts`);
+  const shim = await import(`${folder}/index.ts`);
+  const pictures = await import(`${folder}/pictures.ts`);
+  const tools: ToolDefinition[] = [];
+  let renderEnd: MessageRenderer | undefined;
+  shim.default({
+    registerTool: (tool: ToolDefinition) => tools.push(tool),
+    registerCommand: () => undefined,
+    registerMessageRenderer: (_: string, renderer: MessageRenderer) => {
+      renderEnd = renderer;
+    },
+    on: () => undefined,
+  } as unknown as ExtensionAPI);
   const problems = new Set<string>();
   let painted = 0;
 
@@ -110,21 +95,21 @@ export default async function hostile(): Promise<void> {
 
   for (const value of hostileValues()) {
     for (const expanded of [false, true]) {
-      for (const name of ["delegate_to_subagents", "subagent", "get_subagent_output"]) {
-        look(`call ${name}`, () => paint.paintCall(name, value, THEME));
+      const options = { expanded, isPartial: false };
+      const context = { isError: expanded } as never;
+      for (const tool of tools.slice(0, 5))
+        look(`call ${tool.name}`, () => tool.renderCall?.(value as never, THEME, context));
+      for (const result of [
+        { content: value, details: value },
+        { content: [value], details: value },
+      ]) {
+        look("result", () => tools[0]?.renderResult?.(result as never, options, THEME, context));
+        look("end", () => renderEnd?.(result as never, { expanded, outputPad: 0 }, THEME));
       }
-      look("text", () => paint.paintText([{ type: "text", text: value }], value, expanded, expanded, THEME));
-      look("content", () => paint.paintText(value, value, expanded, expanded, THEME));
-      look("end", () => paint.paintEnd(value, expanded, THEME));
-      look("stored", () => {
-        const shown = storedWindows(value);
-        return shown && paint.paintWindows(shown, expanded, THEME);
-      });
       look("live", () => {
-        const live = new LiveWindows();
-        live.apply(value ?? {});
-        live.apply(value ?? {});
-        return paint.paintWindows(live.shown(), expanded, THEME);
+        pictures.calls.set("c", { parts: new Map(), update: () => undefined });
+        for (const change of [value, value]) pictures.change(change ?? {});
+        return pictures.painted(pictures.livePicture("c", () => undefined) ?? [], expanded, THEME);
       });
     }
   }

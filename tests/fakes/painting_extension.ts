@@ -6,7 +6,8 @@
  */
 
 import { readFileSync } from "node:fs";
-import type { Theme } from "@earendil-works/pi-coding-agent";
+import type { ExtensionAPI, MessageRenderer, Theme, ToolDefinition } from "@earendil-works/pi-coding-agent";
+import type { Component } from "@earendil-works/pi-tui";
 
 const COLOURS = [
   "accent",
@@ -21,16 +22,30 @@ const COLOURS = [
   "warning",
 ];
 const THEME = {
-  fg: (colour: string, text: string) => (text ? `\u001b[38;5;${COLOURS.indexOf(colour)}m${text}\u001b[39m` : ""),
+  fg: (colour: string, text: string) => {
+    if (!COLOURS.includes(colour)) throw new Error(`Unknown theme color: ${colour}`);
+    return text ? `\u001b[38;5;${COLOURS.indexOf(colour)}m${text}\u001b[39m` : "";
+  },
+  bg: (_: string, text: string) => text,
   bold: (text: string) => `\u001b[1m${text}\u001b[22m`,
 } as unknown as Theme;
 
-type Kind = "call" | "text" | "end" | "windows" | "live";
-type Case = Readonly<Record<string, unknown>> & { kind: Kind; deltas?: unknown[]; width?: number };
+interface Case {
+  readonly kind: "call" | "result" | "end" | "live";
+  readonly name?: string;
+  readonly args?: unknown;
+  readonly content?: unknown;
+  readonly details?: unknown;
+  readonly isError?: boolean;
+  readonly changes?: readonly unknown[];
+  readonly expanded?: boolean;
+  readonly width?: number;
+}
 
 /** The line with `<colour>…</>` and `*bold*` for what a terminal would be told. */
 function readable(row: string): string {
   return row
+    .trimEnd()
     .split("\u001b")
     .map((part, index) =>
       index === 0 ? part : part.replace(/^\[(?:38;5;(\d+)|\d*)m/, (all, colour) => mark(all, colour)),
@@ -43,53 +58,48 @@ function mark(sequence: string, colour: string | undefined): string {
   return { "[39m": "</>", "[1m": "*", "[22m": "*" }[sequence] ?? "";
 }
 
-/** How often a call whose clock stands still is painted again after a burst of news. */
-async function redraws(live: { [name: string]: (...given: unknown[]) => void }): Promise<number> {
-  let redrawn = 0;
-  live.begin?.("call", () => undefined);
-  await new Promise<void>((resolve) => {
-    live.watch?.("call", () => {
-      redrawn += 1;
-      resolve();
-    });
-    const news = { callId: "call", windows: [{ index: 0, status: "queued" }] };
-    for (let count = 0; count < 40; count += 1) live.windows?.(news);
-    setTimeout(resolve, 10_000);
-  });
-  live.end?.("call");
-  return redrawn;
-}
-
 export default async function painting(): Promise<void> {
   const folder = process.env.PI_SUBAGENTS_SHIM;
-  const paint = await import(`${folder}/paint.ts`);
-  const { LiveWindows, storedWindows } = await import(`${folder}/windows.ts`);
-  const cases = JSON.parse(readFileSync(process.env.PI_SUBAGENTS_CASES ?? "", "utf8"));
-  const painted = cases.map((wanted: Case) => {
-    const {
-      kind,
-      name,
-      args,
-      content,
-      details,
-      deltas,
-      expanded = false,
-      whole = false,
-      isError = false,
-      width = 100,
-    } = wanted;
-    const live = new LiveWindows();
-    for (const delta of deltas ?? []) live.apply(delta);
+  const shim = await import(`${folder}/index.ts`);
+  const pictures = await import(`${folder}/pictures.ts`);
+  const tools = new Map<unknown, ToolDefinition>();
+  let renderEnd: MessageRenderer | undefined;
+  shim.default({
+    registerTool: (tool: ToolDefinition) => tools.set(tool.name, tool),
+    registerCommand: () => undefined,
+    registerMessageRenderer: (_: string, renderer: MessageRenderer) => {
+      renderEnd = renderer;
+    },
+    on: () => undefined,
+  } as unknown as ExtensionAPI);
+
+  let redraws = 0;
+  function live(changes: readonly unknown[], expanded: boolean): Component {
+    pictures.calls.set("call", { parts: new Map(), update: () => undefined });
+    pictures.livePicture("call", () => {
+      redraws += 1;
+    });
+    for (const parts of changes) pictures.change({ callId: "call", parts });
+    return pictures.painted(
+      pictures.livePicture("call", () => undefined),
+      expanded,
+      THEME,
+    );
+  }
+
+  const cases: readonly Case[] = JSON.parse(readFileSync(process.env.PI_SUBAGENTS_CASES ?? "", "utf8"));
+  const painted = cases.map((wanted) => {
+    const { kind, name, args, content, details, isError = false, changes = [], expanded = false, width = 100 } = wanted;
+    const tool = tools.get(name);
+    const result = { content, details } as never;
     const component = {
-      call: () => paint.paintCall(name, args, THEME),
-      text: () => paint.paintText(content, details, whole, isError, THEME),
-      end: () => paint.paintEnd(details, expanded, THEME),
-      windows: () => paint.paintWindows(storedWindows(details), expanded, THEME),
-      live: () => paint.paintWindows(live.shown(), expanded, THEME),
+      call: () => tool?.renderCall?.(args as never, THEME, {} as never),
+      result: () => tool?.renderResult?.(result, { expanded, isPartial: false }, THEME, { isError } as never),
+      end: () => renderEnd?.(result, { expanded, outputPad: 0 }, THEME),
+      live: () => live(changes, expanded),
     }[kind]();
-    return component.render(width).map(readable);
+    return component?.render(width).map(readable);
   });
-  const { LiveCalls } = await import(`${folder}/live.ts`);
-  console.error(JSON.stringify({ painted, redraws: await redraws(new LiveCalls()) }));
+  console.error(JSON.stringify({ painted, redraws }));
   process.exit(0);
 }

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.fakes.pty_terminal import ENTER
 
 from pi_subagents.disk.preset_files import invalidate_presets_cache
 from pi_subagents.disk.profile_files import invalidate_profiles_cache
@@ -13,6 +14,8 @@ from pi_subagents.faces.cli.main import main
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from tests.fakes.pty_terminal import PtyTerminal
 
 ELSEWHERE = ("PI_AGENT_DIR", "PI_CODING_AGENT_DIR", "PI_SUBAGENTS_CHILD", "COLUMNS")
 
@@ -53,6 +56,32 @@ def make_profile_home(
 ) -> ProfileHome:
     """Make an empty one, and go there."""
     return _made(ProfileHome(root.resolve(), capsys), monkeypatch)
+
+
+def make_wizard_home(
+    root: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    prompt: str,
+) -> ProfileHome:
+    """Make one without a pi, on a terminal with arrow keys, whose editor always writes the same."""
+    home = make_profile_home(root, monkeypatch, capsys)
+    written = root / "prompt.md"
+    written.write_text(prompt)
+    for name, value in {
+        "PI_SUBAGENTS_PI": str(root / "no-pi"),
+        "TERM": "xterm",
+        "EDITOR": f"cp {written}",
+    }.items():
+        monkeypatch.setenv(name, value)
+    return home
+
+
+def keep_the_rest_and_save(screen: PtyTerminal) -> None:
+    """Take what the last questions of the wizard offer, and see it end well."""
+    for question in ("Configure extension", "Configure skill", "Save this profile?"):
+        screen.press(question, ENTER)
+    assert screen.ended() == 0
 
 
 def make_preset_home(

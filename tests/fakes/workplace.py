@@ -8,6 +8,7 @@ is the public call.  Both return a Delegating: work under way, its switch and wh
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from tests.fakes import canary
 from tests.fakes.auditor import audit
+from tests.fakes.child_modes import JSON, SETTINGS
 from tests.fakes.driver import (
     ADDRESS_VARIABLE,
     FAKE_PI,
@@ -24,6 +26,7 @@ from tests.fakes.driver import (
     FakeProcess,
     open_driver,
 )
+from tests.fakes.fake_rpc import FAULT_VARIABLE, FAULTS
 
 from pi_subagents.api import delegate
 from pi_subagents.core import events as ev
@@ -121,6 +124,8 @@ class Workplace:
     home: Path
     driver: Driver
     secrets: dict[str, str] = field(default_factory=dict)
+    child_mode: str = ""
+    fault: str = ""  # what children in RPC mode do wrong before a test can talk to them
     under_way: list[Delegating] = field(default_factory=list)
 
     @property
@@ -131,8 +136,25 @@ class Workplace:
             "HOME": str(self.home),
             "PI_SUBAGENTS_PI": FAKE_PI_COMMAND,
             ADDRESS_VARIABLE: self.driver.address,
+            **({FAULT_VARIABLE: self.fault} if self.fault else {}),
             **self.secrets,
         }
+
+    @property
+    def takes_commands(self) -> bool:
+        """Whether children here are in RPC mode: they are asked before they are told to stop."""
+        return self.child_mode != JSON
+
+    def break_children(self, fault: str) -> None:
+        """Let children in RPC mode go wrong before a test can talk to them."""
+        assert fault in FAULTS
+        self.fault = fault
+
+    def settings(self, **changes: object) -> None:
+        """Write the user's settings, beside what the mode of the children needs."""
+        values = {**SETTINGS[self.child_mode], **changes}
+        path = self.home / ".pi" / "agent" / "settings.json"
+        path.write_text(json.dumps({"subagents": values}))
 
     @property
     def store(self) -> RunStore:
@@ -175,14 +197,15 @@ class Workplace:
 
         runs = [changed(run) for run in plan_runs(request, around)]
 
-        def work(show: Callable[[Update], None], switch: StopSwitch) -> Any:
-            return delegate_runs(
-                runs,
-                runner=ProcessRunner(self.env),
-                concurrency=concurrency,
-                observe=show,
-                stop=switch,
-            )
+        async def work(show: Callable[[Update], None], switch: StopSwitch) -> tuple[RunResult, ...]:
+            runner = ProcessRunner(self.env, concurrency=concurrency)
+            runner.expect(run.spec for run in runs if not run.refusal)
+            try:
+                return await delegate_runs(
+                    runs, runner=runner, concurrency=concurrency, observe=show, stop=switch
+                )
+            finally:
+                await asyncio.shield(runner.settle())
 
         return self._begin(work, observe)
 
@@ -273,13 +296,15 @@ def tokens(count: int) -> Usage:
 
 
 @asynccontextmanager
-async def open_workplace(root: Path) -> AsyncIterator[Workplace]:
+async def open_workplace(root: Path, child_mode: str = "") -> AsyncIterator[Workplace]:
     """Set up a place, and look after it at the end: nothing may be left that should not be."""
     project, home = root / "project", root / "home"
     (project / ".pi").mkdir(parents=True)
     home.mkdir()
     async with open_driver() as driver:
-        place = Workplace(project, home, driver, canary.plant(home / ".pi" / "agent"))
+        place = Workplace(project, home, driver, canary.plant(home / ".pi" / "agent"), child_mode)
+        if child_mode:
+            place.settings()
         try:
             yield place
         finally:

@@ -18,7 +18,9 @@ from pi_subagents.core.run_result import RunResult
 from pi_subagents.core.value import replace
 from pi_subagents.disk import crash_points
 from pi_subagents.disk.run_dir import RunDir
-from pi_subagents.procs.process_runner import ProcessRunner, start_supervisor
+from pi_subagents.disk.safe_io import write_all
+from pi_subagents.procs.process_runner import ProcessRunner
+from pi_subagents.procs.supervisor_start import spec_line, start_supervisor
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,8 +39,10 @@ class DetachedRunner(ProcessRunner):
         on_event: Callable[[Event], None],  # noqa: ARG002 - nobody watches
         stop: StopSwitch,  # noqa: ARG002 - nobody stops
     ) -> RunResult:
-        supervisor = start_supervisor(replace(spec, attached=False), self._env)
+        alone = replace(spec, attached=False)
+        supervisor = start_supervisor(alone, self._env)
         assert supervisor.stdin is not None
+        write_all(supervisor.stdin.fileno(), spec_line(alone))
         supervisor.stdin.close()
         self._release(spec)
         crash_points.reach(crash_points.SUPERVISOR_STARTED)

@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.fakes import child_modes
 from tests.fakes.workplace import Workplace, open_workplace
 
 if TYPE_CHECKING:
@@ -13,10 +14,20 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    child_modes.parametrise(metafunc)
+
+
 @pytest.fixture
-async def place(tmp_path: Path) -> AsyncIterator[Workplace]:
+def child_mode() -> str:
+    """How children are run where a test does not say."""
+    return child_modes.DEFAULT
+
+
+@pytest.fixture
+async def place(tmp_path: Path, child_mode: str) -> AsyncIterator[Workplace]:
     """A project with fake children, audited at the end."""
     if sys.platform != "linux":
         pytest.skip("the fakes and the auditor read /proc")
-    async with open_workplace(tmp_path) as workplace:
+    async with open_workplace(tmp_path, child_mode) as workplace:
         yield workplace

@@ -17,7 +17,7 @@ from tests.unit.delegation.fake_runner import planned
 
 from pi_subagents import messages
 from pi_subagents.core import events as ev
-from pi_subagents.core.guards import LoopGuard, Rung, StopLadder, TimeoutGuard
+from pi_subagents.core.guards import ASK_GRACE_S, LoopGuard, Rung, StopLadder, TimeoutGuard
 from pi_subagents.core.outcome import Cause, Ending, RunFold
 from pi_subagents.core.run_result import RunResult
 from pi_subagents.core.stop_switch import FORCING, StopSwitch
@@ -25,7 +25,7 @@ from pi_subagents.core.value import replace
 from pi_subagents.delegation.delegate import delegate_runs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Callable, Coroutine, Iterable
 
     from pi_subagents.core.run_spec import RunSpec
     from pi_subagents.delegation.ports import PlannedRun, Update
@@ -58,12 +58,13 @@ class JumpingLoop(asyncio.SelectorEventLoop):
 
 
 class PretendedChild:
-    """What one child will do: events at times, then perhaps an exit; it may ignore TERM."""
+    """What one child will do: events at times, then perhaps an exit; it may ignore requests."""
 
     def __init__(self, chance: random.Random) -> None:
         self.refuses_to_start = chance.random() < 0.05
         self.faulty_runner = chance.random() < 0.05
         self.stubborn = chance.random() < 0.2
+        self.takes_commands = chance.random() < 0.5
         self.exits = chance.random() < 0.85
         self.exit_code = chance.choice([0, 0, 0, 1, 143])
         self._loopy = chance.random() < 0.25
@@ -106,7 +107,7 @@ class Service:
         self._exit = (child.exit_code, "")
         self._settled_at: float | None = None
         self._loops = LoopGuard(spec.looping_tool_count)
-        self._ladder = StopLadder(GRACE_S)
+        self._ladder = StopLadder(GRACE_S, ASK_GRACE_S if child.takes_commands else 0.0)
         self._timeout = TimeoutGuard(
             started=self.started,
             timeout_s=spec.timeout_s,
@@ -136,6 +137,10 @@ class Service:
                 self._take(self._deeds.pop(0)[1], now)
             self._check_time(now)
             match self._ladder.due(now):
+                case Rung.ASK:
+                    self.fold.asked_to_stop()
+                    if not self.child.stubborn:
+                        self._ladder.hurry(now)
                 case Rung.TERM if not self.child.stubborn:
                     self._dies_at, self._exit = now, (143, "")
                 case Rung.KILL:
@@ -188,6 +193,12 @@ class PretendingRunner:
         self.most_active = 0
         self.forced_at: float | None = None
 
+    def expect(self, specs: Iterable[RunSpec]) -> None:
+        """Nothing is started ahead here."""
+
+    async def settle(self) -> None:
+        """Nothing is kept here."""
+
     async def run(
         self, spec: RunSpec, on_event: Callable[[ev.Event], None], stop: StopSwitch
     ) -> RunResult:
@@ -220,7 +231,7 @@ class PretendingRunner:
     def _check_end(self, service: Service, stop: StopSwitch) -> None:
         spec, now = service.spec, service.now()
         assert spec.timeout_s is not None
-        latest = service.started + spec.timeout_s + spec.extend_max_s + GRACE_S
+        latest = service.started + spec.timeout_s + spec.extend_max_s + ASK_GRACE_S + GRACE_S
         jumps = (len(service.child.deeds) + 8) * SLACK_S
         assert now <= latest + jumps, "no run outlives its time-out, extension and grace"
         if service.cause is Cause.TIMED_OUT:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.fakes.auditor import find_text, read_journal
+from tests.fakes.child_modes import in_both_modes
 from tests.fakes.processes import PROC, command_lines, parent_of
 from tests.fakes.workplace import answered, told
 from tests.faults.aftermath import INTERRUPTED, output_of, program
@@ -19,7 +20,7 @@ from pi_subagents.core import events as ev
 from pi_subagents.core.invocation import MARKER_VARIABLE
 from pi_subagents.core.run_result import result_to_json
 from pi_subagents.disk import crash_points
-from pi_subagents.procs import process_runner
+from pi_subagents.procs import supervisor_start
 from pi_subagents.runs import Runs
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
     from tests.fakes.workplace import Workplace
 
+pytestmark = in_both_modes
 DAY_MS = 86_400_000
 # Every look at the time of day is a day away from the last one, forth and back.
 JUMPY = (
@@ -45,7 +47,7 @@ BACKWARDS = (
 async def test_a_time_of_day_that_jumps_changes_no_deadline_and_no_duration(
     place: Workplace, monkeypatch: pytest.MonkeyPatch, clock: str
 ) -> None:
-    monkeypatch.setattr(process_runner, "_BOOT", clock + process_runner._BOOT)
+    monkeypatch.setattr(supervisor_start, "_BOOT", clock + supervisor_start._BOOT)
     began = time.monotonic()
     work = place.delegate(
         "answers", "hangs", timeout_s=1.0, extend_debounce_s=0.0, stop_grace_s=0.2

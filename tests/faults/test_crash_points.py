@@ -14,6 +14,7 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.fakes.child_modes import in_both_modes, in_rpc_mode
 from tests.fakes.driver import PATIENCE_S
 from tests.faults.aftermath import (
     INTERRUPTED,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from tests.fakes.driver import FakeProcess
     from tests.fakes.workplace import Workplace
 
+pytestmark = in_both_modes
 FINISHED = Told("completed", "", "finished answer")
 LOST = Told("interrupted", INTERRUPTED, "")
 LOST_WITH_ANSWER = Told("interrupted", INTERRUPTED, "42")
@@ -162,6 +164,7 @@ async def test_kill_9_of_the_caller_ends_attached_runs_and_leaves_detached_ones_
     assert await recovered(place, finished) == {"finished": FINISHED, "task": expected}
 
 
+@in_rpc_mode
 @pytest.mark.parametrize(
     ("point", "mode"),
     [(point, "attached") for point in at.ORCHESTRATOR_POINTS]

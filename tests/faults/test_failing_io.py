@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.fakes.auditor import read_journal
+from tests.fakes.child_modes import in_both_modes, in_rpc_mode
 from tests.fakes.workplace import Workplace, answered, open_workplace, told
 from tests.faults.aftermath import leftovers, output_of, program
 from tests.faults.failing_io import (
@@ -21,14 +22,13 @@ from tests.faults.failing_io import (
     count_calls_of_caller,
     fail_caller,
     fail_supervisors,
-    failing_here,
     is_clean,
 )
 
 from pi_subagents import messages
 from pi_subagents.core import events as ev
 from pi_subagents.errors import StoreUnwritable
-from pi_subagents.procs import process_runner
+from pi_subagents.procs import pool, supervisor_start
 from pi_subagents.runs import Runs
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     from pi_subagents.core.run_spec import RunSpec
 
+pytestmark = in_both_modes
 KIB = 1024
 SOME = (1, 2, 3, 4, 5, 6, 8, 11, 16, 23, 33, 47, 60, 75)
 FEW = (1, 5, 14, 35)
@@ -53,6 +54,7 @@ async def test_a_supervisor_whose_nth_write_fails_for_want_of_space_tells_the_tr
         assert messages.NOTE_OUTPUT_CUT in results[1].notes
 
 
+@in_rpc_mode
 @pytest.mark.parametrize("error", [error for error in ERRORS if error != "ENOSPC"])
 async def test_a_supervisor_whose_nth_write_fails_otherwise_tells_the_truth(
     place: Workplace, error: str
@@ -61,6 +63,7 @@ async def test_a_supervisor_whose_nth_write_fails_otherwise_tells_the_truth(
         await fail_supervisors(place, FEW, error, once=once)
 
 
+@in_rpc_mode
 @pytest.mark.parametrize("once", [True, False], ids=["once", "from then on"])
 async def test_a_caller_whose_nth_write_fails_refuses_the_call_or_tells_the_truth(
     place: Workplace, once: bool
@@ -72,18 +75,19 @@ async def test_a_caller_whose_nth_write_fails_refuses_the_call_or_tells_the_trut
     assert await fail_caller(place, most + 1, "EIO", once=once), "nothing fails any more"
 
 
+@in_rpc_mode
 async def test_a_run_whose_result_found_no_room_anywhere_is_concluded_once_there_is(
     place: Workplace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*_: object) -> bool:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    def no_start(spec: RunSpec, env: Mapping[str, str]) -> None:
+    def no_start(*_: object, **__: object) -> None:
         raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
 
     with monkeypatch.context() as patched:
         patched.setattr("pi_subagents.disk.run_dir.RunDir.write_result", full)
-        patched.setattr(process_runner, "start_supervisor", no_start)
+        patched.setattr(pool, "start_supervisor", no_start)
         result = await place.delegate_by_api("no room").result()
     assert (result.status, result.error_message) == ("failed", messages.SPAWN_FAILED)
     (run,) = place.run_dirs()
@@ -182,6 +186,7 @@ async def test_a_limit_of_file_size_costs_artifacts_never_the_result(place: Work
 # No descriptors, no processes
 
 
+@in_rpc_mode
 @pytest.mark.parametrize("limit", [40, 64])
 async def test_a_caller_short_of_descriptors_fails_tasks_not_the_queue(
     place: Workplace, limit: int
@@ -212,11 +217,11 @@ async def test_a_caller_short_of_descriptors_fails_tasks_not_the_queue(
 async def test_a_supervisor_short_of_descriptors_tells_the_truth(
     place: Workplace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    start = process_runner.start_supervisor
+    start = supervisor_start.start_supervisor
     limits = {f"limit {limit}": limit for limit in (6, 9, 12, 13, 14, 15, 16, 18, 20)}
 
-    def starved(spec: RunSpec, env: Mapping[str, str]) -> subprocess.Popen[bytes]:
-        supervisor = start(spec, env)
+    def starved(spec: RunSpec, env: Mapping[str, str], stdin: int) -> subprocess.Popen[bytes]:
+        supervisor = start(spec, env, stdin)
         if spec.name in limits:
             limit = limits[spec.name]
             resource.prlimit(supervisor.pid, resource.RLIMIT_NOFILE, (limit, limit))
@@ -228,7 +233,7 @@ async def test_a_supervisor_short_of_descriptors_tells_the_truth(
             await child.fork_setsid()
             await child.answer_and_exit("42")
 
-    monkeypatch.setattr(process_runner, "start_supervisor", starved)
+    monkeypatch.setattr(pool, "start_supervisor", starved)
     work = place.delegate_by_api(*limits, "sibling", concurrency=16)
     serving = asyncio.create_task(serve())
     *results, sibling = await work.results()
@@ -242,14 +247,14 @@ async def test_a_supervisor_short_of_descriptors_tells_the_truth(
 async def test_a_start_that_the_kernel_refuses_fails_its_task_only(
     place: Workplace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    start = process_runner.start_supervisor
+    start = supervisor_start.start_supervisor
 
-    def refused(spec: RunSpec, env: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    def refused(spec: RunSpec, env: Mapping[str, str], stdin: int) -> subprocess.Popen[bytes]:
         if spec.name.startswith("unlucky"):
             raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
-        return start(spec, env)
+        return start(spec, env, stdin)
 
-    monkeypatch.setattr(process_runner, "start_supervisor", refused)
+    monkeypatch.setattr(pool, "start_supervisor", refused)
     work = place.delegate_by_api("unlucky 1", "sibling", "unlucky 2", "queued", concurrency=1)
     for name in ("sibling", "queued"):
         await (await place.child(name)).answer_and_exit("42")
@@ -270,7 +275,7 @@ async def leak_nothing(place: Workplace, rounds: int) -> None:
     await place.delegate(*(str(n) for n in range(16)), pi=lambda _: ("/bin/true",)).results()
     before = open_descriptors()
     for number in range(rounds):
-        program = "/bin/true" if number % 5 else "/absent"
+        program = "/bin/true" if number % 2 else "/absent"
         work = place.delegate(
             *(f"{number} {n}" for n in range(16)),
             pi=lambda _, program=program: (program,),  # type: ignore[misc]  # bound early
@@ -280,9 +285,10 @@ async def leak_nothing(place: Workplace, rounds: int) -> None:
 
 
 async def test_no_descriptor_is_left_open_by_many_runs(place: Workplace) -> None:
-    await leak_nothing(place, rounds=12)
+    await leak_nothing(place, rounds=2)  # one descriptor of 32 runs would be seen
 
 
+@in_rpc_mode
 async def test_no_descriptor_is_left_open_by_starts_that_fail(
     place: Workplace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -298,16 +304,18 @@ async def test_no_descriptor_is_left_open_by_starts_that_fail(
     assert open_descriptors() == before
 
 
-async def test_a_supervisor_that_cannot_be_told_what_to_run_is_not_waited_for(
+async def test_a_supervisor_that_dies_before_it_is_told_what_to_run_is_not_waited_for(
     place: Workplace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    start = process_runner.start_supervisor
+    start = supervisor_start.start_supervisor
 
-    def half_told(spec: RunSpec, env: Mapping[str, str]) -> subprocess.Popen[bytes]:
-        with failing_here(1, "EIO", once=False):
-            return start(spec, env)
+    def stillborn(spec: RunSpec, env: Mapping[str, str], stdin: int) -> subprocess.Popen[bytes]:
+        supervisor = start(spec, env, stdin)
+        supervisor.kill()
+        supervisor.wait()
+        return supervisor
 
-    monkeypatch.setattr(process_runner, "start_supervisor", half_told)
+    monkeypatch.setattr(pool, "start_supervisor", stillborn)
     result = await place.delegate_by_api("untold").result()
     assert (result.status, result.error_message) == ("interrupted", messages.INTERRUPTED)
     assert place.driver.children == []

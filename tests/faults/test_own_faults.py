@@ -4,23 +4,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tests.fakes.child_modes import in_both_modes
 from tests.fakes.workplace import answered, told
 
 from pi_subagents import messages
-from pi_subagents.procs import process_runner
+from pi_subagents.procs import supervisor_start
 
 if TYPE_CHECKING:
     import pytest
     from tests.fakes.workplace import Workplace
 
+pytestmark = in_both_modes
+
 
 def broken(monkeypatch: pytest.MonkeyPatch, what: str) -> None:
     """Let supervisors be started with something wrong inside them."""
-    boot = process_runner._BOOT
+    boot = supervisor_start._BOOT
     main = "os._exit(main())"
     assert main in boot
-    fault = f"s = sys.modules['pi_subagents.procs.supervise']; {what}; {main}"
-    monkeypatch.setattr(process_runner, "_BOOT", boot.replace(main, fault))
+    fault = f"s = sys.modules['pi_subagents.procs.supervisor']; {what}; {main}"
+    monkeypatch.setattr(supervisor_start, "_BOOT", boot.replace(main, fault))
 
 
 async def test_a_fault_while_output_is_taken_in_is_told_and_nobody_is_left(
@@ -29,13 +32,14 @@ async def test_a_fault_while_output_is_taken_in_is_told_and_nobody_is_left(
     healthy = place.delegate_by_api("healthy")
     sibling = await place.child("healthy")
     with monkeypatch.context() as patched:
-        broken(patched, "s.Intake.output = lambda *_: 1 / 0")
+        fails = "1 / 0 if b'the last straw' in data else real(self, data)"
+        broken(patched, f"real = s.Intake.output; s.Intake.output = lambda self, data: {fails}")
         work = place.delegate_by_api("unlucky")
         child = await place.child("unlucky")
     await child.do("ignore_term")
     await child.fork_setsid()
     grandchild = await place.driver.grandchild()
-    child.tell("say", text="42")
+    child.tell("say", text="the last straw")
     result = await work.result()
     fault = repr(ZeroDivisionError("division by zero"))
     assert (result.status, result.error_message) == ("failed", messages.supervisor_failed(fault))

@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from pi_subagents.core import events as ev
 from pi_subagents.core.framing import Line, LineFramer
 from pi_subagents.core.outcome import Ending, RunFold
 from pi_subagents.core.progress import ProgressFormatter
+from pi_subagents.core.rpc import decode_rpc_line
+from pi_subagents.core.rpc_talk import RpcTalk
+from pi_subagents.core.usage import Usage
 from pi_subagents.core.value import as_dict
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
 Plain = dict[str, object]
+Read = tuple[list[Plain], list[str], Plain, Plain]
+PROMPT = "Look around."
+STEER = "Use the other file."
 
 
 @dataclass(frozen=True)
@@ -39,22 +49,56 @@ def _plain(value: object) -> Plain:
     return {name: inner(content) for name, content in as_dict(value).items()}
 
 
-def read_stream(
-    raw: bytes, exit_code: int, chunk: int = 65536
-) -> tuple[list[Plain], list[str], Plain, Plain]:
+class RpcReader:
+    """Speaks with a pi in RPC mode, or with a recording of one, as a supervisor does."""
+
+    def __init__(self, send: Callable[[bytes], None], *, session: str, steers: bool) -> None:
+        self.talk = RpcTalk("golden", send)
+        self._steers = steers
+        self.talk.begin(PROMPT, session=session, on_ready=lambda: None)
+
+    def hears(self, line: bytes) -> list[ev.Event]:
+        """Take one line; a message is sent at the child's first tool call."""
+        event = self.talk.hears(decode_rpc_line(line), 0.0)
+        if isinstance(event, ev.ToolStarted) and self._steers:
+            self._steers = False
+            self.talk.steer("1", STEER)
+        return [*([] if event is None else [event]), *self.talk.take_news()]
+
+
+def read_stream(raw: bytes, exit_code: int, chunk: int = 65536) -> Read:
     """Return events (activity left out), progress texts, outcome and totals, as JSON has them."""
-    framer, fold, formatter = LineFramer(), RunFold(), ProgressFormatter()
-    events: list[Plain] = []
-    progress: list[str] = []
+    return _read((ev.decode_pi_line(line) for line in _lines(raw, chunk)), exit_code, Usage)
+
+
+def read_rpc_stream(raw: bytes, exit_code: int, *, steers: bool) -> tuple[Read, list[bytes]]:
+    """Return the same of a recording in RPC mode, and what the child was told."""
+    sent: list[bytes] = []
+    reader = RpcReader(sent.append, session="/PROJECT/session.jsonl", steers=steers)
+    events = [event for line in _lines(raw, 65536) for event in reader.hears(line)]
+    assert reader.talk.over
+    return _read(events, exit_code, lambda: reader.talk.usage or Usage()), sent
+
+
+def _lines(raw: bytes, chunk: int) -> Iterable[bytes]:
+    framer = LineFramer()
     frames = [f for i in range(0, len(raw), chunk) for f in framer.feed(raw[i : i + chunk])]
     for frame in [*frames, *framer.end()]:
         assert isinstance(frame, Line)
-        event = ev.decode_pi_line(frame.data)
+        yield frame.data
+
+
+def _read(heard: Iterable[ev.Event], exit_code: int, account: Callable[[], Usage]) -> Read:
+    fold, formatter = RunFold(), ProgressFormatter()
+    events: list[Plain] = []
+    progress: list[str] = []
+    for event in heard:
         fold.apply(event)
         if not isinstance(event, ev.Activity):
             events.append({"event": type(event).__name__, **_plain(event)})
         if text := formatter.text(event):
             progress.append(text)
+    fold.count(account())
     totals = {
         "messages": fold.messages,
         "tool_calls": fold.tool_calls,

@@ -1,10 +1,12 @@
 """
 Record streams of the real pi for the golden tests, with everything of this machine taken out.
 
-    PI_SUBAGENTS_PI="node <pi>/dist/bundle/cli.js" python tests/golden/record.py
+    PI_SUBAGENTS_PI="node <pi>/dist/bundle/cli.js" python tests/golden/record.py [json | rpc]
 
-Writes pi-<version>-<name>.jsonl (what pi printed) and .json (what we made of it) beside itself.
-Look at the difference before it is kept: the second file is the promise.
+Writes pi-<version>-<name>.jsonl (what pi printed) and .json (what we made of it) beside itself, and
+rpc-<version>-... for the same in RPC mode.
+Look at the difference before it is kept: the second file is the promise.  Both modes promise the
+same; tools that run at once end in any order, so record again where only that differs.
 """
 
 from __future__ import annotations
@@ -16,13 +18,21 @@ import shlex
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 sys.path[:0] = [str(ROOT / "src"), str(ROOT)]
 
-from tests.golden.reading import Golden, read_stream  # noqa: E402 - after the path is set
+from tests.golden.reading import (  # noqa: E402 - after the path is set
+    PROMPT,
+    Golden,
+    RpcReader,
+    read_rpc_stream,
+    read_stream,
+)
 
 from pi_subagents.engines.offline_model.provider import URL_VARIABLE, pi_arguments  # noqa: E402 - after the path is set
 from pi_subagents.engines.offline_model.script import parse_script  # noqa: E402 - after the path is set
@@ -68,20 +78,81 @@ CONVERSATIONS: dict[str, list[object]] = {
     "length": [{"text": "The answer is cut he", "stop": "length"}],
     "empty": [{"text": ""}],
 }
+RPC_CONVERSATIONS: dict[str, list[object]] = {
+    "tools": CONVERSATIONS["tools"],
+    "retry": CONVERSATIONS["retry"],
+    "model-error": CONVERSATIONS["model-error"],
+    "steer": [
+        # The tool ends when the message has reached pi, which is told of by its answer.
+        {"toolCalls": [{"name": "bash", "arguments": {"command": "cat gate"}}]},
+        {"text": "I used the other file."},
+    ],
+}
 
 
 def main() -> None:
     pi = shlex.split(os.environ["PI_SUBAGENTS_PI"])
-    for name, turns in CONVERSATIONS.items():
-        raw, exit_code = record(pi, turns)
-        stream = HERE / f"pi-{PINNED_PI_VERSION}-{name}.jsonl"
-        stream.write_bytes(raw)
-        golden = Golden(exit_code, *read_stream(raw, exit_code))
-        stream.with_suffix(".json").write_text(golden.to_json(), encoding="utf-8")
-        print(stream.name, len(raw))
+    modes = sys.argv[1:] or ["json", "rpc"]
+    for name, turns in CONVERSATIONS.items() if "json" in modes else ():
+        raw, exit_code = record(pi, turns, in_json_mode)
+        keep(f"pi-{PINNED_PI_VERSION}-{name}", raw, Golden(exit_code, *read_stream(raw, exit_code)))
+    for name, turns in RPC_CONVERSATIONS.items() if "rpc" in modes else ():
+        steers = name == "steer"
+        raw, exit_code = record(pi, turns, partial(in_rpc_mode, steers=steers))
+        read, _ = read_rpc_stream(raw, exit_code, steers=steers)
+        keep(f"rpc-{PINNED_PI_VERSION}-{name}", raw, Golden(exit_code, *read))
 
 
-def record(pi: list[str], turns: list[object]) -> tuple[bytes, int]:
+def keep(name: str, raw: bytes, golden: Golden) -> None:
+    (HERE / f"{name}.jsonl").write_bytes(raw)
+    (HERE / f"{name}.json").write_text(golden.to_json(), encoding="utf-8")
+    print(name, len(raw))
+
+
+Speak = Callable[[list[str], dict[str, str], Path], tuple[bytes, int]]
+
+
+def in_json_mode(pi: list[str], env: dict[str, str], project: Path) -> tuple[bytes, int]:
+    argv = [*pi, "--mode", "json", "-p", "--no-session", "--no-approve", *pi_arguments()]
+    done = subprocess.run(
+        argv, input=PROMPT.encode(), env=env, cwd=project, capture_output=True, check=False
+    )
+    assert not done.stderr, done.stderr.decode()
+    return done.stdout, done.returncode
+
+
+def in_rpc_mode(
+    pi: list[str], env: dict[str, str], project: Path, *, steers: bool
+) -> tuple[bytes, int]:
+    """Let our own side of the conversation speak with pi until it is over."""
+    gate = project / "gate"
+    os.mkfifo(gate)
+    child = subprocess.Popen(
+        [*pi, "--mode", "rpc", "--no-session", "--no-approve", *pi_arguments()],
+        env=env, cwd=project, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0,
+    )  # fmt: skip
+    assert child.stdin is not None
+    assert child.stdout is not None
+    raw = b""
+    pipe = child.stdin.fileno()
+
+    def tell(line: bytes) -> None:
+        os.write(pipe, line)
+
+    with child:
+        reader = RpcReader(tell, session=str(project / "session.jsonl"), steers=steers)
+        with os.fdopen(os.dup(child.stdout.fileno()), "rb") as lines:
+            for line in lines:
+                raw += line
+                reader.hears(line.removesuffix(b"\n"))
+                if b'"command":"steer"' in line:
+                    gate.write_text("open")
+                if reader.talk.over:
+                    child.stdin.close()
+    return raw, child.returncode
+
+
+def record(pi: list[str], turns: list[object], speak: Speak) -> tuple[bytes, int]:
     with tempfile.TemporaryDirectory() as place, OfflineModel(parse_script(turns)) as model:
         home, project = Path(place, "home"), Path(place, "project")
         for directory in (home, project):
@@ -98,14 +169,10 @@ def record(pi: list[str], turns: list[object]) -> tuple[bytes, int]:
             "PI_TELEMETRY": "0",
             URL_VARIABLE: model.url_for("golden"),
         }
-        argv = [*pi, "--mode", "json", "-p", "--no-session", "--no-approve", *pi_arguments()]
-        done = subprocess.run(
-            argv, input=b"Look around.", env=env, cwd=project, capture_output=True, check=False
-        )
-        assert not done.stderr, done.stderr.decode()
+        raw, exit_code = speak(pi, env, project)
         secrets = {str(project): "PROJECT", str(home): "HOME", f":{model.port}": ":PORT"}
         secrets |= {str(Path(part).parents[2]): "PI" for part in pi if part.endswith("cli.js")}
-        return scrubbed(done.stdout, secrets), done.returncode
+        return scrubbed(raw, secrets), exit_code
 
 
 def scrubbed(raw: bytes, secrets: dict[str, str]) -> bytes:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.fakes.child_modes import in_both_modes
 from tests.fakes.driver import FAKE_PI, PATIENCE_S
 from tests.fakes.preset_place import MODEL, OTHER_MODEL, PROMPT, PresetPlace, counts, text_of
 
@@ -81,13 +82,14 @@ async def test_a_start_returns_while_its_run_goes_on(here: PresetPlace) -> None:
     await here.ended(run_id)
 
 
+@in_both_modes
 async def test_a_child_gets_what_its_preset_says_and_a_session_of_its_own(
     here: PresetPlace,
 ) -> None:
     run_id, child = await here.started("look around")
     directory = here.run_dir(run_id)
     options = " ".join(child.arguments)
-    assert f"--session {directory.child_session}" in options
+    assert child.session == str(directory.child_session)
     assert f"--append-system-prompt {directory.system_prompt}" in options
     assert "--tools read,grep" in options
     assert f"--model {MODEL}" in options
@@ -399,9 +401,10 @@ from pathlib import Path
 from pi_subagents.core.framing import LineFramer
 from pi_subagents.core.run_spec import spec_from_json
 from pi_subagents.disk.run_dir import RunDir
-from pi_subagents.procs.supervise import Supervisor
+from pi_subagents.procs.listener import Listener
+from pi_subagents.procs.supervisor import Supervisor
 spec = spec_from_json(json.loads(sys.argv[1]))
-Supervisor(spec, RunDir(Path(spec.run_dir)), LineFramer(4096)).run([])
+Supervisor(spec, RunDir(Path(spec.run_dir)), Listener()).run([])
 """
 
 

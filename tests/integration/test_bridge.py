@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import pty
+import re
 import shutil
 import signal
 import sys
@@ -18,7 +19,11 @@ from tests.fakes.preset_place import MODEL, PresetPlace, counts, text_of
 from tests.fakes.processes import peak_memory
 
 from pi_subagents import errors, host_messages, messages
+from pi_subagents.core.bridge_params import PROTOCOL
+from pi_subagents.core.session import StoredRun
+from pi_subagents.core.session_entry import entry_of
 from pi_subagents.core.window import MAX_HISTORY
+from pi_subagents.core.window_picture import place_of_lines
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -81,9 +86,9 @@ async def test_a_delegation_is_answered_with_windows_entries_and_usage(
     assert (details["status"], details["maxLines"]) == ("done", 15)
     shown = [(w["name"], w["status"], w["errorMessage"]) for w in details["windows"]]
     assert shown == [("one", "completed", None), ("two", "error", failure)]
-    ls = {"text": "ls → src → 2 files", "kind": "tool"}
-    said = {"text": "first", "kind": "text"}
-    assert details["windows"][0]["history"] == details["windows"][0]["lines"] == [ls, said]
+    ls = [["→ ", "muted"], ["ls → src → ", "muted"], ["2", "toolDiffAdded"], [" files", "muted"]]
+    lines = details["picture"][place_of_lines(0)]
+    assert (lines["latest"], lines["rows"]) == (15, [ls, ["first"]])
     assert (entry["customType"], entry["data"]["sessionId"]) == ("pi-subagents", ids[0])
     assert (entry["data"]["status"], entry["data"]["output"]) == ("completed", "first")
     kept = [(e["data"]["taskName"], e["data"]["status"]) for e in host.all_told("entry")]
@@ -97,27 +102,24 @@ async def test_deltas_put_together_are_what_the_windows_show_at_the_end(
     await host.open()
     number = host.begin("c1", DELEGATE, tasks("talker"))
     child = await place.child("talker")
-    await host.told("windows", lambda p: p["windows"] and p["windows"][0]["status"] == "running")
+    await host.told("picture", lambda p: "1 running" in str(p["parts"]))
     for turn in range(40):
         await child.tool("ls", {"path": f"d{turn}"}, result="a\nb")
         await child.say(f"saw {turn}\nand more", stop_reason="toolUse")
     await child.answer_and_exit("done")
     details = (await host.answer(number))["result"]["details"]
-    history: list[Any] = []
-    title: dict[str, Any] = {}
-    told = host.all_told("windows")
-    for delta in (window for params in told for window in params["windows"]):
-        rewritten = delta.get("replaceLast", 0)
-        history[len(history) - rewritten :] = delta["append"]
-        title = delta.get("title", title)
-        assert delta["total"] == len(history)
+    told = host.all_told("picture")
+    parts: dict[int, dict[str, Any]] = {}
+    for delta in (delta for params in told for delta in params["parts"]):
+        part = parts.setdefault(delta.pop("at"), {"rows": []})
+        rows, dropped = part["rows"], delta.pop("drop", 0)
+        rows[len(rows) - dropped :] = delta.pop("add")
+        part |= delta
+    assert list(parts.values()) == details["picture"]
+    assert len(parts[place_of_lines(0)]["rows"]) == 40 * 3 + 1
     (window,) = details["windows"]
-    assert history == window["history"]
-    assert len(history) == 40 * 3 + 1
-    assert {key: window[key] for key in title} == title
-    assert (title["model"], title["sessionId"]) == ("fake-1", details["sessionIds"][0])
-    assert {(params["callId"], params["maxLines"]) for params in told} == {("c1", 15)}
-    assert [params["status"] for params in told] == ["running"] * (len(told) - 1) + ["done"]
+    assert (window["model"], window["sessionId"]) == ("fake-1", details["sessionIds"][0])
+    assert {params["callId"] for params in told} == {"c1"}
     assert await host.bye() == 0
 
 
@@ -127,20 +129,19 @@ async def test_queued_tasks_know_their_place_and_updates_are_few_and_small(
     await host.open()
     names = [f"t{n}" for n in range(8)]
     number = host.begin("c1", DELEGATE, tasks(*names))
-    first = (await host.told("windows"))["windows"]
-    assert [window.get("place") for window in first] == [1, 2, 3, 4, 5, 6, 7, 8]
+    first = str(await host.told("picture"))
+    assert re.findall(r"queued, place (\d)", first) == list("12345678")
     await host.told(
-        "windows", lambda p: [w.get("place") for w in p["windows"]][-4:] == [1, 2, 3, 4]
+        "picture", lambda p: re.findall(r"queued, place (\d)", str(p))[-4:] == list("1234")
     )
     for index in range(8):
         child = await place.driver.next_child(index)
         await child.answer_and_exit("x" * 100_000)
     assert "result" in await host.answer(number)
-    updates = host.all_told("update")
+    updates = [told["update"] for told in host.all_told("picture") if "update" in told]
     assert 1 <= len(updates) <= 8
     assert updates[0]["content"][0]["text"].startswith("Sub-agents: ")
     assert all(len(json.dumps(update)) < 3000 for update in updates)
-    assert all(update["callId"] == "c1" for update in updates)
     assert await host.bye() == 0
 
 
@@ -154,14 +155,13 @@ async def test_what_a_child_floods_is_told_within_bounds(
         await child.say("\n".join(f"{n} " + "ü" * 500 for n in range(2000)), stop_reason="toolUse")
     await child.answer_and_exit("y" * 1_000_000)
     result = (await host.answer(number))["result"]
-    (window,) = result["details"]["windows"]
-    lines = [*window["lines"], *window["history"]]
-    assert len(window["history"]) <= MAX_HISTORY
-    assert sum(len(line["text"].encode()) for line in lines) <= 64 * 1024
+    rows = result["details"]["picture"][place_of_lines(0)]["rows"]
+    assert 0 < len(rows) <= MAX_HISTORY
+    assert len(json.dumps(rows, ensure_ascii=False).encode()) <= 64 * 1024
     assert len(json.dumps(result, ensure_ascii=False).encode()) < 200_000
     (told,) = result["details"]["results"]
     assert (len(told["output"]), told["outputTruncated"]) == (4000, True)
-    for params in host.all_told("windows"):
+    for params in host.all_told("picture"):
         assert len(json.dumps(params, ensure_ascii=False).encode()) < 100_000
     assert await host.bye() == 0
 
@@ -345,13 +345,13 @@ async def test_a_call_that_only_waits_answers_when_it_is_cancelled(
     await host.open()
     working = host.begin("c1", DELEGATE, tasks("slow"))
     child = await place.child("slow")
-    title = (await host.told("windows"))["windows"][0]["title"]
-    asked = {"sessionId": title["sessionId"], "waitSeconds": 3000}
+    meta = json.loads((place.store.runs_dir / child.run_id / "meta.json").read_text())
+    asked = {"sessionId": meta["sessionId"], "waitSeconds": 3000}
     waiting = host.begin("c2", "get_subagent_output", asked)
     host.tell("cancel", callId="c2")
     answer = (await host.answer(waiting))["result"]
     assert answer["details"]["status"] == "running"
-    whole = host.begin("c3", "get_subagent_session", {"sessionId": title["sessionId"]})
+    whole = host.begin("c3", "get_subagent_session", {"sessionId": meta["sessionId"]})
     host.tell("cancel", callId="c3")
     assert not (await host.answer(whole))["result"]["isError"]
     await child.answer_and_exit("late")
@@ -634,14 +634,45 @@ async def test_broken_lines_are_answered_and_the_connection_goes_on(host: Bridge
 
 
 @pytest.mark.parametrize(
-    ("spoken", "cure"), [(0, "subagents install pi"), (2, "Update pi-subagents")]
+    ("spoken", "cure"), [(1, "subagents install pi"), (3, "Update pi-subagents")]
 )
 async def test_another_protocol_is_refused_with_what_to_update(
     host: BridgeHost, spoken: int, cure: str
 ) -> None:
-    failure = await host.failure("hello", protocol=spoken, cwd="/", host="pi")
+    hello = host.ask("hello", protocol=spoken, cwd="/", host="pi")
+    behind = host.ask("complete", prefix="")
+    failure = (await host.answer(hello))["error"]
     assert failure["code"] == -32000
     assert cure in failure["message"]
+    assert (await host.answer(behind))["error"] == failure
+    assert await host.bye() == 0
+
+
+async def test_what_comes_right_behind_a_greeting_waits_for_it(
+    place: Workplace, host: BridgeHost
+) -> None:
+    kept = entry_of(StoredRun("r", "0123456789abcdef", "n", "completed", output="kept"))
+    session: dict[str, Any] = {"sessionId": "s1", "reason": "resume"}
+    session["entries"] = [{"customType": "pi-subagents", "data": kept}]
+    host.ask("hello", protocol=PROTOCOL, cwd=str(place.project), **session)
+    looking = host.begin("c1", "get_subagent_output", {"sessionId": "0123456789abcdef"})
+    working = host.begin("c2", DELEGATE, tasks("t"))
+    host.tell("cancel", callId="c2")
+    assert text_of((await host.answer(looking))["result"]) == "kept"
+    (window,) = (await host.answer(working))["result"]["details"]["windows"]
+    assert window["status"] == "error"
+    assert await host.bye() == 0
+
+
+async def test_an_entry_that_the_host_could_not_keep_is_told_to_its_user(host: BridgeHost) -> None:
+    await host.open()
+    for method in ("notify", "entry"):
+        told = {"method": method, "message": "disk\nfull"}
+        host.send({"method": "failed", "params": told})
+    message = host_messages.entry_not_kept("disk full")
+    assert await host.told("notify") == {"message": message, "level": "warning"}
+    assert await host.bye() == 0
+    assert len(host.all_told("notify")) == 1
 
 
 @pytest.mark.parametrize(
@@ -650,7 +681,7 @@ async def test_another_protocol_is_refused_with_what_to_update(
         ("call", {}, "callId: is required and must be a string"),
         ("call", {"callId": "c", "tool": "t", "cwd": "/", "models": "m"},
          "models: must be a list of strings, or null"),
-        ("session", {"sessionId": "s", "reason": "startup", "cwd": "/", "entries": {}},
+        ("hello", {"protocol": PROTOCOL, "sessionId": "s", "reason": "startup", "cwd": "/", "entries": {}},
          "entries: must be a list"),
         ("profile", {"line": "list"}, "hasUI: must be true or false"),
         ("complete", {}, "prefix: is required and must be a string"),
@@ -706,16 +737,17 @@ async def test_a_profile_is_created_through_the_hosts_dialogs_where_the_host_is(
     project.mkdir()
 
     def answer(dialog: dict[str, Any]) -> object:
-        if dialog["kind"] == "select":
-            return dialog["options"][1]
-        if dialog["kind"] == "input" and dialog["title"].startswith("Model"):
+        kind, (title, *more) = dialog["kind"], dialog["arguments"]
+        if kind == "select":
+            return more[0][1]
+        if kind == "input" and title.startswith("Model"):
             return "big"
-        return dialog["title"].startswith("Save profile")
+        return title.startswith("Save profile")
 
     host.dialog = answer
     await host.open()
     host.cwd = project
-    await host.request("session", sessionId="s2", reason="resume", cwd=str(project), entries=[])
+    await host.open(reason="resume", session="s2")
     said = await host.request("profile", line="create demo", hasUI=True, models=["acme/big"])
     assert said["text"].startswith('Profile "demo" saved to project agent-profiles.')
     text = (project / ".pi/agent-profiles/demo.md").read_text()
@@ -740,24 +772,6 @@ async def test_an_open_dialog_keeps_nobody_waiting_and_ends_with_the_host(
 
 
 # How it starts
-
-WEIGHED = """
-import sys
-from pi_subagents.faces.bridge.server import Bridge
-async def weigh(self, prefix):
-    heavy = {"yaml", "sqlite3", "http", "pi_subagents.launch", "pi_subagents.runs"}
-    return {"heavy": sorted(heavy & set(sys.modules))}
-Bridge._complete = weigh
-from pi_subagents.faces.cli.main import main; main(['bridge'])
-"""
-
-
-async def test_a_greeting_is_answered_before_anything_heavy_is_loaded(place: Workplace) -> None:
-    async with open_bridge(place.project, place.env, WEIGHED) as host:
-        await host.request("hello", protocol=1, cwd=str(place.project), host="pi")
-        weighed = await host.request("complete", prefix="")
-        assert weighed == {"heavy": []}
-        assert await host.bye() == 0
 
 
 async def test_a_person_who_starts_it_by_hand_is_told_whom_it_is_for(place: Workplace) -> None:

@@ -6,6 +6,7 @@ import signal
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.fakes.child_modes import in_both_modes
 from tests.fakes.workplace import answered, expected, tokens, told
 
 from pi_subagents import messages
@@ -13,6 +14,8 @@ from pi_subagents.core import events as ev
 
 if TYPE_CHECKING:
     from tests.fakes.workplace import Workplace
+
+pytestmark = in_both_modes
 
 
 async def test_a_child_that_answers_settles_and_exits_is_completed(place: Workplace) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.fakes.auditor import read_journal
+from tests.fakes.child_modes import in_both_modes
 from tests.fakes.driver import PATIENCE_S
 from tests.fakes.processes import parent_of
 from tests.fakes.workplace import answered, expected, tokens, told
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from pi_subagents.core.run_result import RunResult
     from pi_subagents.disk.run_dir import RunDir
 
+pytestmark = in_both_modes
 ORCHESTRATOR = Path(__file__).parents[1] / "fakes" / "orchestrator.py"
 SOURCES = Path(pi_subagents.__file__).parents[1]
 INTERRUPTED = "Session was interrupted (main agent session ended unexpectedly)"
@@ -99,7 +101,7 @@ async def test_kill_9_of_the_orchestrator_interrupts_its_runs(place: Workplace) 
             error_message=INTERRUPTED,
             exit_code=143,
             stop_reason="toolUse",
-            message_count=3,
+            message_count=3 + place.takes_commands,  # asked to stop, it says that it was
             tool_call_count=1,
             usage=tokens(1),
         )

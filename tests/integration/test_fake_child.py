@@ -6,10 +6,14 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tests.fakes.child_modes import in_both_modes
+
 if TYPE_CHECKING:
     from tests.fakes.workplace import Workplace
 
-RECORDINGS = sorted((Path(__file__).parents[1] / "golden").glob("pi-*.jsonl"))
+pytestmark = in_both_modes
+GOLDEN = Path(__file__).parents[1] / "golden"
+RECORDINGS = sorted([*GOLDEN.glob("pi-*.jsonl"), *GOLDEN.glob("rpc-*.jsonl")])
 # What they hold differs from call to call, or is of no concern to anyone who reads a stream.
 OPAQUE = {"messages", "args", "arguments", "parameters", "constrainedSampling", "sections", "cost"}
 
@@ -34,10 +38,14 @@ def shapes_of_stream(stream: bytes) -> set[str]:
 async def test_every_record_of_the_fake_has_the_shape_of_a_recorded_one(place: Workplace) -> None:
     assert RECORDINGS
     known = set().union(*(shapes_of_stream(path.read_bytes()) for path in RECORDINGS))
-    work = place.delegate_by_api("speak")
+    work = place.delegate("speak", keeps_session=True)
     child = await place.child("speak")
     await child.tool("bash", {"command": "ls"})
     await child.do("fail", message="429", will_retry=True)
+    if place.takes_commands:
+        run = place.run_dir(child)
+        assert run.send(f"steer {run.write_steer('faster')}")
+        assert await child.take_steer() == "faster"
     await child.answer_and_exit("done")
     await work.result()
     spoken = shapes_of_stream(place.run_dir(child).stdout.read_bytes())

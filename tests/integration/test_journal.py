@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tests.fakes.auditor import read_journal
+from tests.fakes.child_modes import in_both_modes
 from tests.fakes.workplace import answered, told
 
 from pi_subagents.core import events as ev
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from tests.fakes.workplace import Workplace
 
     from pi_subagents.delegation.ports import Update
+
+pytestmark = in_both_modes
 
 
 async def test_an_event_that_is_shown_is_in_the_journal_by_then(place: Workplace) -> None:
@@ -89,7 +92,8 @@ async def test_the_raw_output_is_kept_byte_by_byte(place: Workplace) -> None:
     await child.exit(0)
     await work.result()
     run = place.run_dir(child)
-    assert run.stdout.read_bytes() == b"\xff\0\r\n{}\nhalf"
+    spoken = run.stdout.read_bytes().split(b"\n", 2 if place.takes_commands else 0)
+    assert spoken[-1] == b"\xff\0\r\n{}\nhalf"
     assert run.stderr.read_bytes() == b"\xfe\n"
 
 

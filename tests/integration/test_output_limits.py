@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tests.fakes.auditor import read_journal
+from tests.fakes.child_modes import in_both_modes, in_rpc_mode
 from tests.fakes.processes import peak_memory
 from tests.fakes.workplace import answered, tokens, told
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from tests.fakes.driver import FakeProcess
     from tests.fakes.workplace import Workplace
 
+pytestmark = in_both_modes
 MB = 1_000_000
 MIB = 1024 * 1024
 MEMORY_LIMIT = 120 * MIB
@@ -61,10 +63,13 @@ async def test_a_line_of_40_mb_is_skipped_and_the_next_one_counts(place: Workpla
     size = int(skipped.text.split()[3])
     assert 40 * MB < size < 40 * MB + 1000
     assert skipped.text == f"A line of {size} bytes was skipped: the limit is 33554432 bytes."
-    assert told(result) == answered("too long", "short and good", notes=(skipped.text,))
+    # What the skipped line has cost only the child itself can tell, where it can be asked.
+    used = tokens(2 if place.takes_commands else 1)
+    assert told(result) == answered("too long", "short and good", notes=(skipped.text,), usage=used)
     assert memory < MEMORY_LIMIT
 
 
+@in_rpc_mode
 async def test_200_mb_of_output_drain_in_bounded_memory_and_files(place: Workplace) -> None:
     work = place.delegate_by_api("flood")
     child = await place.child("flood")
@@ -89,6 +94,7 @@ async def test_200_mb_of_output_drain_in_bounded_memory_and_files(place: Workpla
     assert len(lines) == MAX_TEXT_LINES
 
 
+@in_rpc_mode
 async def test_many_tiny_lines_and_a_stderr_flood_drain(place: Workplace) -> None:
     work = place.delegate_by_api("tiny")
     child = await place.child("tiny")
@@ -103,6 +109,7 @@ async def test_many_tiny_lines_and_a_stderr_flood_drain(place: Workplace) -> Non
     assert place.run_dir(child).stderr.stat().st_size == STDERR_CAP
 
 
+@in_rpc_mode
 async def test_output_without_any_end_of_line_is_not_held(place: Workplace) -> None:
     work = place.delegate_by_api("breathless")
     child = await place.child("breathless")

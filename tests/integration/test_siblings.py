@@ -7,6 +7,7 @@ import json
 import signal
 from typing import TYPE_CHECKING, Any
 
+from tests.fakes.child_modes import in_both_modes, in_rpc_mode
 from tests.fakes.workplace import answered, tokens, told
 
 from pi_subagents import Task, messages
@@ -14,7 +15,6 @@ from pi_subagents.api import delegate
 from pi_subagents.procs import process_runner
 
 if TYPE_CHECKING:
-    import subprocess
     from collections.abc import Callable
 
     import pytest
@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
     from pi_subagents.core.events import Event
     from pi_subagents.disk.run_dir import RunDir
+    from pi_subagents.procs.pool import Held
 
+pytestmark = in_both_modes
 MB = 1_000_000
 
 
@@ -44,6 +46,7 @@ async def test_16_tasks_run_4_at_a_time_and_answer_in_order(place: Workplace) ->
     assert len({result.run_id for result in results}) == 16
 
 
+@in_rpc_mode
 async def test_by_default_four_children_run_at_once(place: Workplace) -> None:
     work = place.delegate_by_api(*(f"task {number}" for number in range(6)))
     for number in range(6):
@@ -82,13 +85,15 @@ async def test_a_fault_of_our_own_in_one_run_does_not_harm_its_sibling(
     attach = process_runner._Attachment
 
     def faulty(
-        process: subprocess.Popen[bytes], run_dir: RunDir, on_event: Callable[[Event], None]
+        held: Held,
+        run_dir: RunDir,
+        on_event: Callable[[Event], None],
+        give_back: Callable[[Held, bool], None],
     ) -> process_runner._Attachment:
         if run_dir.read_meta()["name"] != "unlucky":
-            return attach(process, run_dir, on_event)
-        with process:  # its supervisor sees the end of its lifeline
-            assert process.stdin is not None
-            process.stdin.close()
+            return attach(held, run_dir, on_event, give_back)
+        give_back(held, False)  # its supervisor sees the end of its lifeline
+        held.process.wait()
         raise LookupError("our own fault")
 
     monkeypatch.setattr(process_runner, "_Attachment", faulty)

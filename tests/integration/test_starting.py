@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.fakes import canary
+from tests.fakes.child_modes import in_both_modes
 from tests.fakes.driver import FAKE_PI
 from tests.fakes.processes import command_lines
 from tests.fakes.workplace import answered, expected, told
@@ -22,11 +23,15 @@ if TYPE_CHECKING:
 
     from tests.fakes.workplace import Workplace
 
+pytestmark = in_both_modes
 FILES_OF_A_RUNNING_RUN = {
     *(".result.reserved", "control", "events.jsonl", "meta.json", "prompt.md", "run.lock"),
     *("stderr.log", "stdout.log", "transcript.log"),
 }
-ARGUMENTS = ["--mode", "json", "-p", "--no-session", "--no-approve"]
+ARGUMENTS = {
+    "json": ["--mode", "json", "-p", "--no-session", "--no-approve"],
+    "rpc": ["--mode", "rpc", "--no-session", "--no-approve"],
+}
 SPAWN_FAILED = "Failed to spawn sub-agent process"
 CANARY = "canary-6b1f"
 PROMPTS = [
@@ -113,8 +118,8 @@ async def test_the_child_is_called_in_its_directory_with_pis_options(
         Task("here", "here"), Task("there", "there", cwd=str(elsewhere)), profile=None
     )
     here, there = await place.child("here"), await place.child("there")
-    assert (here.arguments, here.cwd) == (ARGUMENTS, str(place.project))
-    assert (there.arguments, there.cwd) == (ARGUMENTS, str(elsewhere))
+    assert (here.arguments, here.cwd) == (ARGUMENTS[place.child_mode], str(place.project))
+    assert (there.arguments, there.cwd) == (ARGUMENTS[place.child_mode], str(elsewhere))
     await here.answer_and_exit("1")
     await there.answer_and_exit("2")
     assert [result.output for result in await work.results()] == ["1", "2"]
@@ -134,7 +139,7 @@ async def test_prompts_arrive_byte_by_byte_and_in_no_command_line(place: Workpla
             (asked,) = [task.prompt for task in tasks if task.name == name]
             is_equal = await child.prompt() == asked.encode()
             assert is_equal, name
-            assert child.arguments == ARGUMENTS
+            assert child.arguments == ARGUMENTS[place.child_mode]
             await child.answer_and_exit(asked[:50])
         assert [r.output for r in await work.results()] == [text[:50] for text in some]
     assert not (place.project / "owned").exists()
@@ -173,7 +178,8 @@ async def test_a_pi_that_cannot_be_started_fails_its_task_only(
         "null": ("pi\0",),
         "healthy": FAKE_PI,
     }
-    work = place.delegate(*programs, pi=lambda task: (*programs[task.name], *ARGUMENTS))
+    options = ARGUMENTS[place.child_mode]
+    work = place.delegate(*programs, pi=lambda task: (*programs[task.name], *options))
     await (await place.child("healthy")).answer_and_exit("unharmed")
     results = dict(zip(programs, map(told, await work.results()), strict=True))
     assert results.pop("healthy") == answered("healthy", "unharmed")

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.fakes.child_modes import in_both_modes, in_rpc_mode
 from tests.fakes.workplace import answered, expected, tokens, told
 
 import pi_subagents
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from pi_subagents.core.run_result import RunResult
 
+pytestmark = in_both_modes
 SOURCES = Path(pi_subagents.__file__).parents[1]
 
 
@@ -109,6 +111,7 @@ async def test_a_grandchild_that_holds_the_output_does_not_delay_the_result(
     await grandchild.gone()
 
 
+@in_rpc_mode
 async def test_a_hundred_grandchildren_are_gone_too(place: Workplace) -> None:
     work = place.delegate_by_api("breeder")
     child = await place.child("breeder")

@@ -7,6 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.fakes.child_modes import in_both_modes
 from tests.fakes.driver import PATIENCE_S
 from tests.fakes.preset_place import MODEL, OTHER_MODEL, PROMPT, PresetPlace, text_of
 
@@ -68,6 +69,7 @@ async def answer_of(work: asyncio.Task[dict[str, Any]]) -> dict[str, Any]:
 # One task
 
 
+@in_both_modes
 async def test_one_task_is_answered_by_its_child(here: PresetPlace, calling: Calling) -> None:
     work = calling.begin(preset="scout", task="count the files")
     child = await here.work.child("count the files")
@@ -77,10 +79,10 @@ async def test_one_task_is_answered_by_its_child(here: PresetPlace, calling: Cal
         f"--model {MODEL}",
         "--tools read,grep",
         f"--append-system-prompt {run.system_prompt}",
-        f"--session {run.child_session}",
         "--no-approve",
     ):
         assert expected in options
+    assert child.session == str(run.child_session)
     assert run.system_prompt.read_text() == PROMPT
     assert run.read_meta()["timeoutS"] is None
     await child.answer_and_exit("12 files")

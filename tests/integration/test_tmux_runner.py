@@ -25,7 +25,7 @@ from pi_subagents import errors, messages
 from pi_subagents.core import events as ev
 from pi_subagents.core.request import Task
 from pi_subagents.core.run_spec import RunSpec
-from pi_subagents.procs import process_runner, tmux_runner
+from pi_subagents.procs import supervisor_start, tmux_runner
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -208,7 +208,7 @@ async def test_a_window_closed_before_anybody_listens_aborts_the_run_too(
     os.mkfifo(here)
     os.mkfifo(go_on)
     waiting = f"open({str(here)!r}, 'w').close(); open({str(go_on)!r}).close(); "
-    monkeypatch.setattr(process_runner, "_BOOT", waiting + process_runner._BOOT)
+    monkeypatch.setattr(supervisor_start, "_BOOT", waiting + supervisor_start._BOOT)
     work = begin(place, tmux, "early")
     await asyncio.to_thread(here.read_bytes)
     (run,) = place.run_dirs()
@@ -318,7 +318,7 @@ async def test_a_run_is_concluded_only_when_its_supervisor_is_really_gone(
     os.mkfifo(go_on)
     slow_end = f"import os; os.close(0); os.close(1); open({str(go_on)!r}).close(); "
     slow_end += "sum(range(5 * 10**6)); os._exit(0)"
-    monkeypatch.setattr(process_runner, "_BOOT", slow_end)
+    monkeypatch.setattr(supervisor_start, "_BOOT", slow_end)
     let_go = tmux_runner._Attachment._let_go
 
     def release_and_let_go(attached: tmux_runner._Attachment) -> None:

@@ -36,6 +36,10 @@ class Noted(FleetActions):
         self.done.append(("stop", run_id))
         return Told(f"stopped {EVIL}")
 
+    def steer(self, run_id: str, message: str) -> Told:
+        self.done.append(("steer", run_id, message))
+        return Told(f"read {EVIL}")
+
     def resume(self, run_id: str, prompt: str) -> Told:
         self.done.append(("resume", run_id, prompt))
         return Told("goes on")
@@ -98,6 +102,17 @@ def test_the_page_follows_the_runs_and_obeys_the_keys(
     assert picture[:8] == b"\x89PNG\r\n\x1a\n"
     assert struct.unpack(">II", picture[16:24]) == (1100, 700)
     (tmp_path / "page.png").write_bytes(picture)
+
+    browser.press("m")
+    browser.until("document.activeElement.id === 'message'")
+    browser.types("Look at src. s")
+    browser.press("Enter")
+    browser.sees("read <img")
+    assert actions.done == [("steer", run.run_dir.run_id, "Look at src. s")]
+    assert browser.asks("document.getElementById('message').value") == ""
+    actions.done.clear()
+    browser.press("Escape")
+    browser.until("document.activeElement.id !== 'message'")
 
     browser.press("s")
     browser.sees("Stop new?")

@@ -2,7 +2,7 @@
 The details of a finished call as a host keeps them in its own log: bounded, whatever it did.
 
 In: the answer of a tool, and of one that delegates the windows at the end.  Out: the answer with
-windows for both views and with shortened outputs.  A window has at most 64 KiB of text, all
+a picture of its windows and with shortened outputs.  The lines of a window have at most 64 KiB, all
 together 256 KiB: those that have less leave their share to the others, and of those that have more
 the oldest lines go.
 """
@@ -10,11 +10,11 @@ the oldest lines go.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pi_subagents.core.window_delta import latest, line_bytes
-from pi_subagents.core.window_view import window_to_json
+from pi_subagents.core.picture import latest_rows, part_to_json, row_bytes
+from pi_subagents.core.window_picture import line_row, window_picture
+from pi_subagents.core.window_view import state_to_json
 
 if TYPE_CHECKING:
     from pi_subagents.core.window import Window
@@ -28,14 +28,15 @@ MAX_LISTED_OUTPUT = 200  # of each of two hundred background runs
 def with_windows(
     answer: Mapping[str, object], windows: Sequence[Window], max_lines: int
 ) -> dict[str, object]:
-    """Return the answer of a delegation with what its windows showed."""
+    """Return the answer of a delegation with how its windows stand, and what they show."""
     details = answer["details"]
     assert isinstance(details, Mapping)
     bounded: dict[str, object] = {
         **details,
         "status": "done",
         "maxLines": max_lines,
-        "windows": bounded_windows(windows),
+        "windows": [state_to_json(window) for window in windows],
+        "picture": bounded_picture(windows, max_lines),
         "results": [with_short_output(result, MAX_OUTPUT) for result in details["results"]],
     }
     return {**answer, "details": bounded}
@@ -53,24 +54,12 @@ def with_short_rows(answer: Mapping[str, object]) -> dict[str, object]:
     }
 
 
-def bounded_windows(windows: Sequence[Window]) -> list[dict[str, object]]:
+def bounded_picture(windows: Sequence[Window], max_lines: int) -> list[dict[str, object]]:
     """Return every window with the latest lines of its history that have room."""
-    shares = _shares([_bytes(window) for window in windows])
-    return [
-        window_to_json(_cut(window, share), with_history=True)
-        for window, share in zip(windows, shares, strict=True)
-    ]
-
-
-def _cut(window: Window, room: int) -> Window:
-    """Return the window with less of its history; its latest lines are told twice."""
-    history = tuple(latest(window.history, room, twice=len(window.lines)))
-    kept = min(len(window.lines), len(history))
-    return replace(window, history=history, lines=history[len(history) - kept :])
-
-
-def _bytes(window: Window) -> int:
-    return sum(map(line_bytes, (*window.history, *window.lines)))
+    lines = [[line_row(line) for line in window.history] for window in windows]
+    shares = _shares([sum(map(row_bytes, rows)) for rows in lines])
+    kept = [latest_rows(rows, share) for rows, share in zip(lines, shares, strict=True)]
+    return [part_to_json(part) for part in window_picture(windows, kept, max_lines)]
 
 
 def _shares(wanted: Sequence[int]) -> list[int]:

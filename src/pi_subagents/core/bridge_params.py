@@ -16,7 +16,7 @@ from pi_subagents.errors import InvalidRequest
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-PROTOCOL = 1
+PROTOCOL = 2
 NEW = "new"
 
 
@@ -54,7 +54,7 @@ class ProfileLine:
 
 
 def parse_session(given: Mapping[str, object]) -> HostSession:
-    """Read the parameters of `session`; InvalidRequest says what is wrong."""
+    """Read the session in the parameters of `hello`; InvalidRequest says what is wrong."""
     reason = _text(given, "reason")
     entries = given.get("entries", [])
     if not isinstance(entries, list):

@@ -64,25 +64,27 @@ class RunFold:
         self.messages = 0
         self.tool_calls = 0
         self._asked_to_stop = False
+        self._answered_last = False  # nothing was asked or said after a good answer
 
     def apply(self, event: ev.Event) -> None:
         """Take one event into account."""
         match event:
             case ev.UserMessage():
                 self.messages += 1
-                self.settled = False
+                self.settled = self._answered_last = False
             case ev.AssistantMessage():
                 self.messages += 1
                 self.tool_calls += len(event.tool_calls)
                 self.usage += event.usage
                 self.settled = False
-                if not self._asked_to_stop or event.stop_reason in _ANSWERS:
+                self._answered_last = event.stop_reason in _ANSWERS
+                if self._answered_last or not self._asked_to_stop:
                     self.last = event
             case ev.ToolFinished():
                 self.messages += 1
             case ev.Settled():
                 # What follows our own request to stop is no end of the child's making.
-                self.settled = not self._asked_to_stop or self._has_answer()
+                self.settled = not self._asked_to_stop or self._answered_last
 
     def asked_to_stop(self) -> None:
         """Note that the child was told to abort: what it says of that is our doing, not its."""
@@ -93,12 +95,9 @@ class RunFold:
         if usage.total_tokens >= self.usage.total_tokens:
             self.usage = usage
 
-    def _has_answer(self) -> bool:
-        return self.last is not None and self.last.stop_reason in _ANSWERS
-
     def answered(self) -> bool:
         """Tell whether the child has given its final, good answer."""
-        return self.settled and self._has_answer()
+        return self.settled and self._answered_last
 
     def facts(self) -> dict[str, Any]:
         """Return what a RunResult says beside the outcome, by the names of its fields."""

@@ -111,6 +111,15 @@ def _scope(start: Start) -> Generator[Question, Answer, str]:
     return start.scope if answer is SKIP else scopes[_place(answer)]
 
 
+def _if_wanted(confirm: Confirm, question: Question) -> Generator[Question, Answer, Answer]:
+    """Ask a question behind a yes alone; without that it counts as skipped."""
+    wanted = yield confirm
+    if wanted is not True:
+        return SKIP
+    answer = yield question
+    return answer
+
+
 def _provider(profile: Profile, offers: Offers) -> Asking:
     known = dict.fromkeys(model.partition("/")[0] for model in offers.models())
     title = "Provider (e.g. anthropic, openai, dashscope):"
@@ -129,10 +138,10 @@ def _model(profile: Profile, offers: Offers) -> Asking:
 def _system_prompt(profile: Profile, _offers: Offers) -> Asking:
     there = bool(profile.system_prompt)
     question = "Keep a custom system prompt?" if there else "Set a custom system prompt?"
-    wanted = yield Confirm("System prompt?", question, there)
-    if wanted is not True:
-        return replace(profile, system_prompt="")
-    answer = yield LongText("System prompt:", profile.system_prompt or SAMPLE_PROMPT)
+    answer = yield from _if_wanted(
+        Confirm("System prompt?", question, there),
+        LongText("System prompt:", profile.system_prompt or SAMPLE_PROMPT),
+    )
     return replace(profile, system_prompt=_text(answer).strip())
 
 
@@ -143,22 +152,22 @@ def _appended_prompt(profile: Profile, _offers: Offers) -> Asking:
         if text
         else "Append text to the default system prompt?"
     )
-    wanted = yield Confirm("Append to system prompt?", question, bool(text))
-    if wanted is not True:
-        return replace(profile, append_system_prompt="")
     # A text of several lines would not survive a question for one line.
-    answer = yield (LongText if len(text.splitlines()) > 1 else Text)("Append text:", text)
+    kind = LongText if len(text.splitlines()) > 1 else Text
+    answer = yield from _if_wanted(
+        Confirm("Append to system prompt?", question, bool(text)), kind("Append text:", text)
+    )
     return replace(profile, append_system_prompt=_text(answer))
 
 
 def _thinking_level(profile: Profile, _offers: Offers) -> Asking:
     level = profile.thinking_level
     question = "Keep a thinking level?" if level else "Set a thinking level?"
-    wanted = yield Confirm("Thinking level?", question, bool(level))
-    if wanted is not True:
-        return replace(profile, thinking_level="")
     default = THINKING_LEVELS.index(level) if level else 0
-    answer = yield Choose("Thinking level:", THINKING_LEVELS, default)
+    answer = yield from _if_wanted(
+        Confirm("Thinking level?", question, bool(level)),
+        Choose("Thinking level:", THINKING_LEVELS, default),
+    )
     return replace(
         profile, thinking_level="" if answer is SKIP else THINKING_LEVELS[_place(answer)]
     )
@@ -167,15 +176,15 @@ def _thinking_level(profile: Profile, _offers: Offers) -> Asking:
 def _tools(profile: Profile, offers: Offers) -> Asking:
     free = replace(profile, no_tools=False, tools=None, exclude_tools=None)
     question = "Restrict which tools the subagent can use?"
-    wanted = yield Confirm("Configure tools?", question, profile != free)
-    if wanted is not True:
-        return free
     options = (
         "Disable all tools",
         "Allow only some tools (all others are excluded)",
         "Exclude some tools (all others are allowed)",
     )
-    how = yield Choose("Tools:", options, _tools_choice(profile))
+    how = yield from _if_wanted(
+        Confirm("Configure tools?", question, profile != free),
+        Choose("Tools:", options, _tools_choice(profile)),
+    )
     if how is SKIP:
         return free
     if how == NO_TOOLS:
@@ -202,15 +211,15 @@ def _tools_choice(profile: Profile) -> int:
 def _extensions(profile: Profile, _offers: Offers) -> Asking:
     free = replace(profile, no_extensions=False, extensions=())
     question = "Configure extension loading?"
-    wanted = yield Confirm("Configure extensions?", question, profile != free)
-    if wanted is not True:
-        return free
     options = (
         "Disable all extensions",
         "Load extensions from paths, beside those that pi finds",
         "Load extensions from paths, and no others",
     )
-    how = yield Choose("Extensions:", options, _extensions_choice(profile))
+    how = yield from _if_wanted(
+        Confirm("Configure extensions?", question, profile != free),
+        Choose("Extensions:", options, _extensions_choice(profile)),
+    )
     if how is SKIP:
         return free
     only = replace(free, no_extensions=how != MORE_EXTENSIONS)

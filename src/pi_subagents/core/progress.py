@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pi_subagents import child_messages
 from pi_subagents.core import events as ev
 from pi_subagents.core.plain_text import one_line
 from pi_subagents.core.value import value
@@ -62,6 +63,13 @@ _WORDINGS: Mapping[str, _Wording] = {
 }  # fmt: skip
 
 
+def steer_text(event: ev.Steer, text: str) -> str:
+    """Return what became of a message to the child, of which this much is quoted."""
+    if event.number == ev.WRAP_UP:
+        return child_messages.wrap_up_line(event.reason)
+    return child_messages.steer_line(text, event.reason)
+
+
 class ProgressFormatter:
     """Remember the calls under way, so that a result can say what it is the result of."""
 
@@ -88,6 +96,9 @@ class ProgressFormatter:
                 return f"[stderr]: {text.rstrip()}" if text.strip() else ""
             case ev.Note(text):
                 return text
+            case ev.Steer():
+                said = steer_text(event, event.text.strip())
+                return said[:1].upper() + said[1:]
             case _:
                 return ""
 

@@ -60,6 +60,9 @@ class RpcTalk:
         self._steers: dict[str, str] = {}  # on their way, by number
         self._numbers: set[str] = set()  # of messages that came; one may be announced twice
         self._stopping = False
+        # pi reads nothing until its extensions have begun: one that waits for an answer gets none,
+        # and pi then exits, with 0, because nothing is left for it to do.
+        self._is_up = self._asked_too_early = False
         self._prompt_read = False  # the child's first user message is its prompt
         self.stage = Stage.PROMPTING
         self.refusal = ""
@@ -95,6 +98,7 @@ class RpcTalk:
                 self._on_answer(heard, now)
                 return None
             case DialogAsked():
+                self._asked_too_early = not self._is_up
                 self._send_line(dismissal(heard.dialog_id))
                 title = one_line(heard.title, TITLE_WIDTH)
                 self._news.append(ev.Note(child_messages.note_dialog(heard.method, title)))
@@ -107,6 +111,12 @@ class RpcTalk:
             case ev.Settled():
                 self._on_settled(now)
         return None if self.stage in _BEFORE_PROMPT else heard
+
+    def why_nothing(self, exit_code: int | None) -> str:
+        """Return why the child did not work on its prompt, if that is known."""
+        if self._asked_too_early and exit_code == 0:
+            return child_messages.ASKED_TOO_EARLY
+        return self.refusal
 
     def deadline(self) -> float | None:
         """Return when the child is waited for no longer."""
@@ -153,6 +163,7 @@ class RpcTalk:
     # What is heard
 
     def _on_answer(self, answer: Answered, now: float) -> None:
+        self._is_up, self._asked_too_early = True, False
         if not answer.command_id.startswith(f"{self._ids}-"):
             return  # to another run's command
         name = answer.command_id.removeprefix(f"{self._ids}-")

@@ -20,6 +20,7 @@ SUBAGENT = "subagent"
 BACKGROUND = "background_agent"
 BACKGROUND_STATUS = "background_agent_status"
 BACKGROUND_STOP = "background_agent_stop"
+STEER = "steer_subagent"
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +151,20 @@ TOOLS: tuple[ToolDef, ...] = (
             "properties": {
                 "runId": {"type": "string", "description": "Only this run: its id or session id."}
             },
+        },
+    ),
+    ToolDef(
+        STEER,
+        "Send a message to a sub-agent that is at work. It reads it after its current step; the "
+        "answer says whether it did.",
+        {
+            "type": "object",
+            "properties": {
+                "sessionId": {"type": "string", "description": "Its session id or run id."},
+                "message": {"type": "string", "description": "What it is to know or do now."},
+                "waitSeconds": {"type": "number", "description": "Wait so long, default 30."},
+            },
+            "required": ["sessionId", "message"],
         },
     ),
 )

@@ -121,6 +121,13 @@ SCHEMAS: Mapping[str, Json] = {
     tool_defs.BACKGROUND_STOP: _object(
         {"counts": _COUNTS, "runs": {"type": "array", "items": _ROW}}
     ),
+    tool_defs.STEER: _object(
+        {
+            **_RUN, "taskName": _TEXT,
+            "status": {"type": "string", "enum": ["delivered", "accepted", "refused"]},
+            "reason": _OPTIONAL_TEXT,
+        }
+    ),
 }  # fmt: skip
 
 

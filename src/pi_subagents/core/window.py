@@ -4,9 +4,10 @@ What a sub-agent's window shows: who it is, how it stands, its latest lines.
 In: events in order with the time of each, at last the run's result.  Out: a Window, any time.
 Memory is bounded: `MAX_HISTORY` lines (or as many as the window is high) of `MAX_LINE` characters.
 
-A line is of kind "text" (the child's words, output, standard error) or "tool" (a call's preview,
-see `toolcall.py`).  A face paints `→ ` before a tool line; a bash preview of several lines is as
-many entries, and those that begin with `bash_preview.CONTINUATION` take two blanks instead.
+A line is of kind "text" (the child's words, output, standard error), "tool" (a call's preview, see
+`toolcall.py`) or "steer" (a message to the child at work).  A face paints `→ ` before the latter
+two; a bash preview of several lines is as many entries, and those that begin with
+`bash_preview.CONTINUATION` take two blanks instead.
 What `ls` and `find` found is added to the line of the very call, by its id.
 
 Times are milliseconds of one clock, the caller's.  The result has the last word: its duration,
@@ -21,7 +22,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pi_subagents.core import events as ev
 from pi_subagents.core.plain_text import one_line, printable, shortened
-from pi_subagents.core.progress import ProgressFormatter
+from pi_subagents.core.progress import ProgressFormatter, steer_text
 from pi_subagents.core.run_result import RunResult, tool_status
 from pi_subagents.core.todos import TodoCount, TodoTracker
 from pi_subagents.core.toolcall import format_tool_call, summarise_result
@@ -32,9 +33,10 @@ if TYPE_CHECKING:
 
 MAX_HISTORY = 500
 MAX_LINE = 2000
+MAX_STEER_TEXT = 1000  # of a message; why it was refused has to fit as well
 TAB_WIDTH = 4
 
-Kind = Literal["text", "tool"]
+Kind = Literal["text", "tool", "steer"]
 WindowStatus = Literal["queued", "running", "completed", "error"]
 
 
@@ -111,6 +113,9 @@ class WindowBuilder:
                 self._add_to_its_call(event)
             case ev.ErrorText(text):
                 self._add((f"[stderr]: {line}" for line in _lines(text)), "text")
+            case ev.Steer():
+                said = steer_text(event, one_line(event.text, MAX_STEER_TEXT))
+                self._add((one_line(said, MAX_LINE),), "steer")
             case ev.OutputText() | ev.Retrying() | ev.Note():
                 self._add(_lines(self._words.text(event)), "text")
 

@@ -2,12 +2,13 @@
 Tell a window to a face: its header, its JSON, what to paint in which role.
 
 In: Windows.  Out: plain text, plain JSON values, spans.  Colours, widths and redrawing are the
-face's business.
+face's business; for pi, `window_picture.py` chooses colours.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -21,9 +22,10 @@ from pi_subagents.core.window import WindowLine
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from pi_subagents.core.usage import Usage
     from pi_subagents.core.window import Window, WindowStatus, WindowTitle
 
-Role = Literal["muted", "added", "removed", "plain"]
+Role = Literal["muted", "added", "removed", "steer", "plain"]
 Span = tuple[str, Role]
 
 SEPARATOR = " • "
@@ -31,6 +33,11 @@ SEPARATOR = " • "
 _ICONS: Mapping[WindowStatus, str] = {
     "queued": "⏳", "running": "⏳", "completed": "✓", "error": "✗",
 }  # fmt: skip
+_STATUS_WORDS: Mapping[WindowStatus, tuple[str, str]] = {
+    "running": ("running", "running"), "queued": ("queued", "queued"),
+    "completed": ("done", "done"), "error": ("error", "errors"),
+}  # fmt: skip
+_THOUSAND = 1000
 # Where figures stand in the preview of a tool: what is matched by a group is painted in its role.
 _FIGURES = (
     re.compile(r"edit → .* (?P<added>\+\d+)/(?P<removed>-\d+)"),
@@ -54,6 +61,7 @@ class Header:
     files: str
     todo: str
     elapsed: str
+    spent: str
 
 
 def header_parts(window: Window) -> Header:
@@ -69,6 +77,7 @@ def header_parts(window: Window) -> Header:
         todo=f"[{todo.completed}/{todo.total}]" if todo.unfinished else "",
         elapsed=f"{window.elapsed_ms // 1000}s"
         + (f"/{title.timeout_s:g}s" if title.timeout_s else ""),
+        spent=_spent(window.usage),
     )
 
 
@@ -83,15 +92,25 @@ def window_header(window: Window) -> str:
 
 def global_status(windows: Iterable[Window]) -> str:
     """Return the line above all windows; a count of zero is left out."""
-    statuses = [window.status for window in windows]
-    counts = (
-        (statuses.count("running"), "running", "running"),
-        (statuses.count("queued"), "queued", "queued"),
-        (statuses.count("completed"), "done", "done"),
-        (statuses.count("error"), "error", "errors"),
+    return f"Sub-agents: {counted_statuses(windows, _STATUS_WORDS)}"
+
+
+def counted_statuses(windows: Iterable[Window], wanted: Iterable[WindowStatus]) -> str:
+    """Return how many windows have which of these statuses; a count of zero is left out."""
+    found = Counter(window.status for window in windows)
+    return ", ".join(
+        counted(found[status], *_STATUS_WORDS[status]) for status in wanted if found[status]
     )
-    told = [counted(count, one, many) for count, one, many in counts if count]
-    return f"Sub-agents: {', '.join(told)}"
+
+
+def places(windows: Iterable[Window]) -> list[int]:
+    """Return where in the queue each window stands, from 1; 0 for one that does not wait."""
+    found: list[int] = []
+    waiting = 0
+    for window in windows:
+        waiting += window.status == "queued"
+        found.append(waiting if window.status == "queued" else 0)
+    return found
 
 
 def shown_lines(window: Window, *, expanded: bool) -> tuple[WindowLine, ...]:
@@ -105,20 +124,18 @@ def spans(line: WindowLine) -> tuple[Span, ...]:
     """Cut a line into runs of one role each; together they are the line."""
     if line.kind == "text":
         return ((line.text, "plain"),)
+    if line.kind == "steer":
+        return ((line.text, "steer"),)
     for figures in _FIGURES:
         if found := figures.fullmatch(line.text):
             return _painted(line.text, found)
     return ((line.text, "muted"),)
 
 
-def window_to_json(window: Window, *, with_history: bool = False) -> dict[str, object]:
-    """Return the window as faces in other languages get it; the history only on demand."""
-    told = {
-        **title_to_json(window.title),
-        **state_to_json(window),
-        "lines": lines_to_json(window.lines),
-    }
-    return {**told, "history": lines_to_json(window.history)} if with_history else told
+def window_to_json(window: Window) -> dict[str, object]:
+    """Return the window as faces in other languages get it: how it stands, its latest lines."""
+    lines = [{"text": line.text, "kind": line.kind} for line in window.lines]
+    return {**state_to_json(window), "lines": lines}
 
 
 def progress_to_json(windows: Sequence[Window], *, max_lines: int) -> dict[str, object]:
@@ -139,8 +156,9 @@ def progress_to_json(windows: Sequence[Window], *, max_lines: int) -> dict[str, 
     }
 
 
-def title_to_json(title: WindowTitle) -> dict[str, object]:
-    """Return who the sub-agent is."""
+def state_to_json(window: Window) -> dict[str, object]:
+    """Return who the sub-agent is, and how it stands."""
+    title, todo = window.title, window.todo
     return {
         "name": _word(title.name),
         "profile": _word(title.profile) or None,
@@ -151,13 +169,6 @@ def title_to_json(title: WindowTitle) -> dict[str, object]:
         "fileCount": title.file_count,
         "timeoutS": title.timeout_s,
         "sessionId": title.session_id or None,
-    }
-
-
-def state_to_json(window: Window) -> dict[str, object]:
-    """Return how the sub-agent stands."""
-    todo = window.todo
-    return {
         "status": window.status,
         "callCount": window.call_count,
         "todo": {"completed": todo.completed, "total": todo.total} if todo.unfinished else None,
@@ -168,9 +179,13 @@ def state_to_json(window: Window) -> dict[str, object]:
     }
 
 
-def lines_to_json(lines: Iterable[WindowLine]) -> list[dict[str, str]]:
-    """Return lines with their kinds."""
-    return [{"text": line.text, "kind": line.kind} for line in lines]
+def _spent(usage: Usage) -> str:
+    """Return tokens and cost, as far as the child reports them."""
+    if not usage.total_tokens:
+        return ""
+    count = usage.total_tokens
+    tokens = f"{count / _THOUSAND:.1f}k" if count >= _THOUSAND else f"{count}"
+    return f"{tokens} tokens" + (f" ${usage.cost:.4f}" if usage.cost else "")
 
 
 def _label(title: WindowTitle) -> str:

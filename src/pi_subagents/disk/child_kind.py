@@ -55,20 +55,30 @@ class ChildKinds:
         self._env = env
         self._version = pi_version
         self._digests: dict[Path, str] = {}
+        self._kinds: dict[tuple[object, ...], str] = {}
 
     def kind_of(self, shape: ChildShape) -> str:
         """Return what the child has to share with another that could take its place."""
+        texts = {name: _digest(text) for name, text in shape.texts.items()}
+        argv = tuple(texts.get(word, word) for word in shape.argv)
+        added = {k: v for k, v in shape.environment.items() if k != MARKER_VARIABLE}
+        told = (argv, shape.cwd, shape.trusted, shape.isolation, *sorted(added.items()))
+        if told not in self._kinds:  # most tasks of a call are told alike
+            self._kinds[told] = self._find_kind(shape, argv, added)
+        return self._kinds[told]
+
+    def _find_kind(self, shape: ChildShape, argv: tuple[str, ...], added: Mapping[str, str]) -> str:
+        """Look at everything; `argv` has the content of files in the place of their names."""
         setup = ChildSetup(shape.argv, Path(shape.cwd), self._env, shape.trusted)
         if shape.isolation == FRESH:
             return ""
         if shape.isolation != REUSE and any(self._foreign_extensions(setup)):
             return ""
-        texts = {name: _digest(text) for name, text in shape.texts.items()}
-        environment = {**self._env, **shape.environment}
+        environment = {**self._env, **added}
         environment.pop(MARKER_VARIABLE, None)
         facts = (
             self._version,
-            [texts.get(word, word) for word in shape.argv],
+            argv,
             shape.cwd,
             sorted(environment.items()),
             shape.trusted,

@@ -258,6 +258,11 @@ class RunDir:
         with suppress(FileExistsError):
             safe_io.write_new(self.child_session, b"")
 
+    def read_asked(self, path: Path) -> str:
+        """Return what a child is to be asked, whatever its size; OSError if that is no file."""
+        with os.fdopen(safe_io.open_regular(path), "rb") as file:
+            return file.read().decode("utf-8", "replace")
+
     def read_steer(self, number: str) -> str:
         """Return a message for the child; OSError or ValueError where there is none."""
         content = safe_io.read_bounded(self.steer_text(number), MAX_STEER_BYTES)

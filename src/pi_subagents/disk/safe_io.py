@@ -22,6 +22,7 @@ PRIVATE_DIR = 0o700
 PARENT_DIR = 0o755
 PRIVATE_FILE = 0o600
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_MAY_HAVE_GROWN = 64 * 1024
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -131,9 +132,11 @@ def open_regular(path: Path) -> int:
 def read_bounded(path: Path, limit: int) -> bytes:
     """Return the content of a regular file of at most `limit` bytes; OSError otherwise."""
     with os.fdopen(open_regular(path), "rb") as file:
-        if os.fstat(file.fileno()).st_size > limit:
+        size = os.fstat(file.fileno()).st_size
+        if size > limit:
             raise OSError(f"larger than {limit} bytes")
-        return file.read(limit)
+        # Memory is asked for as much as may be read, and a limit may be very large.
+        return file.read(min(limit, size + _MAY_HAVE_GROWN))
 
 
 def read_json(path: Path, limit: int) -> object:

@@ -44,6 +44,7 @@ SubagentsError
     RunAmbiguous
     RunUnreadable
     RunNotActive
+    SteerTargetNotFound   nothing of that id to be told anything
     StoreUnwritable
     SessionNotFound
     ProfileKeyInProject   a key would be written into the project
@@ -134,6 +135,7 @@ from pi_subagents.errors.store import (
     RunNotFound,
     RunUnreadable,
     SessionNotFound,
+    SteerTargetNotFound,
     StoreUnwritable,
 )
 
@@ -186,6 +188,7 @@ __all__ = [
     "SessionNotFound",
     "SetupError",
     "SkillUnreadable",
+    "SteerTargetNotFound",
     "StoreError",
     "StoreUnwritable",
     "SubagentsError",

@@ -52,6 +52,17 @@ class RunNotActive(StoreError):
         super().__init__(f'Run "{run}" is not running (status: {status}); nothing to stop.')
 
 
+class SteerTargetNotFound(StoreError):
+    """A message was sent to a run or session that is not there."""
+
+    def __init__(self, any_id: str) -> None:
+        self.any_id = any_id
+        super().__init__(
+            f'No run or session "{any_id}" to steer. `subagents runs` and `subagents sessions` '
+            "list what is there."
+        )
+
+
 class StoreUnwritable(StoreError):
     """Runs cannot be kept here."""
 

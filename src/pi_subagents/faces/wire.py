@@ -41,7 +41,7 @@ class Wire:
 def claim_stdio() -> Wire:
     """Take standard input and output for the wire alone; prints go to standard error from now."""
     wire = Wire(_private(0), _private(1))
-    nothing = os.open(os.devnull, os.O_RDWR)
+    nothing = _nothing()
     try:
         os.dup2(nothing, 0)
         try:
@@ -57,8 +57,16 @@ def _private(descriptor: int) -> int:
     try:
         return fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, _ABOVE_STANDARD)
     except OSError:  # a host that closed it has nothing to say, and hears nothing
-        nothing = os.open(os.devnull, os.O_RDWR)
-        return fcntl.fcntl(nothing, fcntl.F_DUPFD_CLOEXEC, _ABOVE_STANDARD)
+        return _nothing()
+
+
+def _nothing() -> int:
+    """Open the null device above the standard descriptors, whichever of those are free."""
+    opened = os.open(os.devnull, os.O_RDWR)
+    try:
+        return fcntl.fcntl(opened, fcntl.F_DUPFD_CLOEXEC, _ABOVE_STANDARD)
+    finally:
+        os.close(opened)
 
 
 async def read_lines(descriptor: int, max_line_bytes: int) -> AsyncGenerator[Frame, None]:

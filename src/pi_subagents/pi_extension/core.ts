@@ -1,231 +1,133 @@
 /**
  * The core beside pi: find it, start it, exchange JSON-RPC 2.0 with it, one object per line.
  *
- * In: requests of this side, and handlers for those of the other.  Out: answers, or CoreFailure in
- * words for a person.  A core that dies is started again once; its stdin closes when pi ends.
+ * In: requests of this side, and who serves those of the other.  Out: answers, or an Error in words for
+ * a person.  A core that dies is started again once; its stdin closes when pi ends.
  */
 
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
+import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { type Fields, fields, word } from "./values.ts";
+import SPEC from "./tools.json" with { type: "json" };
+import { attempt, type Fields, fields, filled, word } from "./values.ts";
 
-const LF = 10;
 const KEPT_STDERR = 4096;
-const NOT_FOUND = -32601;
 const FAILED = -32603;
-const PYTHON_OF_PREFIX = /^(.*)\/lib\/(python3\.\d+)\/(?:site|dist)-packages\/pi_subagents\//;
-const ADVICE = "Run `subagents install pi` again, or set PI_SUBAGENTS_CORE to the command that starts `subagents`.";
+const FOLDER = dirname(fileURLToPath(import.meta.url));
+const OWN_PREFIX = /^(.*)\/lib\/(python3\.\d+)\/(?:site|dist)-packages\/pi_subagents\//;
 
-export class CoreFailure extends Error {}
-
-export interface Handlers {
-  /** Tell a core that has just started who is asking. */
-  greet(request: Request): Promise<void>;
-  told(method: string, params: Fields): void;
-  asked(method: string, params: Fields): Promise<unknown> | undefined;
-  /** A core died and another one is being started. */
-  restarting(why: string): void;
+interface Session {
+  readonly cwd: string;
+  greeting(): object;
+  serve(method: string, params: Fields): unknown;
 }
 
-type Request = (method: string, params: object) => Promise<Fields>;
-type Waiting = { resolve(answer: Fields): void; reject(why: CoreFailure): void };
+const waiting = new Map<unknown, { resolve(answer: Fields): void; reject(why: Error): void }>();
+let session: Session | undefined;
+let core: ChildProcessWithoutNullStreams | undefined;
+let absence = SPEC.words.noSession;
+let requests = 0;
+let deaths = 0;
 
-/** The core, whichever process it is at the time. */
-export class Core {
-  readonly #handlers: Handlers;
-  #connection: Connection | undefined;
-  #ready: Promise<Connection> | undefined;
-  #deaths = 0;
-
-  constructor(handlers: Handlers) {
-    this.#handlers = handlers;
-  }
-
-  /** Start it unless it runs, and greet it (again: a greeting says what has changed). */
-  open(cwd: string): void {
-    const connection = this.#connection ?? this.#start(cwd);
-    this.#ready = this.#handlers.greet((method, params) => connection.request(method, params)).then(() => connection);
-    this.#ready.catch(() => undefined); // whoever makes a request is told
-  }
-
-  async request(method: string, params: object): Promise<Fields> {
-    if (this.#ready === undefined) throw new CoreFailure("Sub-agents are not available before a session has started.");
-    return (await this.#ready).request(method, params);
-  }
-
-  /** Send a notification, after the requests that were made before it. */
-  tell(method: string, params: object): void {
-    this.#ready?.then((connection) => connection.send({ method, params })).catch(() => undefined);
-  }
-
-  /** Let it go: it stops attached work in order and exits by itself. */
-  close(reason: string): void {
-    this.#connection?.close(reason);
-    this.#connection = undefined;
-    this.#ready = undefined;
-  }
-
-  #start(cwd: string): Connection {
-    const connection = new Connection(coreCommand(), cwd, this.#handlers, (why, hadStarted) => {
-      if (this.#connection !== connection) return; // it was let go
-      this.#deaths += 1;
-      if (!hadStarted || this.#deaths > 1) {
-        this.#ready = Promise.reject(new CoreFailure(`${why} \`/reload\` starts it again.`));
-        this.#ready.catch(() => undefined);
-        return;
-      }
-      this.#connection = undefined;
-      this.open(cwd);
-      this.#handlers.restarting(why);
-    });
-    this.#connection = connection;
-    return connection;
-  }
+/** Begin a session of pi, with the core that runs already or a new one. */
+export function open(opened: Session | undefined): void {
+  session = opened;
+  if (session === undefined || deaths > 1) return;
+  core ??= started(session.cwd);
+  request("hello", session.greeting()).catch(() => undefined); // whoever asks for more is told
 }
 
-/** One process and the lines to and from it. */
-class Connection {
-  readonly #process: ChildProcessWithoutNullStreams;
-  readonly #handlers: Handlers;
-  readonly #waiting = new Map<number, Waiting>();
-  #requests = 0;
-  #unfinished: Buffer[] = [];
-  #stderr = "";
-  #ended = "";
+/** End it: pi's API and context are stale from now on.  With pi the core ends too, by itself and in order. */
+export function close(reason: string): void {
+  session = undefined;
+  if (reason !== "quit" && reason !== "reload") return;
+  send({ id: 0, method: "bye", params: { reason } });
+  core?.stdin.end();
+  for (const each of [core, ...(core?.stdio ?? [])]) (each as { unref?(): void } | null)?.unref?.();
+  core = undefined;
+}
 
-  constructor(
-    command: readonly string[],
-    cwd: string,
-    handlers: Handlers,
-    ended: (why: string, hadStarted: boolean) => void,
-  ) {
-    this.#handlers = handlers;
-    const [program = "", ...rest] = command;
-    // A session of its own: Ctrl+C in print mode and a closed terminal reach it as the end of stdin.
-    this.#process = spawn(program, [...rest, "bridge"], { cwd, stdio: "pipe", detached: true });
-    const end = (why: string, hadStarted: boolean) => {
-      if (this.#ended) return;
-      this.#ended = why;
-      for (const waiting of this.#waiting.values()) waiting.reject(new CoreFailure(why));
-      this.#waiting.clear();
-      ended(why, hadStarted);
-    };
-    this.#process.on("error", (error) =>
-      end(`The core of pi-subagents could not be started: ${error.message}. ${ADVICE}`, false),
-    );
-    this.#process.on("close", (code, signal) => end(this.#obituary(signal ?? `exit code ${code}`), true));
-    this.#process.stdin.on("error", () => undefined); // its end is told by "close"
-    this.#process.stdout.on("data", (chunk: Buffer) => this.#take(chunk));
-    this.#process.stderr.on("data", (chunk: Buffer) => {
-      this.#stderr = (this.#stderr + chunk.toString()).slice(-KEPT_STDERR);
-    });
+export function request(method: string, params: object): Promise<Fields> {
+  requests += 1;
+  const id = requests;
+  return new Promise((resolve, reject) => {
+    if (core === undefined) return reject(new Error(absence));
+    waiting.set(id, { resolve, reject });
+    send({ id, method, params });
+  });
+}
+
+export function send(message: object): void {
+  core?.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
+}
+
+function started(cwd: string): ChildProcessWithoutNullStreams {
+  const [program = "", ...rest] = coreCommand();
+  // A session of its own: Ctrl+C in print mode and a closed terminal reach it as the end of stdin.
+  const child = spawn(program, [...rest, "bridge"], { cwd, stdio: "pipe", detached: true });
+  let stderr = "";
+  child.on("error", ({ message }) => {
+    deaths += 1; // another attempt would end in the same way
+    ended(child, filled(SPEC.words.notStarted, message));
+  });
+  child.on("close", (code, signal) => {
+    const how = [signal ?? `exit code ${code}`, word(stderr.trim().split("\n").at(-1))];
+    ended(child, filled(SPEC.words.died, how.filter(Boolean).join(": ")));
+  });
+  child.stdin.on("error", () => undefined); // its end is told by "close"
+  child.stderr.on("data", (chunk: Buffer) => {
+    stderr = (stderr + chunk.toString()).slice(-KEPT_STDERR);
+  });
+  createInterface({ input: child.stdout }).on("line", take);
+  return child;
+}
+
+function ended(child: ChildProcessWithoutNullStreams, why: string): void {
+  for (const { reject } of waiting.values()) reject(new Error(why));
+  waiting.clear();
+  if (core !== child) return; // it was let go
+  core = undefined;
+  absence = filled(SPEC.words.untilReload, why);
+  deaths += 1;
+  if (deaths === 1) session?.serve("notify", { message: filled(SPEC.words.startedAgain, why), level: "warning" });
+  open(session);
+}
+
+async function take(line: string): Promise<void> {
+  const { id, method, params, result, error } = fields(attempt(() => JSON.parse(line), undefined));
+  if (typeof method !== "string") {
+    if (error === undefined) waiting.get(id)?.resolve(fields(result));
+    else waiting.get(id)?.reject(new Error(word(fields(error).message)));
+    waiting.delete(id);
+    return;
   }
-
-  request(method: string, params: object): Promise<Fields> {
-    if (this.#ended) return Promise.reject(new CoreFailure(this.#ended));
-    this.#requests += 1;
-    const id = this.#requests;
-    return new Promise((resolve, reject) => {
-      this.#waiting.set(id, { resolve, reject });
-      this.send({ id, method, params });
-    });
-  }
-
-  send(message: object): void {
-    if (this.#process.stdin.writable) this.#process.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
-  }
-
-  close(reason: string): void {
-    this.send({ id: 0, method: "bye", params: { reason } });
-    this.#process.stdin.end();
-    this.#process.unref();
-    for (const stream of [this.#process.stdin, this.#process.stdout, this.#process.stderr]) {
-      (stream as unknown as { unref?(): void }).unref?.();
-    }
-  }
-
-  #obituary(how: string): string {
-    const lastWords = word(this.#stderr.trim().split("\n").at(-1));
-    return `The core of pi-subagents ended unexpectedly (${how}${lastWords ? `: ${lastWords}` : ""}). Its sub-agents were stopped; what had finished is kept.`;
-  }
-
-  #take(chunk: Buffer): void {
-    let start = 0;
-    for (let end = chunk.indexOf(LF); end >= 0; end = chunk.indexOf(LF, start)) {
-      const line = Buffer.concat([...this.#unfinished, chunk.subarray(start, end)]).toString();
-      this.#unfinished = [];
-      start = end + 1;
-      this.#receive(line);
-    }
-    if (start < chunk.length) this.#unfinished.push(chunk.subarray(start));
-  }
-
-  #receive(line: string): void {
-    let message: Fields;
-    try {
-      message = fields(JSON.parse(line));
-    } catch {
-      return; // not ours: the core writes whole objects only
-    }
-    const { id, method, params } = message;
-    if (typeof method === "string" && id !== undefined) void this.#answer(id, method, fields(params));
-    else if (typeof method === "string") this.#handlers.told(method, fields(params));
-    else if (typeof id === "number") this.#settle(id, message);
-  }
-
-  #settle(id: number, { result, error }: Fields): void {
-    const waiting = this.#waiting.get(id);
-    this.#waiting.delete(id);
-    if (error === undefined) waiting?.resolve(fields(result));
-    else
-      waiting?.reject(new CoreFailure(word(fields(error).message) || "The core of pi-subagents refused the request."));
-  }
-
-  async #answer(id: unknown, method: string, params: Fields): Promise<void> {
-    try {
-      const result = this.#handlers.asked(method, params);
-      if (result === undefined)
-        this.send({ id, error: { code: NOT_FOUND, message: `unknown request: ${word(method)}` } });
-      else this.send({ id, result: await result });
-    } catch (error) {
-      this.send({ id, error: { code: FAILED, message: word(String(error)) } });
-    }
+  try {
+    const served = await session?.serve(method, fields(params));
+    if (id !== undefined) send({ id, result: served ?? null });
+  } catch (problem) {
+    const message = word(String(problem));
+    const answer = { id, error: { code: FAILED, message } };
+    send(id === undefined ? { method: "failed", params: { method, message } } : answer);
   }
 }
 
 /** The command of the very Python that owns this folder, else `subagents` from PATH. */
-function coreCommand(): string[] {
-  const said = process.env.PI_SUBAGENTS_CORE;
-  if (said) return said.split(/\s+/).filter(Boolean);
-  const folder = dirname(fileURLToPath(import.meta.url));
-  const python = recorded(folder) ?? besideIt(folder);
-  return python === undefined ? ["subagents"] : [python, "-P", "-m", "pi_subagents"];
+function coreCommand(): readonly string[] {
+  const said = (process.env.PI_SUBAGENTS_CORE ?? "").split(/\s+/).filter(Boolean);
+  if (said.length > 0) return said;
+  const [, prefix = "", name = ""] = OWN_PREFIX.exec(`${FOLDER}/`) ?? [];
+  const python = [noted(), prefix && join(prefix, "bin", name)].find((path) => path && existsSync(path));
+  return python ? [python, "-P", "-m", "pi_subagents"] : ["subagents"];
 }
 
-/** What `subagents install pi` and `subagents path pi-extension` have written down for this folder. */
-function recorded(folder: string): string | undefined {
-  try {
-    const { pythons } = fields(JSON.parse(readFileSync(join(dataDir(), "pi-extension.json"), "utf8")));
-    const python = fields(pythons)[folder];
-    return typeof python === "string" && existsSync(python) ? python : undefined;
-  } catch {
-    return undefined; // never written
-  }
-}
-
-function besideIt(folder: string): string | undefined {
-  const [, prefix, name] = PYTHON_OF_PREFIX.exec(`${folder}/`) ?? [];
-  const python = prefix && name ? join(prefix, "bin", name) : "";
-  return python && existsSync(python) ? python : undefined;
-}
-
-function dataDir(): string {
+/** The Python that `subagents install pi` and `subagents path pi-extension` wrote down for this folder. */
+function noted(): string {
   const { PI_SUBAGENTS_DATA: own, XDG_DATA_HOME: xdg } = process.env;
-  if (own) return own;
-  if (xdg?.startsWith("/")) return join(xdg, "pi-subagents");
   const usual = process.platform === "darwin" ? ["Library", "Application Support"] : [".local", "share"];
-  return join(homedir(), ...usual, "pi-subagents");
+  const data = own || join(xdg?.startsWith("/") ? xdg : join(homedir(), ...usual), "pi-subagents");
+  const note = attempt(() => JSON.parse(readFileSync(join(data, "pi-extension.json"), "utf8")), undefined);
+  return word(fields(fields(note).pythons)[FOLDER]);
 }

@@ -5,95 +5,69 @@
  * session; `/reload` evaluates this module again.  Nothing is registered inside a sub-agent.
  */
 
-import { readFileSync } from "node:fs";
 import type { ExtensionAPI, ExtensionContext, ToolDefinition } from "@earendil-works/pi-coding-agent";
 import { VERSION } from "@earendil-works/pi-coding-agent";
 import { type AutocompleteItem, Box } from "@earendil-works/pi-tui";
-import { Core } from "./core.ts";
-import { LiveCalls } from "./live.ts";
-import { paintCall, paintEnd, paintText, paintWindows } from "./paint.ts";
-import { type Fields, fields, list, word } from "./values.ts";
-import { storedWindows } from "./windows.ts";
+import * as core from "./core.ts";
+import { callPicture, calls, change, livePicture, painted, storedPicture } from "./pictures.ts";
+import SPEC from "./tools.json" with { type: "json" };
+import { type Fields, fields, filled, list, word } from "./values.ts";
 
-const PROTOCOL = 1;
+const PROTOCOL = 2;
 const OURS = "pi-subagents";
+const ESCAPE_S = 8; // the core's ladder takes five, then it looks for what is left
 
 type Result = Awaited<ReturnType<ToolDefinition["execute"]>>;
+type ToolSpec = (typeof SPEC.tools)[number];
 type Level = "info" | "warning" | "error";
-
-interface ToolSpec {
-  readonly name: string;
-  readonly description: string;
-  readonly parameters: Fields;
-  readonly needsModels: boolean;
-}
-
-const TOOLS = JSON.parse(readFileSync(new URL("./tools.json", import.meta.url), "utf8")).tools as readonly ToolSpec[];
-const NAMES = new Set(TOOLS.map((tool) => tool.name));
-
-/** pi as it is at the time: the API and the context of the current session. */
-let host: { readonly pi: ExtensionAPI; readonly ctx: ExtensionContext; readonly reason: string } | undefined;
-const live = new LiveCalls();
-const core = new Core({
-  greet: async (request) => {
-    if (host === undefined) return;
-    const { ctx, reason } = host;
-    await request("hello", { protocol: PROTOCOL, cwd: ctx.cwd, piVersion: VERSION, host: "pi" });
-    await request("session", {
-      sessionId: ctx.sessionManager.getSessionId(),
-      reason,
-      cwd: ctx.cwd,
-      entries: ourEntries(ctx),
-    });
-  },
-  told: (method, params) => told(method, params),
-  asked: (method, params) => (method === "dialog" ? dialog(params) : undefined),
-  restarting: (why) => notify(`${why} It has been started again.`, "warning"),
-});
 
 export default function extension(pi: ExtensionAPI): void {
   if (process.env.PI_SUBAGENTS_CHILD === "1") return;
-  for (const tool of TOOLS) pi.registerTool(definition(pi, tool, []));
+  for (const tool of SPEC.tools) pi.registerTool(definition(pi, tool, []));
   pi.registerCommand("profile", {
     description: "Manage sub-agent profiles: list, show, create, edit, delete",
-    getArgumentCompletions: complete,
+    getArgumentCompletions: async (prefix) => {
+      const { items } = await core.request("complete", { prefix }).catch(() => ({ items: null }));
+      return items as AutocompleteItem[] | null;
+    },
     handler: async (line, ctx) => {
-      const asked = { line, hasUI: ctx.hasUI, models: modelNames(ctx) };
-      const { text, level } = await core.request("profile", asked).catch(failed);
+      const asked = core.request("profile", { line, hasUI: ctx.hasUI, models: modelNames(ctx) });
+      const { text, level } = await asked.catch((error) => ({ text: error.message, level: "error" }));
       if (!ctx.hasUI) console.error(text);
       else ctx.ui.notify(String(text), level as Level);
     },
   });
-  pi.registerMessageRenderer(`${OURS}:bg-end`, ({ details }, { expanded, outputPad }, theme) => {
+  pi.registerMessageRenderer(`${OURS}:bg-end`, ({ content, details }, { expanded, outputPad }, theme) => {
     const box = new Box(outputPad, 1, (text) => theme.bg("customMessageBg", text));
-    box.addChild(paintEnd(details, expanded, theme));
+    box.addChild(painted(storedPicture(details, content, SPEC.text, ""), expanded, theme));
     return box;
   });
 
   const followModels = modelFollower(pi);
   pi.on("session_start", ({ reason }, ctx) => {
-    host = { pi, ctx, reason };
     followModels(ctx);
-    core.open(ctx.cwd);
+    const serve = (method: string, params: Fields) => served(pi, ctx, method, params);
+    core.open({ cwd: ctx.cwd, greeting: () => greeting(ctx, reason), serve });
   });
   pi.on("before_agent_start", (_event, ctx) => followModels(ctx));
-  pi.on("session_shutdown", ({ reason }) => {
-    host = undefined; // its API and context are stale from now on
-    if (reason === "quit" || reason === "reload") core.close(reason);
+  pi.on("session_shutdown", ({ reason }) => core.close(reason));
+  pi.on("tool_result", ({ toolName, details }) => {
+    const isOurs = SPEC.tools.some((tool) => tool.name === toolName);
+    return isOurs && fields(details).isError === true ? { isError: true } : undefined;
   });
-  pi.on("tool_result", ({ toolName, details }) =>
-    NAMES.has(toolName) && fields(details).isError === true ? { isError: true } : undefined,
-  );
 }
 
 function definition(pi: ExtensionAPI, tool: ToolSpec, models: readonly string[]): ToolDefinition {
+  // Every parameter `model` takes one of the models there are.
+  const known = (key: string, value: object) => (key === "model" ? { ...value, enum: models } : value);
   return {
     name: tool.name,
     label: tool.name,
     description: tool.description,
-    parameters: withModels(tool.parameters, models) as ToolDefinition["parameters"],
+    parameters: models.length > 0 ? JSON.parse(JSON.stringify(tool.parameters), known) : tool.parameters,
     execute: (callId, args, signal, onUpdate, ctx) => {
-      const params = {
+      calls.set(callId, { parts: new Map(), update: (told) => onUpdate?.(told as unknown as Result) });
+      const answer = core.request("call", {
         callId,
         tool: tool.name,
         arguments: args,
@@ -102,45 +76,35 @@ function definition(pi: ExtensionAPI, tool: ToolSpec, models: readonly string[])
         models: modelNames(ctx),
         trusted: ctx.isProjectTrusted(),
         columns: process.stdout.columns ?? null,
-      };
-      return execute(params, signal, onUpdate);
+      });
+      return Promise.race([answer as unknown as Promise<Result>, tooLate(callId, signal)])
+        .catch(({ message }) => ({ content: [{ type: "text" as const, text: message }], details: { isError: true } }))
+        .finally(() => calls.delete(callId));
     },
-    renderCall: (args, theme) => paintCall(tool.name, args, theme),
-    renderResult: ({ content, details }, { expanded, isPartial }, theme, context) => {
-      const shown = isPartial ? live.watch(context.toolCallId, context.invalidate) : storedWindows(details);
-      if (shown && !fields(details).isError) return paintWindows(shown, expanded, theme);
-      const whole = expanded || tool.name === "list_subagent_profiles";
-      return paintText(content, details, whole, context.isError, theme);
+    renderCall: (args, theme) => painted(callPicture(tool.name, tool.call, args), false, theme),
+    renderResult: ({ content, details }, { expanded, isPartial }, theme, { toolCallId, invalidate, isError }) => {
+      const picture = isPartial ? livePicture(toolCallId, invalidate) : undefined;
+      const stored = storedPicture(details, content, SPEC.text, isError ? "error" : "toolOutput");
+      return painted(picture ?? stored, expanded || tool.shownWhole, theme);
     },
   };
 }
 
-async function execute(
-  params: { readonly callId: string },
-  signal: AbortSignal | undefined,
-  onUpdate: Parameters<ToolDefinition["execute"]>[3],
-): Promise<Result> {
-  const { callId } = params;
-  const cancel = () => core.tell("cancel", { callId });
-  live.begin(callId, (content, details) => onUpdate?.({ content: content as Result["content"], details }));
-  try {
-    const answer = core.request("call", params);
+/** Cancel a call on Escape, and fail if the core still has not answered some time after it. */
+function tooLate(callId: string, signal: AbortSignal | undefined): Promise<never> {
+  return new Promise((_, reject) => {
+    const cancel = () => {
+      core.send({ method: "cancel", params: { callId } });
+      setTimeout(() => reject(new Error(filled(SPEC.words.unanswered, `${ESCAPE_S}`))), ESCAPE_S * 1000).unref();
+    };
     if (signal?.aborted) cancel();
-    signal?.addEventListener("abort", cancel, { once: true });
-    const { content, details, isError, usage } = await answer;
-    const marked = isError === true ? { ...fields(details), isError: true } : details;
-    return { content, details: marked, usage } as unknown as Result;
-  } catch (error) {
-    return { content: [{ type: "text", text: failed(error).text }], details: { isError: true } };
-  } finally {
-    signal?.removeEventListener("abort", cancel);
-    live.end(callId);
-  }
+    else signal?.addEventListener("abort", cancel, { once: true });
+  });
 }
 
 /** Keep the tools that take a model in step with the models there are. */
 function modelFollower(pi: ExtensionAPI): (ctx: ExtensionContext) => void {
-  const dependent = TOOLS.filter((tool) => tool.needsModels);
+  const dependent = SPEC.tools.filter((tool) => tool.needsModels);
   let known: string | undefined;
   let hidden: readonly string[] = [];
   return (ctx) => {
@@ -148,14 +112,14 @@ function modelFollower(pi: ExtensionAPI): (ctx: ExtensionContext) => void {
     const set = [...new Set(models)].sort().join("\n");
     if (set === known) return;
     known = set;
+    const active = pi.getActiveTools();
     if (models.length === 0) {
-      const active = pi.getActiveTools();
       hidden = dependent.map((tool) => tool.name).filter((name) => active.includes(name));
       pi.setActiveTools(active.filter((name) => !hidden.includes(name)));
       return;
     }
     for (const tool of dependent) pi.registerTool(definition(pi, tool, models));
-    if (hidden.length > 0) pi.setActiveTools([...pi.getActiveTools(), ...hidden]);
+    if (hidden.length > 0) pi.setActiveTools([...active, ...hidden]);
     hidden = [];
   };
 }
@@ -164,70 +128,24 @@ function modelNames(ctx: ExtensionContext): string[] {
   return ctx.modelRegistry.getAvailable().map((model) => `${model.provider}/${model.id}`);
 }
 
-/** The schema with the models there are as the values of every parameter `model`. */
-function withModels(schema: unknown, models: readonly string[]): unknown {
-  if (models.length === 0 || typeof schema !== "object" || schema === null || Array.isArray(schema)) return schema;
-  return Object.fromEntries(
-    Object.entries(schema).map(([key, value]) =>
-      key === "model" ? [key, { ...fields(value), enum: models }] : [key, withModels(value, models)],
-    ),
-  );
-}
-
-function ourEntries(ctx: ExtensionContext): Fields[] {
-  const entries = ctx.sessionManager.getEntries().map((entry) => fields(entry));
+/** What a core has to know of pi and its session, with the entries of the session log that are ours. */
+function greeting({ cwd, sessionManager }: ExtensionContext, reason: string): object {
+  const entries = sessionManager.getEntries().map((entry) => fields(entry));
   const ours = entries.filter(({ type, customType }) => type === "custom" && word(customType).startsWith(OURS));
-  return ours.map(({ customType, data }) => ({ customType, data }));
+  const sessionId = sessionManager.getSessionId();
+  return { protocol: PROTOCOL, piVersion: VERSION, host: "pi", cwd, sessionId, reason, entries: ours };
 }
 
-function told(method: string, params: Fields): void {
-  if (host === undefined) return;
-  const { pi, ctx } = host;
-  if (method === "windows") live.windows(params);
-  else if (method === "update") live.update(params);
-  else if (method === "status") ctx.ui.setStatus(OURS, typeof params.text === "string" ? params.text : undefined);
-  else if (method === "notify") notify(word(params.message), params.level as Level);
-  else if (method === "entry") append(pi, params);
-  else if (method === "message") {
-    const { customType, content, details } = params;
-    pi.sendMessage(
-      { customType: word(customType), content: String(content), display: true, details },
-      { triggerTurn: false },
-    );
-  }
-}
-
-function append(pi: ExtensionAPI, { customType, data }: Fields): void {
-  try {
-    pi.appendEntry(word(customType), data);
-  } catch (error) {
-    notify(`A sub-agent's session could not be kept in this conversation: ${word(String(error))}`, "warning");
-  }
-}
-
-async function dialog(question: Fields): Promise<{ value: string | boolean | null }> {
-  if (!host?.ctx.hasUI) return { value: null };
-  const { ui } = host.ctx;
-  const title = [question.title, question.message].filter((part) => typeof part === "string").join("\n");
-  const text = (value: unknown) => (typeof value === "string" ? value : undefined);
-  const asked = {
-    select: () => ui.select(title, list(question.options).map(String)),
-    input: () => ui.input(title, text(question.placeholder)),
-    editor: () => ui.editor(title, text(question.prefill)),
-    confirm: () => ui.confirm(word(question.title), text(question.message) ?? ""),
-  }[String(question.kind)];
-  return { value: (await asked?.()) ?? null };
-}
-
-async function complete(prefix: string): Promise<AutocompleteItem[] | null> {
-  const { items } = await core.request("complete", { prefix }).catch(() => ({ items: [] }));
-  return list(items).length > 0 ? (items as AutocompleteItem[]) : null;
-}
-
-function notify(message: string, level: Level): void {
-  host?.ctx.ui.notify(message, level);
-}
-
-function failed(error: unknown): { text: string; level: Level } {
-  return { text: error instanceof Error ? error.message : String(error), level: "error" };
+/** Do what the core says, or ask what it asks. */
+function served(pi: ExtensionAPI, { ui }: ExtensionContext, method: string, params: Fields): unknown {
+  const { customType, content, details } = params as { customType: string; content: string; details: unknown };
+  const deeds: Readonly<Record<string, () => unknown>> = {
+    picture: () => change(params),
+    status: () => ui.setStatus(OURS, (params.text ?? undefined) as string | undefined),
+    notify: () => ui.notify(word(params.message), params.level as Level),
+    entry: () => pi.appendEntry(customType, params.data),
+    message: () => pi.sendMessage({ customType, content, display: true, details }, { triggerTurn: false }),
+    dialog: () => (ui[params.kind as "input"] as (...given: unknown[]) => unknown)(...list(params.arguments)),
+  };
+  return deeds[method]?.();
 }

@@ -11,8 +11,8 @@ from pi_subagents.core import events as ev
 from pi_subagents.core.usage import Usage
 
 # A push is to be judged in minutes; `make soak` looks longer.
-thoroughly = settings(max_examples=int(os.environ.get("PROPERTY_EXAMPLES", "100")), deadline=None)
-briefly = settings(max_examples=50, deadline=None)
+thoroughly = settings(max_examples=int(os.environ.get("PROPERTY_EXAMPLES", "60")), deadline=None)
+briefly = settings(max_examples=30, deadline=None)
 
 # Texts that have broken parsers before; a lone surrogate too: JSON can carry it, so it arrives.
 texts = st.sampled_from(
@@ -64,5 +64,6 @@ events: st.SearchStrategy[ev.Event] = st.one_of(
     st.builds(ev.OutputText, texts),
     st.builds(ev.ErrorText, texts),
     st.builds(ev.Note, texts),
+    st.builds(ev.Steer, texts | st.just(ev.WRAP_UP), texts, texts, texts),
     st.builds(ev.Activity, texts),
 )

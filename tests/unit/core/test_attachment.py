@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.core.given_values import thoroughly
+from tests.unit.core.given_values import json_scalars, thoroughly
 
 from pi_subagents import messages
 from pi_subagents.core.attachment import (
@@ -119,7 +119,7 @@ def test_a_person_types_a_path_and_perhaps_a_range(argument: str, spec: FileSpec
 
 
 @thoroughly
-@given(st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st.text(), lambda x: st.lists(x) | st.dictionaries(st.sampled_from(["path", "start", "end", "head", "tail", "x"]), x)))  # fmt: skip
+@given(st.recursive(json_scalars, lambda x: st.lists(x, max_size=3) | st.dictionaries(st.sampled_from(["path", "start", "end", "head", "tail", "x"]), x, max_size=4), max_leaves=12))  # fmt: skip
 def test_any_json_is_read_or_refused(value: object) -> None:
     try:
         specs = parse_files("files", value)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from hypothesis import given
@@ -11,57 +12,72 @@ from pi_subagents.core.bounded_details import (
     MAX_LISTED_OUTPUT,
     MAX_OUTPUT,
     MAX_WINDOW_BYTES,
-    bounded_windows,
+    bounded_picture,
     with_short_rows,
     with_windows,
 )
+from pi_subagents.core.picture import rows_to_json
 from pi_subagents.core.window import MAX_LINE, Window, WindowLine, WindowTitle
-from pi_subagents.core.window_view import lines_to_json
+from pi_subagents.core.window_picture import line_row, place_of_lines
+from pi_subagents.core.window_view import state_to_json
 
 TITLE = WindowTitle("t")
 characters = st.sampled_from(["x", "ü", "😀"])
 shapes = st.lists(
-    st.tuples(characters, st.integers(1, MAX_LINE), st.integers(0, 500), st.integers(1, 500)),
+    st.tuples(characters, st.integers(1, MAX_LINE), st.integers(0, 500)),
     min_size=1,
     max_size=16,
 )
 
 
-def window(character: str, length: int, count: int, shown: int) -> Window:
+def window(character: str, length: int, count: int) -> Window:
     lines = tuple(WindowLine(f"{n} {character * length}"[:MAX_LINE], "text") for n in range(count))
-    return Window(TITLE, "completed", history=lines, lines=lines[-shown:], line_count=count)
+    return Window(TITLE, "completed", history=lines, line_count=count)
 
 
-def size(told: Any) -> int:
-    return sum(len(line["text"].encode()) for line in (*told["lines"], *told["history"]))
+def lines_of(picture: list[dict[str, object]], index: int) -> list[Any]:
+    rows = picture[place_of_lines(index)]["rows"]
+    assert isinstance(rows, list)
+    return rows
+
+
+def size(rows: list[Any]) -> int:
+    return len(json.dumps(rows, ensure_ascii=False, separators=(",", ":")).encode())
+
+
+def all_lines(window: Window) -> list[list[object]]:
+    return rows_to_json([line_row(line) for line in window.history])
 
 
 @thoroughly
 @given(shapes)
 def test_windows_keep_their_latest_lines_within_every_bound(
-    given_shapes: list[tuple[str, int, int, int]],
+    given_shapes: list[tuple[str, int, int]],
 ) -> None:
     windows = [window(*shape) for shape in given_shapes]
-    told = bounded_windows(windows)
-    assert sum(map(size, told)) <= MAX_ALL_BYTES
-    for one, was in zip(told, windows, strict=True):
-        assert size(one) <= MAX_WINDOW_BYTES
-        history, lines = one["history"], one["lines"]
-        assert isinstance(history, list)
-        assert isinstance(lines, list)
-        assert history == lines_to_json(was.history)[len(was.history) - len(history) :]
-        assert lines == history[len(history) - len(lines) :]
-        assert len(lines) == min(len(was.lines), len(history))
+    picture = bounded_picture(windows, 9)
+    kept = [lines_of(picture, index) for index in range(len(windows))]
+    assert sum(map(size, kept)) <= MAX_ALL_BYTES
+    for rows, was in zip(kept, windows, strict=True):
+        assert size(rows) <= MAX_WINDOW_BYTES
+        assert rows == all_lines(was)[len(was.history) - len(rows) :]
 
 
 def test_what_is_small_is_whole_and_leaves_its_room_to_the_large() -> None:
-    small, large = window("x", 10, 20, 15), window("x", 1000, 500, 15)
-    told = bounded_windows([large, small, large, small, large])
-    assert [told[n]["history"] for n in (1, 3)] == [lines_to_json(small.history)] * 2
+    small, large = window("x", 10, 20), window("x", 1000, 500)
+    picture = bounded_picture([large, small, large, small, large], 9)
+    assert [lines_of(picture, n) for n in (1, 3)] == [all_lines(small)] * 2
     for n in (0, 2, 4):
-        assert size(told[n]) > MAX_WINDOW_BYTES * 0.9
-    many = bounded_windows([large] * 16)
-    assert all(size(each) > MAX_ALL_BYTES / 16 * 0.8 for each in many)
+        assert size(lines_of(picture, n)) > MAX_WINDOW_BYTES * 0.9
+    many = bounded_picture([large] * 16, 9)
+    assert all(size(lines_of(many, n)) > MAX_ALL_BYTES / 16 * 0.8 for n in range(16))
+
+
+def test_a_picture_is_small_whatever_the_windows_are_called() -> None:
+    title = WindowTitle("ü" * 9000, "ü" * 9000, "ü" * 9000, "ü" * 9000, "ü" * 9000)
+    lines = tuple(WindowLine("ü" * MAX_LINE, "tool") for _ in range(500))
+    windows = [Window(title, "error", history=lines, error_message="ü" * MAX_LINE)] * 16
+    assert size(bounded_picture(windows, 9)) < 2 * MAX_ALL_BYTES
 
 
 def test_an_answer_keeps_its_text_and_shortens_what_is_only_kept() -> None:
@@ -77,7 +93,8 @@ def test_an_answer_keeps_its_text_and_shortens_what_is_only_kept() -> None:
             "mode": "single",
             "status": "done",
             "maxLines": 9,
-            "windows": bounded_windows([Window(TITLE)]),
+            "windows": [state_to_json(Window(TITLE))],
+            "picture": bounded_picture([Window(TITLE)], 9),
             "results": [
                 {"output": "y" * MAX_OUTPUT, "outputTruncated": True},
                 {"output": "short"},

@@ -107,6 +107,21 @@ def test_never_more_than_the_limit_is_held(chunks: list[bytes]) -> None:
         assert len(framer._line) <= 16
 
 
+@thoroughly
+@given(streams, st.lists(st.integers(min_value=0), max_size=8), st.sampled_from([0, 7, 99]))
+def test_a_framer_is_empty_exactly_at_the_start_of_a_line(
+    stream: bytes, places: list[int], limit: int
+) -> None:
+    framer, fed = LineFramer(limit), b""
+    assert framer.empty
+    for chunk in cut(stream, places):
+        framer.feed(chunk)
+        fed += chunk
+        assert framer.empty is (not fed or fed.endswith(b"\n"))
+    framer.end()
+    assert framer.empty
+
+
 def test_an_endless_line_costs_no_memory() -> None:
     framer, chunk = LineFramer(1024), b"x" * 65536
     tracemalloc.start()

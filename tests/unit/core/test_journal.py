@@ -56,6 +56,11 @@ EXAMPLES: list[tuple[ev.Event, dict[str, object]]] = [
     (ev.OutputText("x"), {"kind": "output", "text": "x"}),
     (ev.ErrorText("x"), {"kind": "stderr", "text": "x"}),
     (ev.Note("x"), {"kind": "note", "text": "x"}),
+    (
+        ev.Steer("7", ev.REFUSED, "faster", "too late"),
+        {"kind": "steer", "number": "7", "status": "refused", "text": "faster",
+         "reason": "too late"},
+    ),
     (ev.Activity("x"), {"kind": "activity", "of": "x"}),
 ]  # fmt: skip
 
@@ -157,6 +162,7 @@ CUT = "x" * MAX_TEXT + "\n[cut: 5 more characters]"
         (ev.OutputText(LONG), ev.OutputText(CUT)),
         (ev.ErrorText(LONG), ev.ErrorText(CUT)),
         (ev.Note(LONG), ev.Note(CUT)),
+        (ev.Steer("7", ev.DELIVERED, LONG), ev.Steer("7", ev.DELIVERED, CUT)),
         (ev.ToolFinished("c", "t", LONG, failed=True), ev.ToolFinished("c", "t", CUT, failed=True)),
         (ev.AssistantMessage(LONG), ev.AssistantMessage(CUT)),
         (ev.AssistantMessage("", error_message=LONG), ev.AssistantMessage("", error_message=CUT)),

@@ -218,6 +218,128 @@ def test_the_tail_of_standard_error_is_one_bounded_line() -> None:
     assert len(message) <= len(opening) + 500
 
 
+# A child that takes commands: it is asked to stop, it can refuse, and it keeps an account.
+
+ABORTED_BY_US = said("", "aborted", "This operation was aborted")
+FAILED_BY_US = said("half", "error", "This operation was aborted")
+
+
+@pytest.mark.parametrize("last_words", [ABORTED_BY_US, FAILED_BY_US])
+@pytest.mark.parametrize(
+    ("cause", "outcome"),
+    [
+        (Cause.TIMED_OUT, TIMED_OUT),
+        (Cause.LOOPING, LOOPED),
+        (Cause.STOP_REQUESTED, ABORTED),
+        (Cause.LIFELINE_LOST, INTERRUPTED),
+    ],
+)
+@pytest.mark.parametrize("exit_facts", [TERM, KILLED, {"exit_code": 0}])
+def test_what_a_child_says_of_our_abort_is_not_how_its_run_ended(
+    last_words: ev.Event, cause: Cause, outcome: Outcome, exit_facts: dict[str, Any]
+) -> None:
+    fold = RunFold()
+    fold.apply(ASKED)
+    fold.apply(WORKING)
+    fold.asked_to_stop()
+    fold.apply(last_words)
+    fold.apply(SETTLED)
+    assert fold.decide(ended(cause, **exit_facts)) == outcome
+    assert fold.last is WORKING
+    assert (fold.settled, fold.answered()) == (False, False)
+
+
+def test_an_answer_that_crosses_our_request_to_stop_still_counts() -> None:
+    fold = RunFold()
+    fold.apply(ASKED)
+    fold.asked_to_stop()
+    for event in (said(), SETTLED):
+        fold.apply(event)
+    assert fold.decide(ended(Cause.STOP_REQUESTED, **TERM)) == ANSWERED
+
+
+def test_an_answer_before_our_request_to_stop_counts_if_it_settles() -> None:
+    fold = RunFold()
+    fold.apply(said())
+    fold.asked_to_stop()
+    assert fold.decide(ended(Cause.STOP_REQUESTED, **TERM)) == ABORTED
+    fold.apply(SETTLED)
+    assert fold.decide(ended(Cause.STOP_REQUESTED, **TERM)) == ANSWERED
+
+
+def test_an_answer_after_which_the_child_was_asked_more_is_not_its_last() -> None:
+    fold = RunFold()
+    for event in (ASKED, said(), ASKED):  # steered
+        fold.apply(event)
+    fold.asked_to_stop()
+    for event in (ABORTED_BY_US, SETTLED):
+        fold.apply(event)
+    assert fold.decide(ended(Cause.STOP_REQUESTED, **TERM)) == ABORTED
+
+
+def test_asking_a_child_that_has_settled_changes_nothing() -> None:
+    fold = RunFold()
+    for event in (BAD_REQUEST, SETTLED):
+        fold.apply(event)
+    fold.asked_to_stop()
+    fold.apply(SETTLED)  # said once more
+    assert fold.settled
+    assert fold.decide(ended(Cause.STOP_REQUESTED, **TERM)) == failed("400 Bad request")
+
+
+def test_an_aborted_message_that_we_did_not_ask_for_is_a_failure() -> None:
+    fold = RunFold()
+    for event in (ASKED, ABORTED_BY_US, SETTLED):
+        fold.apply(event)
+    assert fold.decide(GOOD_EXIT) == failed("This operation was aborted")
+
+
+def test_what_a_stopped_child_used_is_counted_with_its_last_words() -> None:
+    fold = RunFold()
+    fold.asked_to_stop()
+    fold.apply(ev.AssistantMessage("", (CALL,), "aborted", usage=Usage(1, 2, 0, 0, 3, 0.5)))
+    assert (fold.usage, fold.messages, fold.tool_calls, fold.last) == (
+        Usage(1, 2, 0, 0, 3, 0.5), 1, 1, None,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("account", "kept"),
+    [
+        (Usage(9, 9, 9, 9, 36, 2.0), Usage(9, 9, 9, 9, 36, 2.0)),
+        (Usage(1, 2, 3, 4, 10, 0.75), Usage(1, 2, 3, 4, 10, 0.75)),
+        (Usage(1, 2, 3, 3, 9, 9.0), Usage(1, 2, 3, 4, 10, 0.5)),
+        (Usage(), Usage(1, 2, 3, 4, 10, 0.5)),
+    ],
+)
+def test_the_childs_own_account_counts_unless_its_messages_tell_of_more(
+    account: Usage, kept: Usage
+) -> None:
+    fold = RunFold()
+    fold.apply(ev.AssistantMessage("x", usage=Usage(1, 2, 3, 4, 10, 0.5)))
+    fold.count(account)
+    assert fold.usage == kept
+
+
+@pytest.mark.parametrize(
+    ("refusal", "told", "notes"),
+    [
+        ("an extension handled it", "an extension handled it", ()),
+        (
+            "No API key found for \x1b[31mx.\n\nUse /login",
+            "No API key found for x. Use /login",
+            (messages.NOTE_NO_MODEL,),
+        ),
+        ("x" * 999, "x" * 499 + "…", ()),
+    ],
+)
+def test_a_refused_prompt_is_told_in_one_bounded_line(
+    refusal: str, told: str, notes: tuple[str, ...]
+) -> None:
+    outcome = RunFold().decide(Ending(exit_code=0, refusal=refusal, error_tail="noise"))
+    assert outcome == failed(f"Sub-agent could not begin: {told}", notes=notes)
+
+
 @thoroughly
 @given(
     st.lists(events, max_size=8),
@@ -228,13 +350,17 @@ def test_the_tail_of_standard_error_is_one_bounded_line() -> None:
         cause=st.none() | st.sampled_from(Cause),
         timeout_s=st.none() | st.floats(1, 9),
         spawn_error=st.sampled_from(["", "no"]),
+        refusal=st.sampled_from(["", "no"]),
     ),
+    st.integers(0, 9),
 )
 def test_every_run_ends_in_one_status_and_a_failure_has_a_message(
-    happened: list[ev.Event], ending: Ending
+    happened: list[ev.Event], ending: Ending, asked_at: int
 ) -> None:
     fold = RunFold()
-    for event in happened:
+    for place, event in enumerate(happened):
+        if place == asked_at:
+            fold.asked_to_stop()
         fold.apply(event)
     outcome = fold.decide(ending)
     assert outcome.status in get_args(Status)

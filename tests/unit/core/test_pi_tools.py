@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from pi_subagents import host_messages
 from pi_subagents.core import tool_defs
 from pi_subagents.core.pi_tools import tools_to_json
 
@@ -28,3 +29,39 @@ def test_those_that_take_a_model_are_those_of_the_second_system() -> None:
     model = told()[4]["parameters"]["properties"]["model"]
     assert model["type"] == "string"
     assert "enum" not in model
+
+
+def test_a_call_says_what_was_asked_for_as_far_as_its_tool_takes_it() -> None:
+    said = {tool["name"]: [each["path"] for each in tool["call"]] for tool in told()}
+    assert said == {
+        "delegate_to_subagents": [["tasks"], ["profile"], ["tasks", "profile"]],
+        "get_subagent_output": [["sessionId"]],
+        "get_subagent_session": [["sessionId"]],
+        "list_subagent_profiles": [],
+        "steer_subagent": [["sessionId"], ["message"]],
+        "subagent": [["preset"], ["tasks", "preset"], ["task"]],
+        "background_agent": [["preset"], ["task"]],
+        "background_agent_status": [["runId"]],
+        "background_agent_stop": [["runId"]],
+    }
+    tasks, default, profiles = told()[0]["call"]
+    assert tasks == {
+        "path": ["tasks"], "role": "accent", "text": "{}",
+        "counted": ["{} sub-agent", "{} sub-agents"], "distinct": False,
+    }  # fmt: skip
+    assert (default["role"], default["text"]) == ("muted", "(default profile: {})")
+    assert (profiles["text"], profiles["distinct"]) == ("profiles: [{}]", True)
+
+
+def test_lists_are_shown_whole_and_other_texts_in_their_beginning() -> None:
+    assert [tool["name"] for tool in told() if tool["shownWhole"]] == ["list_subagent_profiles"]
+    assert tools_to_json()["text"] == {
+        "fit": "wrap", "indent": 0, "first": 15, "more": ["... ({} more line)", "... ({} more lines)"],
+    }  # fmt: skip
+
+
+def test_every_word_of_the_shim_has_one_place_for_what_happened() -> None:
+    words = tools_to_json()["words"]
+    assert words == host_messages.SHIM_WORDS
+    places = {name: text.count("{}") for name, text in host_messages.SHIM_WORDS.items()}
+    assert places == {**dict.fromkeys(places, 1), "noSession": 0}

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from tests.unit.core.given_values import briefly, events
 from tests.unit.delegation.fake_runner import planned
 
+from pi_subagents import child_messages
 from pi_subagents.core import events as ev
 from pi_subagents.core.progress import COMMAND_WIDTH, MAX_OPEN_CALLS, ProgressFormatter
 from pi_subagents.delegation.ports import Update
@@ -192,6 +193,22 @@ def test_everything_else_that_can_happen() -> None:
         "Retrying (1/3): 429 Too many", "no record", "[stderr]: Warning: x", "A line was skipped.",
         "", "", "", "",
     ]  # fmt: skip
+
+
+def test_a_message_to_the_child_is_told_once_with_what_became_of_it() -> None:
+    assert told(
+        ev.UserMessage("Use the other file.\nNot this one."),
+        ev.Steer("1", ev.DELIVERED, "Use the other file.\nNot this one.\n"),
+        ev.Steer("2", ev.REFUSED, "Stop that.", "It had finished."),
+        ev.Steer(ev.WRAP_UP, ev.DELIVERED, child_messages.WRAP_UP),
+        ev.Steer(ev.WRAP_UP, ev.REFUSED, child_messages.WRAP_UP, "It is being stopped."),
+    ) == [
+        "",
+        "Steered: Use the other file.\nNot this one.",
+        "Steering refused: Stop that. (It had finished.)",
+        "Told to finish: its time is almost up",
+        "Not told to finish: its time is almost up (It is being stopped.)",
+    ]
 
 
 def test_commands_are_shortened_to_one_line_without_escapes() -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.core.given_values import briefly, json_objects, json_values, texts
 
-from pi_subagents.core.run_spec import RunSpec, spec_from_json, spec_to_json
+from pi_subagents.core.run_spec import CHILD_MODES, RunSpec, spec_from_json, spec_to_json
 
 SPEC = RunSpec("r", "s", "name", "/runs/r", ("pi", "-p"), "/project")
 seconds = st.floats(0, 1e6)
@@ -30,6 +30,13 @@ specs = st.builds(
     max_run_bytes=st.integers(0, 2**40),
     lock_fd=st.none() | st.integers(0, 1000),
     screen_fd=st.none() | st.integers(0, 1000),
+    mode=st.sampled_from(CHILD_MODES),
+    keeps_session=st.booleans(),
+    keep=st.booleans(),
+    ahead=st.booleans(),
+    wrap_up_s=seconds,
+    kind=texts,
+    follows=texts,
 )
 
 
@@ -57,6 +64,13 @@ def test_the_defaults_are_those_of_the_design() -> None:
         "max_children": 0,
         "slots_dir": "",
         "on_complete": (),
+        "mode": "json",
+        "keeps_session": False,
+        "keep": False,
+        "ahead": False,
+        "wrap_up_s": 0,
+        "kind": "",
+        "follows": "",
     }
 
 

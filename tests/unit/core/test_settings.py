@@ -29,6 +29,10 @@ def test_the_defaults_are_those_of_the_seeds() -> None:
             retention_days=30,
             retention_megabytes=2048,
             runner="process",
+            child_mode="rpc",
+            reuse_children=True,
+            warm_children=1,
+            wrap_up_before=0,
             pi_command=None,
             extra={},
         ),
@@ -58,12 +62,20 @@ def test_every_setting_can_be_set() -> None:
         background_timeout=7200,
         on_complete=["notify", "done"],
         runner="tmux",
+        child_mode="json",
+        reuse_children=False,
+        warm_children=4,
+        wrap_up_before=20.5,
         pi_command="node pi.js",
     ) == (
         Settings(
             *(25, 120, 12.5, 60, 9, 2, 8, 64, 32, 0.5, 100, 600, 7200),
             on_complete=("notify", "done"),
             runner="tmux",
+            child_mode="json",
+            reuse_children=False,
+            warm_children=4,
+            wrap_up_before=20.5,
             pi_command="node pi.js",
         ),
         (),
@@ -106,6 +118,13 @@ def test_the_documented_settings_are_read() -> None:
         ("max_concurrency", -math.inf, 1),
         ("max_concurrency", 10**400, 16),
         ("extend_timeout_debounce", -(10**400), 0),
+        ("warm_children", -1, 0),
+        ("warm_children", 0, 0),
+        ("warm_children", 17, 16),
+        ("warm_children", 1.9, 1),
+        ("wrap_up_before", -1, 0),
+        ("wrap_up_before", 0.5, 0.5),
+        ("wrap_up_before", 3601, 3600),
     ],
 )
 def test_numbers_out_of_range_are_clamped(key: str, given_value: float, kept: float) -> None:
@@ -127,6 +146,14 @@ def test_numbers_out_of_range_are_clamped(key: str, given_value: float, kept: fl
         ("runner", "Tmux", 'should be "process" or "tmux", not "Tmux"; ignored'),
         ("runner", "\x1b[31mx\ny", 'should be "process" or "tmux", not "x y"; ignored'),
         ("runner", "b" * 99, f'should be "process" or "tmux", not "{"b" * 39}…"; ignored'),
+        ("child_mode", "RPC", 'should be "json" or "rpc", not "RPC"; ignored'),
+        ("child_mode", None, 'should be "json" or "rpc", is NoneType; ignored'),
+        ("child_mode", {"rpc": 1}, 'should be "json" or "rpc", is dict; ignored'),
+        ("reuse_children", 1, "should be true or false, is int; ignored"),
+        ("reuse_children", "no", "should be true or false, is str; ignored"),
+        ("reuse_children", None, "should be true or false, is NoneType; ignored"),
+        ("warm_children", True, "should be a number, is bool; ignored"),
+        ("wrap_up_before", "20", "should be a number, is str; ignored"),
         ("pi_command", 7, "should be a command line or a list of strings, is int; ignored"),
         ("pi_command", "  ", "should be a command line or a list of strings, is str; ignored"),
         ("pi_command", [], "should be a command line or a list of strings, is list; ignored"),
@@ -224,6 +251,10 @@ def test_any_json_gives_settings_within_their_ranges(global_file: object, projec
     assert 1 <= settings.max_concurrency <= 16
     assert settings.pi_command is None or settings.pi_command
     assert settings.runner in ("process", "tmux")
+    assert settings.child_mode in ("json", "rpc")
+    assert isinstance(settings.reuse_children, bool)
+    assert 0 <= settings.warm_children <= 16
+    assert 0 <= settings.wrap_up_before <= 3600
 
 
 def test_a_project_cannot_shorten_what_is_kept() -> None:

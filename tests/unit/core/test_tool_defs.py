@@ -16,6 +16,7 @@ def test_the_tools_we_offer() -> None:
         "background_agent",
         "background_agent_status",
         "background_agent_stop",
+        "steer_subagent",
     ]
 
 
@@ -49,6 +50,10 @@ def test_the_parameters_of_every_tool_and_which_are_required() -> None:
             [],
         ),
         "background_agent_stop": ({"runId": "string"}, []),
+        "steer_subagent": (
+            {"sessionId": "string", "message": "string", "waitSeconds": "number"},
+            ["sessionId", "message"],
+        ),
     }
 
 

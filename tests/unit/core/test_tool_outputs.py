@@ -110,6 +110,12 @@ def test_listed_runs_are_bounded(tool: str, count: int, most: int) -> None:
     }
 
 
+def test_what_became_of_a_message_is_told_as_it_is() -> None:
+    details = {"sessionId": "s", "runId": "r", "taskName": "a", "status": "accepted", "reason": None}
+    told = structured(tool_defs.STEER, answer(details, "Accepted."))
+    assert valid(tool_defs.STEER, told) == details
+
+
 def test_profiles_are_told_as_they_are() -> None:
     details = {"count": 1, "profiles": {"a": "A"}, "scopes": {"a": "global"}, "problems": ["p"]}
     value = structured(tool_defs.LIST_PROFILES, answer(details))

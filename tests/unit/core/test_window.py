@@ -16,6 +16,7 @@ from pi_subagents.core.usage import Usage
 from pi_subagents.core.window import (
     MAX_HISTORY,
     MAX_LINE,
+    MAX_STEER_TEXT,
     Window,
     WindowBuilder,
     WindowLine,
@@ -171,6 +172,19 @@ def test_everything_else_a_child_can_say() -> None:
         ("npm warn something", "text"),
         ("A line was skipped.", "text"),
         ("Retrying (1/3): 429 Too many", "text"),
+    ]
+
+
+def test_a_message_to_the_child_is_a_line_of_its_own_kind() -> None:
+    assert history(
+        ev.UserMessage("Use the other file."),
+        ev.Steer("1", ev.DELIVERED, "Use the other file.\n\tNot \x1b[2Jthis one.\n"),
+        ev.Steer("2", ev.REFUSED, "x" * MAX_LINE, "It had\nfinished."),
+        ev.Steer(ev.WRAP_UP, ev.DELIVERED, "Finish now."),
+    ) == [
+        ("steered: Use the other file. Not this one.", "steer"),
+        (f"steering refused: {'x' * (MAX_STEER_TEXT - 1)}… (It had finished.)", "steer"),
+        ("told to finish: its time is almost up", "steer"),
     ]
 
 

@@ -8,16 +8,10 @@ from hypothesis import strategies as st
 from tests.unit.core.given_values import thoroughly
 
 from pi_subagents.core import events as ev
+from pi_subagents.core.picture import part_to_json, row_bytes, rows_to_json
 from pi_subagents.core.window import MAX_HISTORY, Window, WindowBuilder, WindowLine, WindowTitle
-from pi_subagents.core.window_delta import (
-    LINE_OVERHEAD,
-    MAX_DELTA_BYTES,
-    WindowDeltas,
-    latest,
-    line_bytes,
-    places,
-)
-from pi_subagents.core.window_view import lines_to_json
+from pi_subagents.core.window_delta import MAX_DELTA_BYTES, WindowDeltas
+from pi_subagents.core.window_picture import line_row, place_of_lines, window_picture
 
 TITLE = WindowTitle("t")
 
@@ -40,22 +34,33 @@ happenings = st.lists(
 )
 
 
-class Face:
-    """What a shim keeps: at most so many lines, and how many it was told there are."""
+class Painter:
+    """What a shim keeps: of each part how it is shown, and at most so many rows."""
 
     def __init__(self) -> None:
-        self.history: list[dict[str, str]] = []
+        self.parts: dict[int, dict[str, Any]] = {}
 
-    def take(self, delta: dict[str, Any]) -> None:
-        self.history[len(self.history) - delta.get("replaceLast", 0) :] = delta["append"]
-        del self.history[:-MAX_HISTORY]
+    def take(self, deltas: list[dict[str, Any]]) -> None:
+        for delta in deltas:
+            told = dict(delta)
+            part = self.parts.setdefault(told.pop("at"), {"rows": []})
+            rows = part["rows"]
+            drop = told.pop("drop", 0)
+            rows[len(rows) - drop :] = told.pop("add")
+            del rows[:-MAX_HISTORY]
+            part |= told
+
+
+def whole(window: Window) -> list[dict[str, object]]:
+    lines = [line_row(line) for line in window.history]
+    return [part_to_json(part) for part in window_picture([window], [lines], 9)]
 
 
 @thoroughly
 @given(happenings)
-def test_a_face_that_takes_every_delta_shows_what_the_window_does(what: list[str]) -> None:
+def test_a_painter_that_takes_every_delta_shows_what_the_window_does(what: list[str]) -> None:
     builder = WindowBuilder(TITLE, cwd="/", home="/")
-    deltas, face = WindowDeltas(), Face()
+    deltas, painter = WindowDeltas(9), Painter()
     calls: list[int] = []
     for number, each in enumerate([*what, "tell"]):
         match each:
@@ -69,68 +74,71 @@ def test_a_face_that_takes_every_delta_shows_what_the_window_does(what: list[str
             case "finish" if calls:
                 builder.apply(listed(calls.pop(0))[1], 0)
             case "tell":
-                window = builder.window(0)
-                for delta in deltas.since([window]):
-                    face.take(delta)
-                    assert delta["total"] == window.line_count
-                assert face.history == lines_to_json(window.history)
+                window = builder.window(number * 400)
+                painter.take(deltas.since([window]))
+                assert list(painter.parts.values()) == whole(window)
                 assert deltas.since([window]) == []
 
 
-def test_only_what_changed_is_told_and_time_alone_is_no_change() -> None:
-    deltas = WindowDeltas()
+def test_at_first_everything_is_told_with_how_it_is_shown() -> None:
+    window = Window(TITLE, "running", history=(WindowLine("x", "text"),), line_count=1)
+    told = [
+        {"at": at, **{key: part[key] for key in part if key != "rows"}, "add": part["rows"]}
+        for at, part in enumerate(whole(window))
+    ]
+    assert WindowDeltas(9).since([window]) == told
+
+
+def test_only_what_changed_is_told_and_a_part_of_a_second_is_no_change() -> None:
+    deltas = WindowDeltas(9)
     one, two = Window(TITLE, "running", elapsed_ms=1), Window(WindowTitle("u"), "running")
-    assert [each["index"] for each in deltas.since([one, two])] == [0, 1]
-    assert deltas.since([replace(one, elapsed_ms=2), two]) == []
-    (delta,) = deltas.since([one, replace(two, call_count=3)])
-    assert (delta["index"], delta["callCount"]) == (1, 3)
-    assert "title" not in delta
-    assert "place" not in delta
-    assert "replaceLast" not in delta
+    deltas.since([one, two])
+    assert deltas.since([replace(one, elapsed_ms=999), replace(two, call_count=3)]) == []
+    later = replace(one, elapsed_ms=1000)
+    header = rows_to_json(window_picture([later], [()], 9)[2].rows)
+    assert deltas.since([later, two]) == [{"at": 2, "drop": 1, "add": header}]
+    failed = replace(two, status="error", error_message="why", **lines(1))
+    at = place_of_lines(1)
+    assert [(each["at"], each.get("drop")) for each in deltas.since([later, failed])] == [
+        (0, 1), (at - 1, 1), (at, None), (at + 1, 1), (at + 2, 2),
+    ]  # fmt: skip
+
+
+def lines(count: int, text: str = "x") -> dict[str, Any]:
+    made = tuple(WindowLine(text, "text") for _ in range(count))
+    return {"history": made[-MAX_HISTORY:], "line_count": count}
 
 
 def test_the_same_words_again_are_told_by_their_number() -> None:
-    lines = (WindowLine("x", "text"),) * MAX_HISTORY
-    deltas = WindowDeltas()
-    deltas.since([Window(TITLE, "running", history=lines, line_count=MAX_HISTORY)])
-    (delta,) = deltas.since([Window(TITLE, "running", history=lines, line_count=MAX_HISTORY + 1)])
-    assert (delta["append"], delta["total"]) == ([{"text": "x", "kind": "text"}], MAX_HISTORY + 1)
+    deltas = WindowDeltas(9)
+    deltas.since([Window(TITLE, "running", **lines(MAX_HISTORY))])
+    told = deltas.since([Window(TITLE, "running", **lines(MAX_HISTORY + 1))])
+    assert told == [{"at": place_of_lines(0), "add": [["x"]]}]
 
 
-def test_a_title_is_told_first_and_whenever_it_is_another() -> None:
-    deltas = WindowDeltas()
-    (first,) = deltas.since([Window(TITLE)])
-    assert first["title"] == {
-        "name": "t", "profile": None, "provider": None, "model": None, "thinkingLevel": None,
-        "toolCount": 0, "fileCount": 0, "timeoutS": 600, "sessionId": None,
-    }  # fmt: skip
-    (second,) = deltas.since([Window(replace(TITLE, model="m"))])
-    assert isinstance(second["title"], dict)
-    assert second["title"]["model"] == "m"
+def test_a_line_that_was_written_anew_replaces_itself() -> None:
+    deltas = WindowDeltas(9)
+    deltas.since([Window(TITLE, "running", **lines(3))])
+    one, two, _ = lines(3)["history"]
+    changed = (one, replace(two, text="y"), WindowLine("z", "text"), WindowLine("new", "text"))
+    told = deltas.since([Window(TITLE, "running", history=changed, line_count=4)])
+    assert told == [{"at": place_of_lines(0), "drop": 2, "add": [["y"], ["z"], ["new"]]}]
 
 
-def test_who_waits_knows_its_place_and_is_told_when_it_moves_up() -> None:
+def test_who_waits_is_told_when_it_moves_up() -> None:
     queued, running = Window(TITLE), Window(TITLE, "running")
-    assert places([running, queued, running, queued]) == [None, 1, None, 2]
-    deltas = WindowDeltas()
-    assert [each["place"] for each in deltas.since([queued, queued])] == [1, 2]
-    moved = deltas.since([running, queued])
-    assert [(each["index"], each.get("place")) for each in moved] == [(0, None), (1, 1)]
+    deltas = WindowDeltas(9)
+    deltas.since([queued, queued])
+    moved = {each["at"]: each["add"] for each in deltas.since([running, queued])}
+    assert "queued, place 1" in str(moved[place_of_lines(1) - 1])
+    assert list(moved) == [0, 2, 4, 6, 9]
 
 
 def test_of_too_many_lines_the_latest_are_told() -> None:
-    lines = tuple(WindowLine(f"{n:04} " + "ü" * 995, "text") for n in range(100))
-    (delta,) = WindowDeltas().since([Window(TITLE, history=lines, line_count=100)])
-    told = delta["append"]
-    assert isinstance(told, list)
-    assert told == lines_to_json(lines)[-len(told) :]
-    assert len(told) == MAX_DELTA_BYTES // (5 + 2 * 995 + LINE_OVERHEAD)
-    assert delta["total"] == 100
-
-
-def test_lines_that_are_told_twice_count_twice() -> None:
-    lines = [WindowLine("x" * (100 - LINE_OVERHEAD), "text")] * 9
-    assert line_bytes(lines[0]) == 100
-    assert [len(latest(lines, 500, twice=n)) for n in (0, 1, 2, 9)] == [5, 4, 3, 2]
-    assert list(latest(lines, 900)) == lines
-    assert list(latest(lines, 99)) == []
+    many = tuple(WindowLine(f"{n:04} " + "ü" * 995, "text") for n in range(100))
+    told = WindowDeltas(9).since([Window(TITLE, history=many, line_count=100)])
+    added = told[place_of_lines(0)]["add"]
+    assert isinstance(added, list)
+    rows = [line_row(line) for line in many]
+    assert added == rows_to_json(rows)[-len(added) :]
+    assert len(added) == MAX_DELTA_BYTES // row_bytes(rows[0])

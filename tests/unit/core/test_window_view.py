@@ -13,9 +13,13 @@ from pi_subagents.core.usage import Usage
 from pi_subagents.core.window import Window, WindowBuilder, WindowLine, WindowStatus, WindowTitle
 from pi_subagents.core.window_view import (
     Span,
+    counted_statuses,
     global_status,
+    header_parts,
+    places,
     shown_lines,
     spans,
+    state_to_json,
     window_header,
     window_to_json,
 )
@@ -74,6 +78,31 @@ def test_the_status_of_all_windows(statuses: list[WindowStatus], line: str) -> N
     assert global_status(Window(WindowTitle("t"), status) for status in statuses) == line
 
 
+def test_some_statuses_can_be_counted_alone() -> None:
+    windows = [Window(WindowTitle("t"), status) for status in ("queued", "error", "queued")]
+    assert counted_statuses(windows, ("running", "queued")) == "2 queued"
+    assert counted_statuses(windows, ("error", "queued")) == "1 error, 2 queued"
+    assert counted_statuses(windows, ("running",)) == ""
+
+
+def test_who_waits_has_a_place_in_the_queue() -> None:
+    queued, running = Window(WindowTitle("t")), Window(WindowTitle("t"), "running")
+    assert places([running, queued, running, queued]) == [0, 1, 0, 2]
+
+
+@pytest.mark.parametrize(
+    ("usage", "spent"),
+    [
+        (Usage(), ""),
+        (Usage(cost=0.5), ""),
+        (Usage(total_tokens=999), "999 tokens"),
+        (Usage(total_tokens=1000, cost=0.5), "1.0k tokens $0.5000"),
+    ],
+)
+def test_what_was_spent_is_told_as_far_as_it_is_known(usage: Usage, spent: str) -> None:
+    assert header_parts(Window(WindowTitle("t"), usage=usage)).spent == spent
+
+
 def test_the_latest_lines_are_shown_or_the_history_or_why_there_are_none() -> None:
     one, two = WindowLine("1", "text"), WindowLine("2", "tool")
     window = Window(PROFILED, lines=(two,), history=(one, two))
@@ -123,13 +152,7 @@ def test_the_json_of_a_window() -> None:
         },
     }  # fmt: skip
     assert window_to_json(window) == told
-    assert window_to_json(window, with_history=True) == {
-        **told,
-        "history": [
-            {"text": "Hello.", "kind": "text"},
-            {"text": "ls → . → 2 files", "kind": "tool"},
-        ],
-    }
+    assert state_to_json(window) == {key: told[key] for key in told if key != "lines"}
 
 
 def test_what_is_not_known_of_a_window_is_null() -> None:
@@ -192,6 +215,7 @@ def test_figures_of_a_tool_line_are_marked(text: str, runs: tuple[Span, ...]) ->
 def test_the_childs_words_are_plain_even_if_they_look_like_a_tool_line() -> None:
     text = "edit → a.py (1 edit) +1/-1"
     assert spans(WindowLine(text, "text")) == ((text, "plain"),)
+    assert spans(WindowLine(text, "steer")) == ((text, "steer"),)
 
 
 @thoroughly
@@ -200,7 +224,7 @@ def test_the_childs_words_are_plain_even_if_they_look_like_a_tool_line() -> None
         texts | st.sampled_from(["edit → ", "ls → ", " → ", "2 files", " +1", "/-1", "(5 lines)"]),
         max_size=6,
     ).map("".join),
-    st.sampled_from(["text", "tool"]),
+    st.sampled_from(["text", "tool", "steer"]),
 )
 def test_the_runs_of_a_line_are_the_line(text: str, kind: str) -> None:
     line = WindowLine(text, kind)  # type: ignore[arg-type]  # states and kinds by name
@@ -214,5 +238,5 @@ def test_any_window_can_be_told(happened: list[ev.Event], name: str) -> None:
     for event in happened:
         builder.apply(event, 0)
     window = builder.window(0)
-    json.dumps(window_to_json(window, with_history=True)).encode()
+    json.dumps(window_to_json(window)).encode()
     assert window_header(window).isprintable()

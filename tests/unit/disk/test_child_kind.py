@@ -58,19 +58,26 @@ def test_runs_that_differ_in_their_ids_alone_are_of_one_kind(home: Home) -> None
     assert home.kind() == other != ""
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"texts": {"/runs/1/system-prompt.md": b"Be long."}},
-        {"cwd": "/elsewhere"},
-        {"trusted": True},
-        {"environment": {"PI_API_KEY": "another"}},
-        {"argv": ("/bin/pi", "--mode", "rpc")},
-    ],
-    ids=lambda change: next(iter(change)),
-)
+CHANGES: list[dict[str, object]] = [
+    {"texts": {"/runs/1/system-prompt.md": b"Be long."}},
+    {"cwd": "/elsewhere"},
+    {"trusted": True},
+    {"environment": {"PI_API_KEY": "another"}},
+    {"argv": ("/bin/pi", "--mode", "rpc")},
+]
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=lambda change: next(iter(change)))
 def test_whatever_else_differs_makes_another_kind(home: Home, change: dict[str, object]) -> None:
     assert home.kind() != home.kind(**change) != ""
+
+
+def test_one_call_tells_its_children_apart_as_calls_of_their_own_do(home: Home) -> None:
+    more: list[dict[str, object]] = [{"isolation": "fresh"}, {"environment": {"PI_API_KEY": "3"}}]
+    changes = [{}, *CHANGES, *more, {}]
+    kinds = ChildKinds(home.env, home.version)
+    shapes = [replace(home.shape, **change) for change in changes]  # type: ignore[arg-type]
+    assert list(map(kinds.kind_of, shapes)) == [home.kind(**change) for change in changes]
 
 
 def test_the_callers_environment_and_the_version_of_pi_count(home: Home) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NoReturn
 import pytest
 
 from pi_subagents.core.run_result import RunResult
+from pi_subagents.core.run_spec import MAX_STEER_BYTES
 from pi_subagents.core.value import replace
 from pi_subagents.disk import safe_io
 from pi_subagents.disk.run_dir import RunDir
@@ -174,3 +175,69 @@ def test_a_control_that_is_no_fifo_takes_no_command(run: RunDir) -> None:
     run.control.write_text("untouched")
     assert run.send("stop") is False
     assert run.control.read_text() == "untouched"
+
+
+# What a child that takes commands leaves here
+
+
+def test_a_message_for_the_child_is_kept_under_a_number_of_its_own(run: RunDir) -> None:
+    text = "Use the other file.\r\n\u2028 /x \u00e9"
+    first, second = run.write_steer(text), run.write_steer("")
+    assert first != second
+    assert (run.read_steer(first), run.read_steer(second)) == (text, "")
+    kept = run.path / f"steer-{first}.md"
+    assert (kept, stat.S_IMODE(kept.stat().st_mode)) == (run.steer_text(first), 0o600)
+
+
+def test_a_message_that_is_no_unicode_is_kept_as_far_as_it_is(run: RunDir) -> None:
+    assert run.read_steer(run.write_steer("a\ud800b")) == "a?b"
+    number = run.write_steer("")
+    run.steer_text(number).write_bytes(b"a\xffb")
+    assert run.read_steer(number) == "a\ufffdb"
+
+
+@pytest.mark.parametrize(
+    "number", ["", "1", "../../../etc", "g" * 16, "0" * 15, "0" * 17, "0" * 16 + "\n", "A" * 16]
+)
+def test_what_is_no_number_of_a_message_names_no_file(run: RunDir, number: str) -> None:
+    with pytest.raises(ValueError, match="not the number of a message"):
+        run.read_steer(number)
+
+
+def test_a_message_is_read_from_a_file_of_bounded_size_and_never_through_a_link(
+    run: RunDir, tmp_path: Path
+) -> None:
+    with pytest.raises(OSError):
+        run.read_steer("0" * 16)
+    number = run.write_steer("x" * MAX_STEER_BYTES)
+    assert len(run.read_steer(number)) == MAX_STEER_BYTES
+    too_much = run.write_steer("x" * (MAX_STEER_BYTES + 1))
+    with pytest.raises((OSError, ValueError)):
+        run.read_steer(too_much)
+    (tmp_path / "secret").write_text("secret")
+    run.steer_text("1" * 16).symlink_to(tmp_path / "secret")
+    with pytest.raises(OSError):
+        run.read_steer("1" * 16)
+
+
+def test_messages_that_wait_are_listed_by_age_and_nothing_else_is(run: RunDir) -> None:
+    assert run.waiting_steers() == []
+    numbers = [run.write_steer(f"number {n}") for n in range(3)]
+    for age, number in enumerate(numbers):
+        os.utime(run.steer_text(number), ns=(0, 10 - age))
+    (run.path / "steer-.md").touch()
+    (run.path / f"steer-{'0' * 15}.md").touch()
+    assert run.waiting_steers() == numbers[::-1]
+    assert RunDir(run.path / "absent").waiting_steers() == []
+
+
+def test_the_childs_session_is_there_before_the_child_and_private(run: RunDir) -> None:
+    run.make_child_session()
+    assert (run.child_session.name, run.child_session.read_bytes()) == ("child-session.jsonl", b"")
+    assert stat.S_IMODE(run.child_session.stat().st_mode) == 0o600
+
+
+def test_a_session_that_the_child_has_written_is_left_alone(run: RunDir) -> None:
+    run.child_session.write_text("its past")
+    run.make_child_session()
+    assert run.child_session.read_text() == "its past"

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import os
 import stat
+import tracemalloc
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -143,6 +144,17 @@ def test_a_regular_file_is_read_up_to_its_limit(tmp_path: Path) -> None:
     assert safe_io.read_bounded(path, 5) == b"12345"
     with pytest.raises(OSError, match="larger than 4 bytes"):
         safe_io.read_bounded(path, 4)
+
+
+def test_a_small_file_is_read_with_little_memory_whatever_the_limit(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"12345")
+    tracemalloc.start()
+    try:
+        assert safe_io.read_bounded(path, 1 << 30) == b"12345"
+        assert tracemalloc.get_traced_memory()[1] < 1 << 20
+    finally:
+        tracemalloc.stop()
 
 
 def test_a_fifo_is_refused_without_waiting_for_a_writer(tmp_path: Path) -> None:

@@ -174,10 +174,14 @@ def test_whatever_is_printed_goes_to_standard_error_and_no_child_has_the_wire() 
 
 
 @pytest.mark.parametrize("closed", [0, 1, 2])
-def test_a_descriptor_that_was_closed_is_nothing(closed: int) -> None:
+def test_a_descriptor_that_was_closed_is_nothing_and_none_is_left_open(closed: int) -> None:
+    standard = [0, 1] if closed == 2 else [0, 1, 2]
     code = (
         "from pi_subagents.faces.wire import claim_stdio; import os\n"
         "wire = claim_stdio(); print('x', flush=True)\n"
+        "is_open = {number for number in range(20) if os.path.exists(f'/proc/self/fd/{number}')}\n"
+        f"standard = {standard}\n"
+        "assert is_open == {*standard, wire.reading, wire.writing}, is_open\n"
         "assert os.read(wire.reading, 9) in (b'', b'in'); os.write(wire.writing, b'out')"
     )
     redirection = f"{closed}{'<' if closed == 0 else '>'}&-"

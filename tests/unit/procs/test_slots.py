@@ -4,7 +4,7 @@ import os
 import stat
 from typing import TYPE_CHECKING
 
-from pi_subagents.procs.slots import _take_slot, await_slot
+from pi_subagents.procs.slots import Slot, _take_slot
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,17 +29,27 @@ def test_a_place_is_waited_for_until_there_is_one_or_nobody_wants_to_wait(tmp_pa
     places = str(tmp_path / "slots")
     held = _take_slot(places, 1)
     assert held is not None
-    assert not await_slot(places, 1, lambda _: False)
+    slot = Slot(places, 1)
+    assert not slot.wait(lambda _: False)
+    slot.leave()  # there is nothing to leave
 
     def give_back(_: float) -> bool:
         os.close(held)
         return True
 
-    assert await_slot(places, 1, give_back)
+    assert slot.wait(give_back)
+    assert _take_slot(places, 1) is None
+    slot.leave()
+    slot.leave()
+    again = Slot(places, 1)
+    assert again.wait(lambda _: False), "it was given back, once"
+    again.leave()
 
 
 def test_without_a_limit_or_a_place_to_count_nobody_waits(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    assert await_slot(str(tmp_path / "slots"), 0, lambda _: False)
-    assert await_slot(str(tmp_path / "file" / "slots"), 1, lambda _: False)
-    assert await_slot("", 1, lambda _: False)
+    for directory, most in ((tmp_path / "slots", 0), (tmp_path / "file" / "slots", 1), ("", 1)):
+        slot = Slot(str(directory), most)
+        assert slot.wait(lambda _: False)
+        slot.leave()
+    assert not (tmp_path / "slots").exists()

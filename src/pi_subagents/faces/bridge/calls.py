@@ -23,6 +23,7 @@ from pi_subagents.disk.settings_files import load_settings
 from pi_subagents.errors import SessionNotFound, SubagentsError
 from pi_subagents.faces.bridge import background_tools
 from pi_subagents.faces.bridge.live_call import LiveCall
+from pi_subagents.procs.pool import Pool
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,6 +44,7 @@ class Calls:
         self._host = host
         self._env = env
         self._switches: dict[str, StopSwitch] = {}
+        self._pool = Pool()
 
     def __contains__(self, call_id: str) -> bool:
         return call_id in self._switches
@@ -56,6 +58,10 @@ class Calls:
         """Stop every call in good order."""
         for switch in self._switches.values():
             switch.stop()
+
+    async def close(self) -> None:
+        """Keep no child ready any more; there are no calls left."""
+        await self._pool.close()
 
     async def run(self, call: ToolCall, session: OpenSession) -> Answer:
         """Return what the tool answers; it can be stopped from the first moment on."""
@@ -113,6 +119,7 @@ class Calls:
             "parent_tools": call.parent_tools,
             "models": call.models,
             "columns": call.columns,
+            "pool": self._pool,
             # Some of the work is done in threads, and only the loop may write.
             "on_notice": lambda text: _ignore(loop.call_soon_threadsafe(session.notice, text)),
         }

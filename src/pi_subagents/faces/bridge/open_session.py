@@ -25,6 +25,8 @@ from pi_subagents.core.background import (
     usage_entry,
     usage_told,
 )
+from pi_subagents.core.background_picture import end_picture
+from pi_subagents.core.picture import part_to_json
 from pi_subagents.core.plain_text import one_line, printable
 from pi_subagents.core.session_entry import ENTRY_TYPE, entry_of
 from pi_subagents.core.session_view import rebuild
@@ -154,11 +156,9 @@ class OpenSession:
             "runId": run.run_id,
             "sessionId": run.session_id,
             "preset": run.preset,
-            "task": run.task,
             "status": run.status,
             "durationMs": run.duration_ms,
-            "errorMessage": run.error_message or None,
-            "output": output,
+            "picture": [part_to_json(part) for part in end_picture(run, output)],
         }
         content = host_messages.background_end_told(ended, one_line(run.task, _SHOWN), output)
         self._host.notify(

@@ -61,6 +61,7 @@ async def serve(wire: Wire, env: Mapping[str, str]) -> None:
         await bridge.stop()
         host.leave()
         await peer.settled()
+        await bridge.close()
         await outbox.close(FLUSH_S)
 
 

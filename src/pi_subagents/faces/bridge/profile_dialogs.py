@@ -33,7 +33,7 @@ class Dialogs:
         """Return the place of the chosen option; what is offered first is what counts now."""
         now = question.options[question.default]
         options = [now, *(option for option in question.options if option != now)]
-        answer = _text(self._ask("select", question.title, options=options))
+        answer = _text(self._ask("select", question.title, options))
         if isinstance(answer, Gesture):
             return answer
         return question.options.index(answer) if answer in question.options else SKIP
@@ -41,32 +41,30 @@ class Dialogs:
     def confirm(self, question: Confirm) -> bool | Gesture:
         """Return whether the answer was yes."""
         shown = f"{printable(question.text).rstrip()}\n\n" if question.text else ""
-        answer = self._ask("confirm", question.title, message=shown + question.question)
+        answer = self._ask("confirm", question.title, shown + question.question)
         return answer if isinstance(answer, bool) else CANCEL if answer is CANCEL else SKIP
 
     def text(self, question: Text) -> str | Gesture:
         """Return the line."""
         if question.prefill:
-            answer = _text(self._ask("editor", question.title, prefill=question.prefill))
+            answer = _text(self._ask("editor", question.title, question.prefill))
         else:
             known = ", ".join(question.offers[:MAX_OFFERED])
-            more = {"placeholder": known} if known else {}
-            answer = _text(self._ask("input", question.title, **more))
+            answer = _text(self._ask("input", question.title, *([known] if known else [])))
         return " ".join(answer.splitlines()) if isinstance(answer, str) else answer
 
     def long_text(self, question: LongText) -> str | Gesture:
         """Return the text."""
-        return _text(self._ask("editor", question.title, prefill=question.prefill))
+        return _text(self._ask("editor", question.title, question.prefill))
 
-    def _ask(self, kind: str, title: str, **more: object) -> object:
-        """Return the value of the answer, None if there is none, CANCEL if there is no host."""
-        params: dict[str, object] = {"kind": kind, "title": title, **more}
+    def _ask(self, kind: str, *arguments: object) -> object:
+        """Return what a dialog of pi returns: None if it was left; CANCEL if there is no host."""
+        params: dict[str, object] = {"kind": kind, "arguments": list(arguments)}
         asked = asyncio.run_coroutine_threadsafe(self._host.request("dialog", params), self._loop)
         try:
-            answer = asked.result()
+            return asked.result()
         except (CancelledError, ConnectionError):
             return CANCEL
-        return answer.get("value") if isinstance(answer, dict) else None
 
 
 def _text(answer: object) -> str | Gesture:

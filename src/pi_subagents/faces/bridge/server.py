@@ -1,8 +1,9 @@
 """
-What pi may ask of the core: the methods of the bridge protocol, version 1.
+What pi may ask of the core: the methods of the bridge protocol, version 2.
 
-In: requests and notifications of the shim.  Out: their answers, and whether the end has come.
-Nothing heavy is imported before it is needed: `hello` is answered at once.
+In: requests and notifications of the shim.  Out: their answers, and whether the end has come.  The
+shim does not wait for the answer to its greeting: what comes behind it waits here, and if the
+greeting was refused, everything is, with the same words.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ from pi_subagents import host_messages
 from pi_subagents._version import __version__
 from pi_subagents.core import bridge_params
 from pi_subagents.core.json_rpc import INVALID_PARAMS, METHOD_NOT_FOUND, REFUSED, Failure
+from pi_subagents.core.plain_text import one_line
 from pi_subagents.errors import InvalidRequest
+from pi_subagents.faces.bridge.peer import MAX_REASON
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -38,11 +41,11 @@ class Bridge:
         self._host = host
         self._env = env
         self._session: OpenSession | None = None
+        self._greeting = asyncio.Lock()
+        self._refusal: Failure | None = None
         self.ended = asyncio.Event()
         self._methods: dict[str, tuple[Callable[[Params], Any], Callable[[Any], Awaitable[Any]]]]
         self._methods = {
-            "hello": (dict, self._hello),
-            "session": (bridge_params.parse_session, self._open_session),
             "call": (bridge_params.parse_call, self._call),
             "profile": (bridge_params.parse_profile, self._profile),
             "complete": (bridge_params.parse_prefix, self._complete),
@@ -51,6 +54,8 @@ class Bridge:
 
     async def answer(self, method: str, params: Params) -> object | Failure:
         """Return the result of a request, or why there is none."""
+        if method == "hello":
+            return await self._hello(params)
         if method not in self._methods:
             return Failure(METHOD_NOT_FOUND, host_messages.rpc_unknown_method(method[:100]))
         parse, serve = self._methods[method]
@@ -58,14 +63,24 @@ class Bridge:
             given = parse(params)
         except InvalidRequest as wrong:
             return Failure(INVALID_PARAMS, str(wrong))
+        async with self._greeting:
+            refusal = self._refusal
+        if refusal is not None and method != "bye":
+            return refusal
         served: object | Failure = await serve(given)
         return served
 
     async def take(self, method: str, params: Params) -> None:
         """Take a notification; one that is not known is ignored."""
+        async with self._greeting:
+            pass  # what is cancelled may have come just before
         if method == "cancel":
             with suppress(InvalidRequest):
                 self._calls.cancel(bridge_params.parse_call_id(params))
+        elif method == "failed" and params.get("method") == "entry":
+            reason = one_line(str(params.get("message")), MAX_REASON)
+            told = host_messages.entry_not_kept(reason)
+            self._host.notify("notify", {"message": told, "level": "warning"})
 
     async def stop(self) -> None:
         """End attached work in good order; background runs go on."""
@@ -74,6 +89,10 @@ class Bridge:
         if self._session is not None:
             await self._session.close()
 
+    async def close(self) -> None:
+        """Let go of what was kept for further calls; there are none left."""
+        await self._calls.close()
+
     @cached_property
     def _calls(self) -> Calls:
         from pi_subagents.faces.bridge.calls import Calls
@@ -81,14 +100,28 @@ class Bridge:
         return Calls(self._host, self._env)
 
     async def _hello(self, given: Params) -> Answer | Failure:
+        async with self._greeting:
+            answer = await self._greeted(given)
+            self._refusal = answer if isinstance(answer, Failure) else None
+        return answer
+
+    async def _greeted(self, given: Params) -> Answer | Failure:
         spoken = given.get("protocol")
         if spoken != bridge_params.PROTOCOL or isinstance(spoken, bool):
             ours = bridge_params.PROTOCOL
             return Failure(REFUSED, host_messages.bridge_protocol_unknown(spoken, ours))
-        _stand_in(given.get("cwd"))
-        return {"protocol": bridge_params.PROTOCOL, "version": __version__}
+        try:
+            opened = bridge_params.parse_session(given)
+        except InvalidRequest as wrong:
+            return Failure(INVALID_PARAMS, str(wrong))
+        session = await self._opened(opened)
+        return {
+            "protocol": bridge_params.PROTOCOL,
+            "version": __version__,
+            "background": session.background(),
+        }
 
-    async def _open_session(self, opened: HostSession) -> Answer:
+    async def _opened(self, opened: HostSession) -> OpenSession:
         from pi_subagents.faces.bridge.open_session import OpenSession
 
         if self._session is None or not self._session.is_same(opened):
@@ -96,7 +129,7 @@ class Bridge:
                 await self._session.close()
             _stand_in(opened.cwd)
             self._session = OpenSession(self._host, self._env, opened)
-        return {"background": self._session.background()}
+        return self._session
 
     async def _call(self, call: ToolCall) -> Answer | Failure:
         if self.ended.is_set():
@@ -129,15 +162,15 @@ class Bridge:
     async def _complete(self, prefix: str) -> Answer:
         from pi_subagents.faces.bridge.profile_command import completions
 
-        return {"items": await asyncio.to_thread(completions, prefix)}
+        # pi takes no empty list for "nothing to offer".
+        return {"items": await asyncio.to_thread(completions, prefix) or None}
 
     async def _bye(self, _: Params) -> Answer:
         self.ended.set()
         return {}
 
 
-def _stand_in(cwd: object) -> None:
+def _stand_in(cwd: str) -> None:
     """Be where the host is: that is where profiles are looked for; a call brings its own."""
-    if isinstance(cwd, str):
-        with suppress(OSError, ValueError):
-            os.chdir(cwd)
+    with suppress(OSError, ValueError):
+        os.chdir(cwd)

@@ -84,4 +84,6 @@ def command(
 def _all_completed(answer: dict[str, object]) -> bool:
     details = answer["details"]
     assert isinstance(details, dict)
+    if details.get("status") == "refused":  # a message that nobody takes
+        return False
     return all(entry["status"] == "completed" for entry in details.get("results", ()))

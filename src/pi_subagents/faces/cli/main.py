@@ -36,6 +36,7 @@ VERBS = {
     "preset": "List, show and check presets.",
     "models": "List the models that sub-agents have here.",
     "stop": "Stop one run and its whole process tree.",
+    "steer": "Send a message to a sub-agent that is at work.",
     "background": "Start runs in the background, look after them.",
     "tools": "List the tools that hosts and `call` can use.",
     "call": "Run a tool by name with JSON parameters.",
@@ -67,6 +68,7 @@ Afterwards:
   subagents runs                            what ran, how it ended, tokens
   subagents show RUN                        one run: answer, transcript, files
   subagents stop RUN                        end one from another terminal
+  subagents steer RUN "Use the other file"  tell one something while it works
   subagents doctor                          what works here, and how to fix the rest
   subagents install HOST                    let Claude Code, Codex, Cursor ... delegate
 

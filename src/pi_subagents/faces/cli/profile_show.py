@@ -103,6 +103,7 @@ def _planned(prepared: Preparation, *, trusted: bool) -> Invocation | None:
     from pi_subagents.core.invocation import plan_invocation
     from pi_subagents.core.profile_invocation import profile_invocation
     from pi_subagents.disk.run_dir import RunDir
+    from pi_subagents.disk.settings_files import load_settings
 
     profile, run_dir = prepared.profile, RunDir(Path(RUN))
     if profile is None or prepared.refusal:
@@ -114,7 +115,8 @@ def _planned(prepared: Preparation, *, trusted: bool) -> Invocation | None:
         skill_paths=prepared.skill_paths,
         parent_tools=None,
     )
-    return plan_invocation((), run_id=RUN, trusted=trusted, profile=added)
+    settings, _ = load_settings(Path.cwd(), os.environ)
+    return plan_invocation((), run_id=RUN, trusted=trusted, profile=added, mode=settings.child_mode)
 
 
 def _print_invocation(console: Console, planned: Invocation) -> None:

@@ -18,9 +18,11 @@ from pi_subagents.core import tool_defs
 from pi_subagents.core.events import StateChanged
 from pi_subagents.core.retrieval import MAX_WAIT_S
 from pi_subagents.core.run_result import RunResult
+from pi_subagents.core.steer import DEFAULT_WAIT_S
 from pi_subagents.core.stop_switch import StopSwitch
 from pi_subagents.core.summary import refusal_to_json
 from pi_subagents.core.unfinished import progress_line, unfinished_to_json
+from pi_subagents.procs.pool import Pool
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
     Report = Callable[[float, str], Awaitable[None]]
 
 _DELEGATING = (tool_defs.DELEGATE, tool_defs.SUBAGENT)
-_WAITING = (tool_defs.GET_OUTPUT, tool_defs.BACKGROUND_STATUS)
+_WAITING = (tool_defs.GET_OUTPUT, tool_defs.BACKGROUND_STATUS, tool_defs.STEER)
 _TICK_S = 1.0
 _HEARTBEAT_TICKS = 5  # a host may take silence for death
 MAX_TEXT = 40_000  # about what a host puts before its model at once
@@ -50,6 +52,7 @@ class Calls:
         self._tick_s = tick_s
         self._ending = StopSwitch()
         self._going: dict[asyncio.Task[Answer], StopSwitch] = {}
+        self._pool = Pool()
 
     async def answer(self, tool: str, parameters: Mapping[str, Any], report: Report) -> Answer:
         """Return what the tool says, or how its work stands when the time is up."""
@@ -59,6 +62,7 @@ class Calls:
             **self._options,
             "on_notice": notes.append,
             "stop": self._ending,
+            "pool": self._pool,
         }
         if tool in _DELEGATING:
             answer = await self._delegate(tool, parameters, options, report)
@@ -78,6 +82,7 @@ class Calls:
             stop.stop()
         if self._going:
             await asyncio.wait(self._going)
+        await self._pool.close()
 
     async def _delegate(
         self, tool: str, parameters: Mapping[str, Any], options: Options, report: Report
@@ -108,7 +113,10 @@ class Calls:
         """Return the parameters with a wait, and a text, that the host can take."""
         asked = dict(parameters)
         if tool in _WAITING and self._within_s is not None:
-            asked |= _bounded_wait(parameters.get("waitSeconds"), self._within_s)
+            wait = parameters.get("waitSeconds")
+            if tool == tool_defs.STEER and wait is None:
+                wait = DEFAULT_WAIT_S
+            asked |= _bounded_wait(wait, self._within_s)
         if tool == tool_defs.GET_OUTPUT and asked.get("limit") is asked.get("tail") is None:
             asked["limit"] = MAX_TEXT
         return asked

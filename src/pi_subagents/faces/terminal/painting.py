@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING
 
 from pi_subagents import messages
 from pi_subagents.core.bash_preview import CONTINUATION
-from pi_subagents.core.window_view import SEPARATOR, global_status, header_parts, shown_lines, spans
+from pi_subagents.core.window_view import (
+    SEPARATOR,
+    global_status,
+    header_parts,
+    places,
+    shown_lines,
+    spans,
+)
 from pi_subagents.faces.terminal.cells import cells, cut, wrapped
 from pi_subagents.faces.terminal.sharing import Claim, share
 from pi_subagents.faces.terminal.styled import fitted
@@ -22,7 +29,6 @@ from pi_subagents.faces.terminal.styled import fitted
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from pi_subagents.core.usage import Usage
     from pi_subagents.core.window import Window, WindowLine, WindowStatus
     from pi_subagents.faces.terminal.styled import Line, Style
 
@@ -32,7 +38,6 @@ _ICON_STYLES: Mapping[WindowStatus, Style] = {
     "queued": "muted", "running": "running", "completed": "done", "error": "error",
 }  # fmt: skip
 _LEAST_FIRST = ("spent", "files", "tools", "label")
-_THOUSAND = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +74,8 @@ def paint(windows: Sequence[Window], width: int, height: int, view: View) -> Scr
 def paint_ended(windows: Sequence[Window], width: int) -> list[Line]:
     """Return what stays to be read: every window, however high, and how to go on."""
     lines: list[Line] = [((global_status(windows), "bold"),)]
-    places = _places(windows)
-    for index, window in enumerate(windows):
-        lines += [(), _header(window, width, places.get(index, 0)), *_latest(window)]
+    for window, place in zip(windows, places(windows), strict=True):
+        lines += [(), _header(window, width, place), *_latest(window)]
         lines += _error_lines(window, width)
     # A command that is to be copied is never cut: the shell's screen wraps it.
     return [*(fitted(line, width) for line in lines), (), *_footer(windows)]
@@ -89,7 +93,7 @@ def _collapsed(windows: Sequence[Window], width: int, room: int) -> list[Line]:
         Claim(window.status, len(content))
         for window, content in zip(windows, contents, strict=True)
     ]
-    places = _places(windows)
+    waiting = places(windows)
     shares = share(claims, room)
     roomy = len(windows) * 2 - 1 + sum(claim.rows for claim in claims) <= room
     lines: list[Line] = []
@@ -98,7 +102,7 @@ def _collapsed(windows: Sequence[Window], width: int, room: int) -> list[Line]:
         if rows is None:
             continue
         lines += [()] if roomy and lines else []
-        lines.append(_header(window, width, places.get(index, 0)))
+        lines.append(_header(window, width, waiting[index]))
         lines += content[len(content) - rows :]
     if shares.left_out:
         lines.append(((messages.display_left_out(shares.left_out), "muted"),))
@@ -116,14 +120,14 @@ def _scrolled(
 
 
 def _history_backwards(windows: Sequence[Window], width: int) -> Iterator[Line]:
-    places = _places(windows)
+    waiting = places(windows)
     for index in reversed(range(len(windows))):
         window = windows[index]
         yield from reversed(_error_lines(window, width))
         if window.status != "queued":
             for line in reversed(shown_lines(window, expanded=True)):
                 yield from reversed(_wrapped_line(line, width))
-        yield _header(window, width, places.get(index, 0))
+        yield _header(window, width, waiting[index])
         if index:
             yield ()
 
@@ -144,6 +148,8 @@ def _content(line: WindowLine) -> Line:
 def _wrapped_line(line: WindowLine, width: int) -> list[Line]:
     if line.kind == "tool":  # a preview is one line by nature
         return [_content(line)]
+    if line.kind == "steer":
+        return [((INDENT, "plain"), (part, "steer")) for part in _parts(f"→ {line.text}", width)]
     return [((INDENT, "plain"), (part, "plain")) for part in _parts(line.text, width)]
 
 
@@ -178,7 +184,7 @@ def _header(window: Window, width: int, place: int) -> Line:
         "todo": told.todo,
         "queued": messages.display_queued(place) if place else "",
         "elapsed": told.elapsed,
-        "spent": _spent(window.usage),
+        "spent": told.spent,
     }
     rest = _joined(segments)
     for least in _LEAST_FIRST:
@@ -192,21 +198,6 @@ def _header(window: Window, width: int, place: int) -> Line:
 
 def _joined(segments: Mapping[str, str]) -> str:
     return "".join(SEPARATOR + segment for segment in segments.values() if segment)
-
-
-def _spent(usage: Usage) -> str:
-    """Return tokens and cost, as far as the child reports them."""
-    if not usage.total_tokens:
-        return ""
-    count = usage.total_tokens
-    tokens = f"{count / _THOUSAND:.1f}k" if count >= _THOUSAND else f"{count}"
-    return f"{tokens} tokens" + (f" ${usage.cost:.4f}" if usage.cost else "")
-
-
-def _places(windows: Sequence[Window]) -> dict[int, int]:
-    """Return the place in the queue of every window that is in it."""
-    queued = [index for index, window in enumerate(windows) if window.status == "queued"]
-    return {index: place for place, index in enumerate(queued, start=1)}
 
 
 def _footer(windows: Sequence[Window]) -> list[Line]:

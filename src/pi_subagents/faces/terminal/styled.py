@@ -14,12 +14,12 @@ from pi_subagents.faces.terminal.cells import cells, cut
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-Style = Literal["plain", "muted", "added", "removed", "error", "running", "done", "bold"]
+Style = Literal["plain", "muted", "added", "removed", "steer", "error", "running", "done", "bold"]
 Line = tuple[tuple[str, Style], ...]
 
 _CODES: Mapping[Style, str] = {
-    "muted": "2", "added": "32", "removed": "31", "error": "31", "running": "33", "done": "32",
-    "bold": "1",
+    "muted": "2", "added": "32", "removed": "31", "steer": "36", "error": "31", "running": "33",
+    "done": "32", "bold": "1",
 }  # fmt: skip
 
 

@@ -24,7 +24,7 @@ from textual.widgets import Footer, Input, Static
 from pi_subagents import watch_messages
 from pi_subagents.core.fleet import WHICH, Wanted, Which, arranged, totals
 from pi_subagents.core.fleet_table import details, totals_line
-from pi_subagents.faces.watch.dialogs import Help, ResumeQuestion, StopQuestion
+from pi_subagents.faces.watch.dialogs import Help, ResumeQuestion, SteerQuestion, StopQuestion
 from pi_subagents.faces.watch.fleet_list import FleetList
 from pi_subagents.faces.watch.today import today_ms
 from pi_subagents.faces.watch.transcript import Transcript
@@ -61,6 +61,7 @@ class WatchApp(App[None]):
         Binding("slash", "filter", "Filter", key_display="/"),
         Binding("f", "next_which", "Status"),
         Binding("s", "stop", "Stop"),
+        Binding("m", "steer", "Message"),
         Binding("r", "resume", "Resume"),
         Binding("c", "copy_id", "Copy id"),
         Binding("d", "directory", "Directory"),
@@ -251,13 +252,18 @@ class WatchApp(App[None]):
         if row := self._current():
             self.push_screen(Transcript(row))
 
+    def _going_on(self) -> FleetRow | None:
+        """Return the run that a key is meant for, if it goes on; say so where it does not."""
+        row = self._current()
+        if row is not None and not row.active:
+            self.notify(watch_messages.RUN_IS_OVER)
+            return None
+        return row
+
     def action_stop(self) -> None:
         """Ask, then stop."""
-        row = self._current()
+        row = self._going_on()
         if row is None:
-            return
-        if not row.active:
-            self.notify(watch_messages.RUN_IS_OVER)
             return
 
         def answered(answer: bool | None) -> None:  # noqa: FBT001 - textual's own
@@ -266,6 +272,19 @@ class WatchApp(App[None]):
                 self._do(partial(self._actions.stop, row.run_id))
 
         self.push_screen(StopQuestion(watch_messages.stop_question(row.name)), answered)
+
+    def action_steer(self) -> None:
+        """Ask what to say, then say it."""
+        row = self._going_on()
+        if row is None:
+            return
+
+        def answered(message: str | None) -> None:
+            if message is not None:
+                self.notify(watch_messages.steering(row.name), markup=False)
+                self._do(partial(self._actions.steer, row.run_id, message))
+
+        self.push_screen(SteerQuestion(watch_messages.steer_question(row.name)), answered)
 
     def action_resume(self) -> None:
         """Ask what to do now, then go on."""

@@ -1,5 +1,5 @@
 """
-Questions in front of the list: whether to stop, what to go on with, and which keys there are.
+Questions in front of the list: whether to stop, what to say or go on with, which keys there are.
 
 In: what to ask about.  Out: the answer, or nothing where the user turned back.
 """
@@ -25,6 +25,7 @@ Esc     back
 /       filter by words (Esc clears)
 f       all, active, completed, failed
 s       stop the run (asks first)
+m       send it a message while it works
 r       go on with it: a new prompt
 c       copy the run id
 d       open the run directory
@@ -135,6 +136,12 @@ class ResumeQuestion(ModalScreen[str | None]):
     def action_turn_back(self) -> None:
         """Answer nothing."""
         self.dismiss(None)
+
+
+class SteerQuestion(ResumeQuestion):
+    """Ask what a sub-agent at work is to know."""
+
+    HINT = "Enter: send · Ctrl+J: new line · Esc: back"
 
 
 class Help(ModalScreen[None]):

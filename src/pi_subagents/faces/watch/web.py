@@ -151,11 +151,13 @@ class _Handler(BaseHTTPRequestHandler):
         if asked is None or body is None:
             self._send(404)
             return
-        prompt = body.get("prompt")
+        prompt, message = body.get("prompt"), body.get("message")
         actions = self._watch.actions
         match asked.words:
             case ("stop", run_id):
                 self._tell(actions.stop(run_id))
+            case ("steer", run_id) if isinstance(message, str):
+                self._tell(actions.steer(run_id, message))
             case ("resume", run_id) if isinstance(prompt, str):
                 self._tell(actions.resume(run_id, prompt))
             case _:

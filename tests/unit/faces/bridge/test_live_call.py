@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 from pi_subagents.core.window import Window, WindowLine, WindowTitle
+from pi_subagents.core.window_delta import WindowDeltas
+from pi_subagents.core.window_picture import place_of_lines
 from pi_subagents.faces.bridge import live_call
 from pi_subagents.faces.bridge.live_call import LiveCall
 
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from pi_subagents.faces.bridge.peer import Host
 
 PATIENCE_S = 10.0
+LINES_AT = place_of_lines(0)
 
 
 class FakeHost:
@@ -89,27 +92,46 @@ async def test_what_is_new_is_told_and_nothing_else(at_once: None) -> None:
     async with live(host) as call:
         call.changed()
         call.show(shown(windows))
-        first = await host.next("windows")
-        assert (first["callId"], first["maxLines"], first["status"]) == ("c1", 7, "running")
+        first = await host.next("picture")
+        assert first["callId"] == "c1"
+        assert first["parts"] == WindowDeltas(7).since(windows.now())
         windows.windows[0] = replace(windows.windows[0], **lines(2))
         call.changed()
-        second = await host.next("windows")
-        assert [line["text"] for line in second["windows"][0]["append"]] == ["0", "1"]
+        second = await host.next("picture")
+        starting = {"at": LINES_AT + 1, "drop": 1, "add": []}
+        assert second == {
+            "callId": "c1",
+            "parts": [{"at": LINES_AT, "add": [["0"], ["1"]]}, starting],
+        }
         windows.windows[0] = replace(windows.windows[0], elapsed_ms=9)
         call.changed()
         await turns(10)
-    assert [params["windows"] for name, params in host.rest() if name == "windows"] == [[]]
+    assert host.rest() == []
 
 
-async def test_the_end_is_told_once_with_what_was_not_told_yet() -> None:
+async def test_seconds_are_told_without_any_news(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live_call, "TICK_S", 0.01)
     host, windows = FakeHost(), Shown(Window(WindowTitle("t"), "running"))
     async with live(host) as call:
         call.show(shown(windows))
-        await host.next("windows")
+        await host.next("picture")
+        windows.windows[0] = replace(windows.windows[0], elapsed_ms=1000)
+        (header,) = (await host.next("picture"))["parts"]
+    assert "1s/600s" in str(header["add"])
+
+
+async def test_the_end_is_told_once_with_what_was_not_told_yet(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(live_call, "UPDATE_INTERVAL_S", 0)
+    host, windows = FakeHost(), Shown(Window(WindowTitle("t"), "running"))
+    async with live(host) as call:
+        call.show(shown(windows))
+        await host.next("picture")
         windows.windows[0] = replace(windows.windows[0], status="completed", **lines(1))
-    (last,) = [params for name, params in host.rest() if name == "windows"]
-    assert last["status"] == "done"
-    assert [each["status"] for each in last["windows"]] == ["completed"]
+    ((name, last),) = host.rest()
+    assert (name, "update" in last) == ("picture", False)
+    assert "Sub-agents: 1 done" in str(last["parts"][0]["add"])
 
 
 async def test_a_call_that_was_refused_shows_nothing() -> None:
@@ -124,15 +146,15 @@ async def test_a_host_that_does_not_read_is_told_the_latest_when_it_does(at_once
     async with live(host) as call:
         host.reads.clear()
         call.show(shown(windows))
-        await host.next("windows")
+        await host.next("picture")
         for count in range(1, 100):
             windows.windows[0] = replace(windows.windows[0], **lines(count))
             call.changed()
             await turns(5)
-        assert [name for name, _ in host.rest()] == ["update"], "of before it stopped reading"
+        assert host.rest() == []
         host.reads.set()
-        told = await host.next("windows")
-        assert told["windows"][0]["total"] == 99
+        told = await host.next("picture")
+        assert told["parts"][0]["add"] == [[str(number)] for number in range(99)]
 
 
 async def test_a_host_that_is_gone_ends_nothing_but_the_telling() -> None:
@@ -156,23 +178,25 @@ async def test_updates_tell_who_began_and_ended_and_never_too_often(
     host, windows = FakeHost(), Shown(waits, waits)
     async with live(host) as call:
         call.show(shown(windows))
-        await host.next("windows")
+        assert "update" not in await host.next("picture")
         windows.windows[0] = replace(waits, status="running")
         call.changed()
-        update = await host.next("update")
+        update = (await host.next("picture"))["update"]
         began = loop.time()
         assert update["content"][0]["text"] == "Sub-agents: 1 running, 1 queued"
         for count in range(1, 20):
             windows.windows[0] = replace(waits, status="running", **lines(count))
             call.changed()
-            await host.next("windows")
+            assert "update" not in await host.next("picture")
         windows.windows[0] = replace(windows.windows[0], status="completed")
         windows.windows[1] = replace(waits, status="running")
         call.changed()
-        update = await host.next("update")
+        while "update" not in (told := await host.next("picture")):
+            pass
         assert loop.time() - began >= 0.4
-        assert update["content"][0]["text"] == "Sub-agents: 1 running, 1 done"
-    assert [name for name, _ in host.rest()] == ["windows"]
+        assert told["parts"] == [], "the windows did not wait for it"
+        assert told["update"]["content"][0]["text"] == "Sub-agents: 1 running, 1 done"
+    assert host.rest() == []
 
 
 async def test_the_summary_of_an_update_is_small_and_says_how_each_stands() -> None:
@@ -180,10 +204,9 @@ async def test_the_summary_of_an_update_is_small_and_says_how_each_stands() -> N
     host, windows = FakeHost(), Shown(window)
     async with live(host) as call:
         call.show(shown(windows))
-        update = await host.next("update")
+        update = (await host.next("picture"))["update"]
     (row,) = update["details"].pop("windows")
     assert update == {
-        "callId": "c1",
         "content": [{"type": "text", "text": "Sub-agents: 1 running"}],
         "details": {"status": "running", "maxLines": 7},
     }

@@ -34,6 +34,15 @@ def home(
     return made
 
 
+# What the arguments of pi's own dialogs are.
+_NAMES = {
+    "select": ("title", "options"),
+    "confirm": ("title", "message"),
+    "input": ("title", "placeholder"),
+    "editor": ("title", "prefill"),
+}
+
+
 class Asked:
     """A host whose user answers by a function; keeps every dialog."""
 
@@ -43,11 +52,13 @@ class Asked:
 
     async def request(self, method: str, params: dict[str, Any]) -> object | Failure:
         assert method == "dialog"
-        self.dialogs.append(params)
-        value = self._answer(params)
+        kind, given = params["kind"], params["arguments"]
+        dialog = {"kind": kind, **dict(zip(_NAMES[kind], given, strict=False))}
+        self.dialogs.append(dialog)
+        value = self._answer(dialog)
         if value is GONE:
             raise asyncio.CancelledError
-        return value if isinstance(value, Failure) else {"value": value}
+        return value
 
     @property
     def titles(self) -> list[str]:

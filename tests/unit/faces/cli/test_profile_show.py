@@ -62,8 +62,7 @@ def test_the_invocation_has_every_option_and_the_names_of_variables_alone(
         (
             f"{shown}\n"
             "Options of pi (RUN is the directory of the run, which holds the prompts):\n"
-            "  --mode json\n"
-            "  -p\n"
+            "  --mode rpc\n"
             "  --no-session\n"
             "  --no-approve\n"
             "  --provider anthropic\n"
@@ -126,7 +125,7 @@ def test_for_scripts_there_is_everything_and_the_key_is_masked_too(home: Profile
             **told,
             "invocation": {
                 "arguments": [
-                    *("--mode", "json", "-p", "--no-session", "--no-approve"),
+                    *("--mode", "rpc", "--no-session", "--no-approve"),
                     *("--provider", "anthropic", "--model", "claude-sonnet-4-5"),
                     *("--system-prompt", "RUN/system-prompt.md", "--thinking", "high"),
                     *("--tools", "read,bash,grep", "--no-extensions", "--verbose"),
@@ -193,8 +192,7 @@ def test_what_an_untrusted_project_may_not_decide_is_told_and_left_out(home: Pro
         (
             "\n"
             "Options of pi (RUN is the directory of the run, which holds the prompts):\n"
-            "  --mode json\n"
-            "  -p\n"
+            "  --mode rpc\n"
             "  --no-session\n"
             "  --no-approve\n"
             "  --model small\n"
@@ -229,7 +227,7 @@ CONFLICT = (
         (["loadSkills: x"], 'Unknown skills: "x". Available skills: (none)'),
         (
             ["extraArgs: [--print]"],
-            'Refusing extraArg "--print": sub-agents always run in pi\'s JSON mode. Leave it out.',
+            'Refusing extraArg "--print": `subagents.child_mode` says how sub-agents run. Leave it out.',
         ),
     ],
 )

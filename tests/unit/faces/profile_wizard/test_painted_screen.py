@@ -7,13 +7,14 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.fakes.profile_home import ProfileHome, make_profile_home
+from tests.fakes.profile_home import ProfileHome, make_wizard_home
 from tests.fakes.pty_terminal import DOWN, ENTER, ESC, UP, PtyTerminal
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 ENTRY = [sys.executable, "-c", "from pi_subagents.faces.cli.main import main; main()", "profile"]
+PROMPT = "Look well,\nand name the line of each finding, the worst finding first of all.\n"
 FRAME_END = "ctrl+c leave without saving\x1b[0m\r\n"
 MENU = "{2}↑↓ navigate  enter select  escape skip  ctrl+c leave without saving{0}"
 OFFERS = "{2}↑↓ choose  tab complete  enter submit  escape skip  ctrl+c leave without saving{0}"
@@ -23,15 +24,7 @@ OFFERS = "{2}↑↓ choose  tab complete  enter submit  escape skip  ctrl+c leav
 def home(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> ProfileHome:
-    home = make_profile_home(tmp_path, monkeypatch, capsys)
-    monkeypatch.setenv("PI_SUBAGENTS_PI", str(tmp_path / "no-pi"))
-    monkeypatch.setenv("TERM", "xterm")
-    prompt = tmp_path / "prompt.md"
-    prompt.write_text(
-        "Look well,\nand name the line of each finding, the worst finding first of all.\n"
-    )
-    monkeypatch.setenv("EDITOR", f"cp {prompt}")
-    return home
+    return make_wizard_home(tmp_path, monkeypatch, capsys, PROMPT)
 
 
 def terminal(*arguments: str, columns: int = 80) -> PtyTerminal:

@@ -9,7 +9,12 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.fakes.profile_home import ProfileHome, make_profile_home, write_profile
+from tests.fakes.profile_home import (
+    ProfileHome,
+    keep_the_rest_and_save,
+    make_wizard_home,
+    write_profile,
+)
 from tests.fakes.pty_terminal import CTRL_C, DOWN, ENTER, ESC, TAB, UP, PtyTerminal
 
 from pi_subagents import profile_messages
@@ -31,13 +36,7 @@ SAVED = 'Profile "demo" saved to global agent-profiles.'
 def home(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> ProfileHome:
-    home = make_profile_home(tmp_path, monkeypatch, capsys)
-    monkeypatch.setenv("PI_SUBAGENTS_PI", str(tmp_path / "no-pi"))
-    monkeypatch.setenv("TERM", "xterm")
-    prompt = tmp_path / "prompt.md"
-    prompt.write_text("Written in\nan editor.\n")
-    monkeypatch.setenv("EDITOR", f"cp {prompt}")
-    return home
+    return make_wizard_home(tmp_path, monkeypatch, capsys, "Written in\nan editor.\n")
 
 
 def terminal(*arguments: str) -> PtyTerminal:
@@ -67,10 +66,7 @@ def test_a_profile_is_made_with_arrow_keys_and_the_terminal_is_as_before(
         screen.press("Restrict which tools", UP, ENTER)
         screen.press("Tools:", ENTER)
         screen.press("Tools to allow", "re", TAB, ", ba", DOWN, ENTER, ENTER)
-        screen.press("Configure extension loading?", ENTER)
-        screen.press("Configure skill loading", ENTER)
-        screen.press("Save this profile?", ENTER)
-        assert screen.ended() == 0
+        keep_the_rest_and_save(screen)
         assert SAVED in screen.shown
         assert screen.is_as_before()
     path = home.user / "demo.md"

@@ -266,6 +266,15 @@ def test_expanded_long_words_are_wrapped_and_previews_cut() -> None:
     ]
 
 
+def test_a_message_to_a_child_is_coloured_and_wrapped_like_words() -> None:
+    steered = window("t", (WindowLine("steered: use the other file", "steer"),))
+    assert screen([steered], 40, 4, coloured=True)[2] == "  {2}→ {36}steered: use the other file{0}"
+    assert screen([steered], 20, 6, View(expanded=True))[2:4] == [
+        "  → steered: use the",
+        "  other file",
+    ]
+
+
 def test_at_the_end_everything_stays_with_ids_and_the_next_command() -> None:
     done = replace(BUSY, status="completed", lines=NUMBERS[-15:])
     broken = replace(

@@ -17,7 +17,7 @@ from pi_subagents import watch_messages
 from pi_subagents.core import events as ev
 from pi_subagents.core.fleet import Wanted
 from pi_subagents.faces.watch.app import WatchApp
-from pi_subagents.faces.watch.dialogs import Help, ResumeQuestion, StopQuestion
+from pi_subagents.faces.watch.dialogs import Help, ResumeQuestion, SteerQuestion, StopQuestion
 from pi_subagents.faces.watch.fleet_list import FleetList
 from pi_subagents.faces.watch.transcript import Transcript
 from pi_subagents.fleet import Fleet
@@ -49,6 +49,10 @@ class Noted(FleetActions):
     def stop(self, run_id: str) -> Told:
         self.done.append(("stop", run_id))
         return Told("it is stopped [b]")
+
+    def steer(self, run_id: str, message: str) -> Told:
+        self.done.append(("steer", run_id, message))
+        return Told("it has read that [b]")
 
     def resume(self, run_id: str, prompt: str) -> Told:
         self.done.append(("resume", run_id, prompt))
@@ -304,6 +308,26 @@ async def test_a_run_is_stopped_only_after_a_yes(place: FleetPlace) -> None:
         await seen.until(lambda: "completed" in seen.shown()[1])
         await seen.press("s")
         assert watch_messages.RUN_IS_OVER in seen.said()
+
+
+async def test_a_run_at_work_is_sent_a_message(place: FleetPlace) -> None:
+    run = place.going_on("new [b]")
+    async with watching(place) as seen:
+        await seen.press("m")
+        assert isinstance(seen.app.screen, SteerQuestion)
+        await seen.press("x", "escape", "m", "enter")  # turned back, then nothing to say
+        assert isinstance(seen.app.screen, SteerQuestion)
+        await seen.press(*"mq s", "enter")
+        await seen.until(lambda: "it has read that [b]" in seen.said())
+        assert watch_messages.steering("new [b]") in seen.said()
+        assert seen.actions.done == [("steer", run.run_dir.run_id, "mq s")]
+        await seen.press("o", "m", "y", "enter")  # from the transcript, too
+        await seen.until(lambda: len(seen.actions.done) == 2)
+        run.ends()
+        await seen.until(lambda: "completed" in seen.shown()[1])
+        await seen.press("m")
+        assert watch_messages.RUN_IS_OVER in seen.said()
+        assert not isinstance(seen.app.screen, SteerQuestion)
 
 
 async def test_a_session_goes_on_with_a_new_prompt(place: FleetPlace) -> None:

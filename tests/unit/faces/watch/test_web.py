@@ -43,6 +43,10 @@ class Noted(FleetActions):
         self.done.append(("stop", run_id))
         return Told("stopped")
 
+    def steer(self, run_id: str, message: str) -> Told:
+        self.done.append(("steer", run_id, message))
+        return Told("read")
+
     def resume(self, run_id: str, prompt: str) -> Told:
         self.done.append(("resume", run_id, prompt))
         return Told("why not", bad=True)
@@ -229,7 +233,8 @@ def test_a_transcript_of_no_run_is_empty(asking: Asking) -> None:
 def test_actions_are_done_and_told(asking: Asking) -> None:
     assert asking.post("stop/1") == (200, {"text": "stopped", "bad": False})
     assert asking.post("resume/1", '{"prompt": "go on"}') == (200, {"text": "why not", "bad": True})
-    assert asking.actions.done == [("stop", "1"), ("resume", "1", "go on")]
+    assert asking.post("steer/1", '{"message": "look"}') == (200, {"text": "read", "bad": False})
+    assert asking.actions.done == [("stop", "1"), ("resume", "1", "go on"), ("steer", "1", "look")]
 
 
 @pytest.mark.parametrize(
@@ -237,7 +242,7 @@ def test_actions_are_done_and_told(asking: Asking) -> None:
     [
         ("stop/1", ""), ("stop/1", "["), ("stop/1", "[]"), ("stop/1", "[" * 100_000),
         ("resume/1", "{}"), ("resume/1", '{"prompt": 7}'), ("other/1", "{}"), ("stop", "{}"),
-        ("stop/1/2", "{}"), ("", "{}"),
+        ("stop/1/2", "{}"), ("", "{}"), ("steer/1", "{}"), ("steer/1", '{"message": 7}'),
     ],
 )  # fmt: skip
 def test_what_is_no_action_is_not_done(asking: Asking, what: str, body: str) -> None:
@@ -264,6 +269,7 @@ def test_a_body_that_is_too_large_is_not_read(asking: Asking) -> None:
         ("/wrong/", {}),
         ("/wrong/events", {}),
         ("/{token}x/stop/1", {}),
+        ("/{token}x/steer/1", {}),
         ("/{token}/stop/1", {"Host": "localhost:{port}"}),
         ("/{token}/", {"Host": "evil.test"}),
         ("/{token}/events", {"Host": "evil.test:{port}"}),

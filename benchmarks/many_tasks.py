@@ -1,0 +1,76 @@
+"""
+A thousand short tasks through the Python API: does the last hundred cost what the first did?
+
+The children answer at once, so that all the time is ours; the host looks at itself after each call
+of ten tasks (tests/fakes/many_tasks.py) and keeps its children from call to call.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from measuring import MB, Figure, Place, Target, progress
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+FAKES = Path(__file__).parents[1] / "tests" / "fakes"
+HOST, CHILD = FAKES / "many_tasks.py", FAKES / "quick_child.py"
+TASKS, QUICK_TASKS = 1000, 300
+SOME = 100
+EARLY = 200
+GROWTH_MB = 4
+
+
+def measure(place: Place) -> list[Figure]:
+    """Return time, CPU and memory of a host, early and late."""
+    count = QUICK_TASKS if place.quick else TASKS
+    section = f"{count:,} short tasks"
+    progress(section)
+    looks = _looks(_own_place(place), count)
+    calls = looks[:-1]  # the last one is no call's
+    per_call = calls[1]["tasks"]
+    first, last = calls[: SOME // per_call + 1], calls[-SOME // per_call - 1 :]
+    early, late = (look["memory"] / MB for look in (calls[EARLY // per_call], looks[-1]))
+    return [
+        Figure(section, f"wall per task, first {SOME}", "ms", _per_task(first, "wall_s")),
+        Figure(section, f"wall per task, last {SOME}", "ms", _per_task(last, "wall_s")),
+        Figure(section, f"CPU of the host per task, first {SOME}", "ms", _per_task(first, "cpu_s")),
+        Figure(section, f"CPU of the host per task, last {SOME}", "ms", _per_task(last, "cpu_s")),
+        Figure(section, f"memory of the host after {EARLY}", "MB", (early,)),
+        Figure(section, "memory of the host at the end", "MB", (late,)),
+        Figure(section, "growth of the host", "MB", (late - early,), Target(GROWTH_MB)),
+    ]
+
+
+def _looks(place: Place, count: int) -> list[dict[str, Any]]:
+    done = subprocess.run(
+        [sys.executable, str(HOST), str(count), "pool"],
+        cwd=place.project,
+        env={**place.env, "PI_SUBAGENTS_PI": f"{sys.executable} -I -S {CHILD}"},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        check=True,
+    )
+    looks: list[dict[str, Any]] = json.loads(done.stdout)
+    return looks
+
+
+def _per_task(looks: Sequence[dict[str, Any]], what: str) -> tuple[float, ...]:
+    """Return what each call took, per task of it."""
+    return tuple((b[what] - a[what]) * 1000 / (b["tasks"] - a["tasks"]) for a, b in pairwise(looks))
+
+
+def _own_place(place: Place) -> Place:
+    """Return a place without earlier runs."""
+    path = place.path / "many-tasks"
+    (path / "project" / ".pi").mkdir(parents=True)
+    (path / "home").mkdir()
+    env = {**place.env, "HOME": str(path / "home")}
+    return replace(place, path=path, project=path / "project", env=env)

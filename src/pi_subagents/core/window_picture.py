@@ -1,0 +1,111 @@
+"""
+The windows of a call as pi shows them: a picture in parts, in the colours of pi's themes.
+
+In: the windows.  Out: parts that always have the same places: the status of all, for each window
+its header, its lines and what stands below them, and at last the footer.  So a part that changes
+can be told alone.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pi_subagents import host_messages, messages
+from pi_subagents.core.bash_preview import CONTINUATION
+from pi_subagents.core.picture import BLANK, Layout, Part, Span
+from pi_subagents.core.window_view import (
+    SEPARATOR,
+    counted_statuses,
+    global_status,
+    header_parts,
+    places,
+    spans,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from pi_subagents.core import window_view
+    from pi_subagents.core.picture import Role, Row
+    from pi_subagents.core.window import Window, WindowLine, WindowStatus
+
+_ICON_ROLES: Mapping[WindowStatus, Role] = {
+    "queued": "muted", "running": "warning", "completed": "success", "error": "error",
+}  # fmt: skip
+_ROLES: Mapping[window_view.Role, Role] = {
+    "muted": "muted", "added": "toolDiffAdded", "removed": "toolDiffRemoved", "steer": "accent",
+    "plain": "plain",
+}  # fmt: skip
+_GAP = Part((BLANK,))
+_BELOW = Layout("wrap", indent=2)
+_LEAST_FIRST = ("spent", "files", "tools", "label")
+
+
+def window_picture(
+    windows: Sequence[Window], lines: Sequence[Sequence[Row]], max_lines: int
+) -> list[Part]:
+    """Return all parts in their order, with these rows as the lines of each window."""
+    parts = [Part(((Span(global_status(windows), "bold"),),))]
+    for window, place, rows in zip(windows, places(windows), lines, strict=True):
+        parts += [
+            _GAP,
+            Part(tuple(_headers(window, place)), Layout("choose")),
+            Part(tuple(rows), Layout("unfold", indent=2, latest=max_lines)),
+            Part(tuple(_below(window)), _BELOW),
+        ]
+    return [*parts, Part(tuple(_footer(windows)))]
+
+
+def place_of_lines(index: int) -> int:
+    """Return which part of the picture has the lines of a window."""
+    return 4 * index + 3
+
+
+def _headers(window: Window, place: int) -> Iterable[Row]:
+    """Return the line above a window, then without what matters least, and so on."""
+    told = header_parts(window)
+    segments = {
+        "label": told.label,
+        "tools": told.tools,
+        "files": told.files,
+        "todo": told.todo,
+        "queued": messages.display_queued(place) if place else "",
+        "elapsed": "" if window.status == "queued" else told.elapsed,
+        "spent": told.spent,
+    }
+    begin = (Span(told.icon, _ICON_ROLES[window.status]), Span(" "), Span(told.name, "bold"))
+    for least in ("", *_LEAST_FIRST):
+        if segments.pop(least, "") or not least:
+            rest = "".join(SEPARATOR + text for text in segments.values() if text)
+            yield (*begin, Span(rest, "muted"))
+
+
+def line_row(line: WindowLine) -> Row:
+    """Return one line: what a child says as it is, a call with its mark and its figures."""
+    painted = tuple(Span(text, _ROLES[role]) for text, role in spans(line))
+    if line.kind == "text":
+        return painted
+    return (Span("  " if line.text.startswith(CONTINUATION) else "→ ", "muted"), *painted)
+
+
+def _below(window: Window) -> Iterable[Row]:
+    """Return why there are no lines, and why it failed."""
+    if not window.history and window.status != "queued":
+        starts = window.status == "running"
+        none = messages.WINDOW_STARTING if starts else messages.WINDOW_NO_OUTPUT
+        yield (Span(none, "muted"),)
+    if window.error_message:
+        yield (Span(host_messages.window_error(window.error_message), "error"),)
+
+
+def _footer(windows: Sequence[Window]) -> Iterable[Row]:
+    """Return what goes on or, at the end, under which ids the answers are."""
+    if goes_on := counted_statuses(windows, ("running", "queued")):
+        yield from (BLANK, (Span(f"{goes_on}...", "muted"),))
+        return
+    known = [window for window in windows if window.title.session_id]
+    if known:
+        yield from (BLANK, (Span(host_messages.SESSION_IDS, "dim"),))
+    for window in known:
+        name = f"    {header_parts(window).name}: "
+        yield (Span(name), Span(window.title.session_id, "accent"))

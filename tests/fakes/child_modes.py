@@ -1,0 +1,33 @@
+"""
+In which modes children are run by a test that has a workplace.
+
+Without a word it is one mode, the default of every setting.  `pytest.mark.child_modes(...)` on a
+module or a test names others: what is about children is shown in JSON mode and in RPC mode, with a
+new child for every run, so that its end can be told too.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+DEFAULT, JSON, RPC = "", "json", "rpc"
+SETTINGS: Mapping[str, Mapping[str, object]] = {
+    DEFAULT: {},
+    JSON: {"child_mode": "json"},
+    RPC: {"child_mode": "rpc", "reuse_children": False},
+}
+in_both_modes = pytest.mark.child_modes(JSON, RPC)
+in_rpc_mode = pytest.mark.child_modes(RPC)
+in_json_mode = pytest.mark.child_modes(JSON)
+
+
+def parametrise(metafunc: pytest.Metafunc) -> None:
+    """Let a test that uses `child_mode`, itself or in a fixture, run once in every mode named."""
+    marker = metafunc.definition.get_closest_marker("child_modes")
+    if marker and "child_mode" in metafunc.fixturenames:
+        metafunc.parametrize("child_mode", marker.args)

@@ -1,0 +1,147 @@
+"""One child for several runs: each is told as if it had been alone, and a bad child serves no other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.fakes.auditor import read_journal
+from tests.fakes.workplace import answered, told
+
+from pi_subagents.core import events as ev
+from pi_subagents.procs.reuse import MAX_RUNS
+
+if TYPE_CHECKING:
+    from tests.fakes.driver import FakeProcess
+    from tests.fakes.workplace import Delegating, Workplace
+
+
+def one_by_one(place: Workplace, *names: str) -> Delegating:
+    return place.delegate_by_api(*names, concurrency=1, profile=None)
+
+
+async def test_one_child_serves_task_after_task_each_with_its_own_record(place: Workplace) -> None:
+    names = ["first", "second", "third"]
+    work = one_by_one(place, *names)
+    children: list[FakeProcess] = []
+    for name in names:
+        child = await place.child(name)
+        assert await child.prompt() == name.encode()
+        await child.answer_and_exit(f"answer to {name}")
+        children.append(child)
+    results = await work.results()
+    assert [told(result) for result in results] == [
+        answered(name, f"answer to {name}") for name in names
+    ]
+    assert len({child.pid for child in children}) == 1
+    assert [child.run_id for child in children] == [result.run_id for result in results]
+    own = [str(place.run_dir(child).child_session) for child in children]
+    assert [child.session for child in children] == ["", *own[1:]]
+    for child, name in zip(children, names, strict=True):
+        journal = [entry.event for entry in read_journal(place.run_dir(child))]
+        said = [e.text for e in journal if isinstance(e, ev.UserMessage | ev.AssistantMessage)]
+        assert said == [name, f"answer to {name}"]
+
+
+async def test_what_a_run_left_running_is_gone_before_the_next_one_begins(
+    place: Workplace,
+) -> None:
+    work = one_by_one(place, "leaver", "next")
+    leaver = await place.child("leaver")
+    await leaver.fork_setsid()
+    grandchild = await place.driver.grandchild()
+    await leaver.answer_and_exit("done")
+    child = await place.child("next")
+    assert child.pid == leaver.pid
+    await grandchild.gone()
+    await child.answer_and_exit("clean")
+    assert [result.output for result in await work.results()] == ["done", "clean"]
+
+
+async def test_a_message_that_came_too_late_for_a_run_does_not_reach_the_next(
+    place: Workplace,
+) -> None:
+    work = one_by_one(place, "quick", "next")
+    quick = await place.child("quick")
+    run = place.run_dir(quick)
+    assert run.send(f"steer {run.write_steer('only for you')}")
+    await quick.do("hear", command="steer")
+    await quick.answer_and_exit("done")
+    child = await place.child("next")
+    assert child.pid == quick.pid
+    assert await child.do("queue") == {"queue": []}
+    await child.answer_and_exit("undisturbed")
+    assert [result.output for result in await work.results()] == ["done", "undisturbed"]
+
+
+async def fails(child: FakeProcess) -> None:
+    await child.do("fail", message="400 bad request")
+    await child.settle()
+    await child.exit(0)
+
+
+async def is_cut(child: FakeProcess) -> None:
+    await child.say("who are y", stop_reason="aborted")
+    await child.settle()
+    await child.exit(0)
+
+
+async def prints_too_long_a_line(child: FakeProcess) -> None:
+    await child.do("endless_line", size=40_000_000)
+    await child.line(b"")
+    await child.answer_and_exit("breathless")
+
+
+async def dies(child: FakeProcess) -> None:
+    await child.say("done")
+    await child.exit(3)
+
+
+@pytest.mark.parametrize("fault", [fails, is_cut, prints_too_long_a_line, dies])
+async def test_a_child_that_did_anything_odd_serves_no_other_run(
+    place: Workplace, fault: object
+) -> None:
+    assert callable(fault)
+    work = one_by_one(place, "odd", "next")
+    odd = await place.child("odd")
+    await fault(odd)
+    child = await place.child("next")
+    assert child.pid != odd.pid
+    await child.answer_and_exit("unharmed")
+    assert told((await work.results())[1]) == answered("next", "unharmed")
+
+
+async def test_a_stop_ends_the_run_and_its_child_and_nothing_follows(place: Workplace) -> None:
+    work = one_by_one(place, "first", "second", "never")
+    await (await place.child("first")).answer_and_exit("done")
+    await place.child("second")
+    work.stop()
+    assert [result.status for result in await work.results()] == ["completed", "aborted", "aborted"]
+    assert len(place.driver.children) == 2
+
+
+async def test_a_child_is_retired_after_so_many_runs(place: Workplace) -> None:
+    names = [f"task {number}" for number in range(MAX_RUNS + 1)]
+    work = one_by_one(place, *names)
+    served = []
+    for name in names:
+        child = await place.child(name)
+        await child.answer_and_exit("done")
+        served.append(child.pid)
+    assert {result.status for result in await work.results()} == {"completed"}
+    assert len(set(served[:MAX_RUNS])) == 1
+    assert served[MAX_RUNS] != served[0]
+
+
+async def test_without_reuse_every_run_has_a_child_of_its_own(place: Workplace) -> None:
+    place.settings(reuse_children=False)
+    work = one_by_one(place, "first", "second")
+    first = await place.child("first")
+    await first.answer_and_exit("1")
+    second = await place.child("second")
+    assert (second.pid != first.pid, second.session) == (True, "")
+    await second.answer_and_exit("2")
+    assert [told(result) for result in await work.results()] == [
+        answered("first", "1"),
+        answered("second", "2"),
+    ]

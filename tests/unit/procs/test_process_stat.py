@@ -1,0 +1,47 @@
+"""What the kernel tells of a process: its parent and its start, whatever it calls itself."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pi_subagents.procs.identity import all_processes, process_stat
+from pi_subagents.procs.process_tree import descendants
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+
+NO_PROCESS = 2**22 + 1  # above what the kernel gives out
+# It calls itself so, tells that, and waits for the end of its input.
+NAMED = "open('/proc/self/comm', 'w').write('a) Z 1 (b) 2'); print(flush=True); input()"
+
+
+def test_a_name_that_looks_like_what_follows_it_deceives_nobody() -> None:
+    argv = [sys.executable, "-I", "-S", "-c", NAMED]
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as named:
+        assert named.stdout is not None
+        named.stdout.readline()
+        stat = process_stat(named.pid)
+        assert stat is not None
+        assert stat == (os.getpid(), _start_ticks(named.pid))
+        assert named.pid in all_processes()
+        assert descendants(os.getpid())[named.pid] == stat[1]
+        named.communicate(b"\n")
+
+
+def test_a_process_that_is_not_there_has_neither_parent_nor_start() -> None:
+    assert process_stat(NO_PROCESS) is None
+
+
+def test_a_look_at_every_process_leaves_no_descriptor_open() -> None:
+    before = os.listdir("/proc/self/fd")
+    descendants(os.getpid())
+    assert os.listdir("/proc/self/fd") == before
+
+
+def _start_ticks(pid: int) -> str:
+    """Return field 22 as the manual counts them; the name is known to hold four spaces."""
+    return Path(f"/proc/{pid}/stat").read_text("ascii").split()[21 + 4]
