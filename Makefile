@@ -32,8 +32,10 @@ test: setup $(VENV)/.dev ## Lint, types and the whole test suite, on the real pi
 	@echo "==> Tests"
 	@$(PARALLEL) $(PYTEST_ARGS)
 
-faults: $(VENV)/.dev ## Only the fault suite: crashes, full disks, damaged records
-	@$(PARALLEL) tests/faults $(PYTEST_ARGS)
+CHILDREN := bad_bytes child_endings crashes guards journal output_limits reuse rpc_children siblings starting stopping
+
+faults: $(VENV)/.dev ## Only the fault suite, in every child mode: crashes, full disks, bad children
+	@EVERY_CHILD_MODE=1 $(PARALLEL) tests/faults $(CHILDREN:%=tests/integration/test_%.py) $(PYTEST_ARGS)
 
 e2e-mcp: setup $(VENV)/.dev ## The MCP server with clients and agent hosts of other people (from npm)
 	@$(BIN)/python -m pytest tests/e2e_mcp $(PYTEST_ARGS)

@@ -3,11 +3,13 @@ In which modes children are run by a test that has a workplace.
 
 Without a word it is one mode, the default of every setting.  `pytest.mark.child_modes(...)` on a
 module or a test names others: what is about children is shown in JSON mode and in RPC mode, with a
-new child for every run, so that its end can be told too.
+new child for every run, so that its end can be told too.  What takes long is shown in both by
+`make faults`, which sets EVERY_CHILD_MODE, and else in the mode that is the default.
 """
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -23,6 +25,7 @@ SETTINGS: Mapping[str, Mapping[str, object]] = {
 }
 in_both_modes = pytest.mark.child_modes(JSON, RPC)
 in_rpc_mode = pytest.mark.child_modes(RPC)
+takes_long = in_both_modes if os.environ.get("EVERY_CHILD_MODE") else in_rpc_mode
 in_json_mode = pytest.mark.child_modes(JSON)
 
 

@@ -14,7 +14,7 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.fakes.child_modes import in_both_modes, in_rpc_mode
+from tests.fakes.child_modes import in_both_modes, takes_long
 from tests.fakes.driver import PATIENCE_S
 from tests.faults.aftermath import (
     INTERRUPTED,
@@ -164,7 +164,7 @@ async def test_kill_9_of_the_caller_ends_attached_runs_and_leaves_detached_ones_
     assert await recovered(place, finished) == {"finished": FINISHED, "task": expected}
 
 
-@in_rpc_mode
+@takes_long
 @pytest.mark.parametrize(
     ("point", "mode"),
     [(point, "attached") for point in at.ORCHESTRATOR_POINTS]

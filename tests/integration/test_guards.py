@@ -7,7 +7,7 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.fakes.child_modes import in_both_modes, in_rpc_mode
+from tests.fakes.child_modes import in_both_modes, takes_long
 from tests.fakes.workplace import answered, expected, tokens, told
 
 from pi_subagents import messages
@@ -57,7 +57,7 @@ async def test_the_order_of_keys_does_not_hide_a_loop(place: Workplace) -> None:
     assert (await work.result()).error_message == LOOPING
 
 
-@in_rpc_mode
+@takes_long
 async def test_five_different_edits_of_one_file_are_no_loop(place: Workplace) -> None:
     work = place.delegate_by_api("editor")
     child = await place.child("editor")
@@ -79,7 +79,7 @@ async def test_a_loop_whose_calls_all_have_one_id_is_found(place: Workplace) -> 
     assert (await work.result()).error_message == LOOPING
 
 
-@in_rpc_mode
+@takes_long
 async def test_calls_without_an_id_count_once_each(place: Workplace) -> None:
     work = place.delegate_by_api("nameless")
     child = await place.child("nameless")
@@ -141,7 +141,7 @@ async def test_waiting_for_a_place_does_not_count(place: Workplace) -> None:
     ]
 
 
-@in_rpc_mode
+@takes_long
 async def test_work_after_the_time_out_extends_it(place: Workplace) -> None:
     work = place.delegate("busy", timeout_s=0.5, extend_debounce_s=1)
     child = await place.child("busy")
@@ -153,7 +153,7 @@ async def test_work_after_the_time_out_extends_it(place: Workplace) -> None:
     assert work.states() == UNDISTURBED
 
 
-@in_rpc_mode
+@takes_long
 async def test_the_extension_ends_with_the_first_long_silence(place: Workplace) -> None:
     work = place.delegate("slowing", timeout_s=0.5, extend_debounce_s=0.7)
     child = await place.child("slowing")
@@ -163,7 +163,7 @@ async def test_the_extension_ends_with_the_first_long_silence(place: Workplace) 
     assert 1600 <= result.duration_ms < 5000
 
 
-@in_rpc_mode
+@takes_long
 @pytest.mark.parametrize("kind", ["junk", "stderr"])
 async def test_noise_does_not_extend_the_time(place: Workplace, kind: str) -> None:
     work = place.delegate("noisy", timeout_s=0.5, extend_debounce_s=0.5)
@@ -175,7 +175,7 @@ async def test_noise_does_not_extend_the_time(place: Workplace, kind: str) -> No
     await child.gone()
 
 
-@in_rpc_mode
+@takes_long
 async def test_no_amount_of_work_extends_the_time_beyond_its_bound(place: Workplace) -> None:
     work = place.delegate("tireless", timeout_s=0.5, extend_debounce_s=30, extend_max_s=0.5)
     child = await place.child("tireless")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tests.fakes.auditor import read_journal
-from tests.fakes.child_modes import in_both_modes, in_rpc_mode
+from tests.fakes.child_modes import in_both_modes, takes_long
 from tests.fakes.processes import peak_memory
 from tests.fakes.workplace import answered, tokens, told
 
@@ -69,7 +69,7 @@ async def test_a_line_of_40_mb_is_skipped_and_the_next_one_counts(place: Workpla
     assert memory < MEMORY_LIMIT
 
 
-@in_rpc_mode
+@takes_long
 async def test_200_mb_of_output_drain_in_bounded_memory_and_files(place: Workplace) -> None:
     work = place.delegate_by_api("flood")
     child = await place.child("flood")
@@ -94,7 +94,7 @@ async def test_200_mb_of_output_drain_in_bounded_memory_and_files(place: Workpla
     assert len(lines) == MAX_TEXT_LINES
 
 
-@in_rpc_mode
+@takes_long
 async def test_many_tiny_lines_and_a_stderr_flood_drain(place: Workplace) -> None:
     work = place.delegate_by_api("tiny")
     child = await place.child("tiny")
@@ -109,7 +109,7 @@ async def test_many_tiny_lines_and_a_stderr_flood_drain(place: Workplace) -> Non
     assert place.run_dir(child).stderr.stat().st_size == STDERR_CAP
 
 
-@in_rpc_mode
+@takes_long
 async def test_output_without_any_end_of_line_is_not_held(place: Workplace) -> None:
     work = place.delegate_by_api("breathless")
     child = await place.child("breathless")

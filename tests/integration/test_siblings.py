@@ -7,7 +7,7 @@ import json
 import signal
 from typing import TYPE_CHECKING, Any
 
-from tests.fakes.child_modes import in_both_modes, in_rpc_mode
+from tests.fakes.child_modes import in_both_modes, takes_long
 from tests.fakes.workplace import answered, tokens, told
 
 from pi_subagents import Task, messages
@@ -46,7 +46,7 @@ async def test_16_tasks_run_4_at_a_time_and_answer_in_order(place: Workplace) ->
     assert len({result.run_id for result in results}) == 16
 
 
-@in_rpc_mode
+@takes_long
 async def test_by_default_four_children_run_at_once(place: Workplace) -> None:
     work = place.delegate_by_api(*(f"task {number}" for number in range(6)))
     for number in range(6):

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.fakes.child_modes import in_both_modes, in_rpc_mode
+from tests.fakes.child_modes import in_both_modes, takes_long
 from tests.fakes.workplace import answered, expected, tokens, told
 
 import pi_subagents
@@ -111,7 +111,7 @@ async def test_a_grandchild_that_holds_the_output_does_not_delay_the_result(
     await grandchild.gone()
 
 
-@in_rpc_mode
+@takes_long
 async def test_a_hundred_grandchildren_are_gone_too(place: Workplace) -> None:
     work = place.delegate_by_api("breeder")
     child = await place.child("breeder")

@@ -50,7 +50,11 @@ class ProcessRunner(AttachedRunner):
                 self._look_ahead()
             on_event(event)
 
-        return _Attachment(held, RunDir(Path(spec.run_dir)), observe, self._give_back)
+        try:
+            return _Attachment(held, RunDir(Path(spec.run_dir)), observe, self._give_back)
+        except BaseException:
+            self._pool.give_back(held, free=False, wanted=False)
+            raise
 
     def _is_wanted(self, kind: str) -> bool:
         return any(spec.kind == kind for spec in self._upcoming.values())
