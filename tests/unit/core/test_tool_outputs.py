@@ -111,7 +111,13 @@ def test_listed_runs_are_bounded(tool: str, count: int, most: int) -> None:
 
 
 def test_what_became_of_a_message_is_told_as_it_is() -> None:
-    details = {"sessionId": "s", "runId": "r", "taskName": "a", "status": "accepted", "reason": None}
+    details = {
+        "sessionId": "s",
+        "runId": "r",
+        "taskName": "a",
+        "status": "accepted",
+        "reason": None,
+    }
     told = structured(tool_defs.STEER, answer(details, "Accepted."))
     assert valid(tool_defs.STEER, told) == details
 
