@@ -199,7 +199,8 @@ async def execute(
 def _runner(ground: Ground) -> AttachedRunner:
     """Return where foreground runs are executed; SetupError where that is impossible."""
     if _where(ground) != TMUX:
-        pool = ground.options.get("pool")
+        # The offline model ends with its call: what talks to it is of no use to another.
+        pool = None if ground.options.get("offline", False) else ground.options.get("pool")
         if pool is not None:
             pool.warm = ground.settings.warm_children
         return ProcessRunner(ground.env, pool, concurrency=_concurrency(ground))

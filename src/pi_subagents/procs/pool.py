@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
-import time
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -41,7 +40,6 @@ class Held:
         self.last_run = ""  # the latest it was given
         self._keep = spec.keep
         self._runs = 0
-        self.idle_since = time.monotonic()
         # pi reads them again at every new session: without them it would take a name for a text.
         self._files = [word for word in spec.argv if word.startswith(spec.run_dir + os.sep)]
 
@@ -110,10 +108,10 @@ class Pool:
 
     def give_back(self, held: Held, *, free: bool, wanted: bool) -> None:
         """Take a supervisor whose run is over: it waits if it is free and wanted, else it goes."""
-        self._busy.remove(held)
+        if held in self._busy:  # else the pool was closed meanwhile
+            self._busy.remove(held)
         alike = sum(other.kind == held.kind for other in self._idle)
         if free and (wanted or alike < self.warm):
-            held.idle_since = time.monotonic()
             self._idle.append(held)
         else:
             self._dismiss(held)
@@ -126,8 +124,7 @@ class Pool:
             return
         if len(self._idle) + len(self._busy) > most or _memory_is_short():
             return
-        with suppress(OSError):  # then the run itself is told, if it is no better
-            self._idle.append(_start(replace(spec, ahead=True, lock_fd=None), env))
+        self._start_idle(spec, env)
 
     async def settle(self) -> None:
         """A call is over: keep what a host wants to have ready, let the rest go."""
@@ -138,8 +135,8 @@ class Pool:
             for held in self._idle[:]:
                 if held not in ready[-self.warm :]:
                     self._discard(held)
-            if len(ready) < self.warm and not self._busy:
-                self.start_ahead(replace(spec, keep=True), env, most=self.warm)
+            for _ in range(0 if self._busy else self.warm - len(ready)):
+                self._start_idle(replace(spec, keep=True), env)
             self._watch_age()
         elif not self._busy:
             for held in self._idle[:]:
@@ -166,6 +163,10 @@ class Pool:
                 return held
             self._dismiss(held)
         return None
+
+    def _start_idle(self, spec: RunSpec, env: Mapping[str, str]) -> None:
+        with suppress(OSError):  # then the run that wants it is told, if it is no better
+            self._idle.append(_start(replace(spec, ahead=True, lock_fd=None), env))
 
     def _make_room(self, most: int) -> None:
         """Let the longest waiting go where the newcomer would be one too many."""

@@ -9,7 +9,7 @@ from tests.unit.core.given_values import thoroughly
 from pi_subagents import profile_messages
 from pi_subagents.core.definition import FileProblem, is_definition_name
 from pi_subagents.core.frontmatter import Frontmatter, Value, parse_frontmatter
-from pi_subagents.core.profile import FIELDS, THINKING_LEVELS, Profile, parse_profile
+from pi_subagents.core.profile import FIELDS, ISOLATIONS, THINKING_LEVELS, Profile, parse_profile
 
 KEYS = [key for key in FIELDS if key != "systemPrompt"]
 TEXTS = ["provider", "model", "thinkingLevel", "appendSystemPrompt", "apiKey"]
@@ -43,9 +43,9 @@ def test_the_documented_examples_are_all_there() -> None:
     assert sorted(path.stem for path in PLACE.iterdir()) == [each.name for each in PROFILES]
 
 
-def test_there_are_sixteen_fields_and_each_belongs_to_one_of_a_profile() -> None:
-    assert len(KEYS) == 16
-    assert sorted(KEYS) == sorted(["name", *TEXTS, *FLAGS, *LISTS])
+def test_there_are_seventeen_fields_and_each_belongs_to_one_of_a_profile() -> None:
+    assert len(KEYS) == 16 + 1
+    assert sorted(KEYS) == sorted(["name", *TEXTS, *FLAGS, *LISTS, "isolation"])
     assert set(FIELDS.values()) == set(Profile.__slots__)
 
 
@@ -171,6 +171,16 @@ def test_the_thinking_levels_of_pi_are_known() -> None:
 def test_another_thinking_level_is_reported_and_left_out(level: str) -> None:
     problem = '"thinkingLevel" must be one of off, minimal, low, medium, high, xhigh, max; left out'
     assert read(f"thinkingLevel: {level}") == (Profile("x"), [(3, problem, False)])
+
+
+@pytest.mark.parametrize("isolation", ISOLATIONS)
+def test_a_profile_can_say_how_isolated_its_children_are(isolation: str) -> None:
+    assert read(f"isolation: {isolation}") == (Profile("x", isolation=isolation), [])
+
+
+def test_an_isolation_that_is_none_means_the_strictest_and_is_reported() -> None:
+    problem = '"isolation" must be one of fresh, reuse; every task gets a new process'
+    assert read("isolation: total") == (Profile("x", isolation="fresh"), [(3, problem, False)])
 
 
 @pytest.mark.parametrize(

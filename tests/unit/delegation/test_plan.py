@@ -9,6 +9,7 @@ import pytest
 
 from pi_subagents.core import events as ev
 from pi_subagents.core.attachment import FileSpec
+from pi_subagents.core.child_shape import ChildShape
 from pi_subagents.core.invocation import ModelOverride
 from pi_subagents.core.profile import Profile
 from pi_subagents.core.request import DelegateRequest, Task
@@ -32,12 +33,14 @@ def around(tmp_path: Path) -> Surroundings:
             extend_timeout_max=70,
             looping_tool_count=9,
             max_run_megabytes=8,
+            wrap_up_before=12,
         ),
         store=RunStore(tmp_path / "runs"),
         pi_command=("node", "pi.js"),
         pi_source="path",
         pi_version="0.87.1",
         trusted=lambda cwd: cwd.name == "project",
+        kind_of=lambda _: "a kind",
     )
 
 
@@ -57,7 +60,7 @@ def test_a_task_becomes_a_directory_and_a_specification(around: Surroundings) ->
         session_id=spec.session_id,
         name="build",
         run_dir=str(around.store.runs_dir / run_id),
-        argv=("node", "pi.js", "--mode", "json", "-p", "--no-session", "--approve"),
+        argv=("node", "pi.js", "--mode", "rpc", "--no-session", "--approve"),
         cwd=str(around.cwd),
         environment={"PI_SUBAGENTS_CHILD": "1", "PI_SUBAGENTS_RUN": run_id},
         timeout_s=30,
@@ -67,6 +70,9 @@ def test_a_task_becomes_a_directory_and_a_specification(around: Surroundings) ->
         max_run_bytes=8 * 1024 * 1024,
         max_children=16,
         lock_fd=spec.lock_fd,
+        mode="rpc",
+        kind="a kind",
+        wrap_up_s=12,
     )
     run_dir = RunDir(Path(spec.run_dir))
     assert run_dir.alive()
@@ -84,6 +90,7 @@ def test_a_task_becomes_a_directory_and_a_specification(around: Surroundings) ->
         "timeoutS": 30,
         "attached": True,
         "engine": "pi",
+        "childMode": "rpc",
         "pi": {"source": "path", "version": "0.87.1"},
         "argv": list(spec.argv),
         "offline": False,
@@ -111,7 +118,7 @@ def test_a_profile_decides_options_prompts_and_key(around: Surroundings) -> None
     (run,) = plan_runs(DelegateRequest((Task("a", "Go."),)), around, [needs])
     run_dir = RunDir(Path(run.spec.run_dir))
     assert run.profile == REVIEWER
-    assert run.spec.argv[7:] == (
+    assert run.spec.argv[6:] == (
         *("--provider", "anthropic", "--model", "claude-sonnet-4-5"),
         *("--system-prompt", str(run_dir.path / "system-prompt.md")),
         *("--append-system-prompt", str(run_dir.path / "append-system-prompt.md")),
@@ -130,6 +137,37 @@ def test_a_profile_decides_options_prompts_and_key(around: Surroundings) -> None
         "reviewer",
         ["Mind this."],
     )
+
+
+def test_what_shapes_a_child_is_told_with_the_content_of_its_own_files(
+    around: Surroundings,
+) -> None:
+    shapes: list[ChildShape] = []
+
+    def kind_of(shape: ChildShape) -> str:
+        shapes.append(shape)
+        return "its kind"
+
+    around = replace(around, kind_of=kind_of)
+    needs = Preparation(replace(REVIEWER, isolation="reuse"))
+    background = replace(needs, detached=True)
+    tasks = (Task("a", "Go."), Task("b", "Go on."))
+    first, second = plan_runs(DelegateRequest(tasks), around, [needs, background])
+    run_dir = RunDir(Path(first.spec.run_dir))
+    assert shapes == [
+        ChildShape(
+            argv=first.spec.argv,
+            environment=first.spec.environment,
+            cwd=str(around.cwd),
+            trusted=True,
+            texts={
+                str(run_dir.system_prompt): b"You review.",
+                str(run_dir.append_prompt): b"Be brief.",
+            },
+            isolation="reuse",
+        )
+    ]
+    assert (first.spec.kind, second.spec.kind) == ("its kind", "")
 
 
 def test_the_offline_model_stands_in_for_a_profiles_provider(around: Surroundings) -> None:
