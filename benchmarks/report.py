@@ -49,6 +49,9 @@ def as_text(figures: Sequence[Figure], machine: Mapping[str, str]) -> str:
     return "\n".join(lines)
 
 
+MISSED = "Missed:"
+
+
 def write_document(
     figures: Sequence[Figure], machine: Mapping[str, str], *, whole: bool = True
 ) -> None:
@@ -70,7 +73,20 @@ def _amended(known: str, figures: Sequence[Figure], machine: Mapping[str, str]) 
     for name, lines in _sections(figures):
         bodies[name] = "\n".join(["", when, *lines])
     told = [f"### {name}\n{body.rstrip()}\n" for name, body in bodies.items()]
+    missed = [
+        f"{name}: {row.split('|')[1].strip()}"
+        for name, body in bodies.items()
+        for row in body.splitlines()
+        if "**missed**" in row
+    ]
+    head = "\n".join(
+        _missed(missed) if line.startswith(MISSED) else line for line in head.splitlines()
+    )
     return "\n".join(["", f"{head.rstrip()}\n", *told])
+
+
+def _missed(names: Sequence[str]) -> str:
+    return f"{MISSED} {'; '.join(names) or 'nothing'}."
 
 
 def _markdown(figures: Sequence[Figure], machine: Mapping[str, str]) -> list[str]:
@@ -79,7 +95,7 @@ def _markdown(figures: Sequence[Figure], machine: Mapping[str, str]) -> list[str
     missed = [f"{each.section}: {each.name}" for each in figures if each.met is False]
     if float(machine["load before"].split(",")[0]) > IDLE:
         lines += ["", "**Other work was running: these figures are not those of an idle machine.**"]
-    lines += ["", f"Missed in this run: {'; '.join(missed) or 'nothing'}."]
+    lines += ["", _missed(missed)]
     for section, table in _sections(figures):
         lines += ["", f"### {section}", *table]
     return [*lines, ""]

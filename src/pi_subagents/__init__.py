@@ -21,11 +21,13 @@ if TYPE_CHECKING:
     from pi_subagents.delegation.ports import Update
     from pi_subagents.engines.offline_model.script import parse_script
     from pi_subagents.errors.base import RequestError, SetupError, StoreError, SubagentsError
+    from pi_subagents.procs.pool import Pool
     from pi_subagents.steering import steer
 
 __all__ = [
     "Delegation",
     "FileSpec",
+    "Pool",
     "ProgressFormatter",
     "RequestError",
     "RunResult",
@@ -57,6 +59,7 @@ _HOMES = {
     "StopSwitch": "core.stop_switch",
     "Update": "delegation.ports",
     "parse_script": "engines.offline_model.script",
+    "Pool": "procs.pool",
     "RequestError": "errors.base",
     "SetupError": "errors.base",
     "StoreError": "errors.base",

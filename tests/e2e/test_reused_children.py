@@ -5,14 +5,13 @@ import json
 import os
 import signal
 import stat
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from tests.e2e.conftest import Project
 
-from pi_subagents import Delegation, RunResult, Task, delegate
+from pi_subagents import Delegation, Pool, RunResult, Task, delegate
 from pi_subagents.disk.run_dir import RunDir
 from pi_subagents.disk.run_store import open_store
 from pi_subagents.engines.offline_model.conversations import EACH_PROMPT
@@ -20,7 +19,6 @@ from pi_subagents.engines.offline_model.provider import URL_VARIABLE, pi_argumen
 from pi_subagents.engines.offline_model.script import parse_script
 from pi_subagents.engines.offline_model.server import OfflineModel
 from pi_subagents.engines.pi_command import resolve_pi_command
-from pi_subagents.procs.pool import Pool
 
 pytestmark = pytest.mark.pi
 
@@ -85,15 +83,6 @@ class Place:
 def echo(project: Project) -> Iterator[Place]:
     with OfflineModel(parse_script(ECHO)) as model:
         yield Place(project, model)
-
-
-@asynccontextmanager
-async def open_pool() -> AsyncIterator[Pool]:
-    pool = Pool()
-    try:
-        yield pool
-    finally:
-        await pool.close()
 
 
 def tasks(*prompts: str) -> list[Task]:
@@ -231,7 +220,7 @@ async def test_a_child_with_a_foreign_extension_is_shared_only_by_request(
 
 
 async def test_a_host_keeps_a_child_and_gives_it_to_the_next_call(echo: Place) -> None:
-    async with open_pool() as pool:
+    async with Pool() as pool:
         (one,) = (await echo.delegate(*tasks("one"), pool=pool)).results
         os.kill(echo.child_of(one), 0)
         (two,) = (await echo.delegate(*tasks("two"), pool=pool)).results
@@ -241,7 +230,7 @@ async def test_a_host_keeps_a_child_and_gives_it_to_the_next_call(echo: Place) -
 
 
 async def test_a_changed_context_file_gets_a_new_child(echo: Place) -> None:
-    async with open_pool() as pool:
+    async with Pool() as pool:
         (one,) = (await echo.delegate(*tasks("one"), pool=pool)).results
         (echo.project.path / "AGENTS.md").write_text("Be brief: canary-context.\n")
         (two,) = (await echo.delegate(*tasks("two"), pool=pool)).results
@@ -250,7 +239,7 @@ async def test_a_changed_context_file_gets_a_new_child(echo: Place) -> None:
 
 
 async def test_a_follow_up_goes_on_in_the_child_that_still_has_the_session(echo: Place) -> None:
-    async with open_pool() as pool:
+    async with Pool() as pool:
         (first,) = (await echo.delegate(*tasks("remember this"), pool=pool)).results
         follow = Task("again", "and now?", resume=first.session_id)
         (second,) = (await echo.delegate(follow, pool=pool)).results
@@ -264,7 +253,7 @@ async def test_a_follow_up_goes_on_in_the_child_that_still_has_the_session(echo:
 
 
 async def test_a_follow_up_after_another_run_of_the_child_is_told_the_story(echo: Place) -> None:
-    async with open_pool() as pool:
+    async with Pool() as pool:
         (first,) = (await echo.delegate(*tasks("remember this"), pool=pool)).results
         (other,) = (await echo.delegate(*tasks("something else"), pool=pool)).results
         follow = Task("again", "and now?", resume=first.session_id)
@@ -275,7 +264,7 @@ async def test_a_follow_up_after_another_run_of_the_child_is_told_the_story(echo
 
 @pytest.mark.parametrize("victim", ["supervisor", "child"])
 async def test_a_child_that_dies_while_it_waits_costs_nothing(echo: Place, victim: str) -> None:
-    async with open_pool() as pool:
+    async with Pool() as pool:
         (one,) = (await echo.delegate(*tasks("one"), pool=pool)).results
         killed: Any = echo.dir_of(one).read_meta()[victim]
         os.kill(killed["pid"], signal.SIGKILL)

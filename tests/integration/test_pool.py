@@ -21,9 +21,8 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 async def pool() -> AsyncIterator[Pool]:
-    made = Pool()
-    yield made
-    await made.close()
+    async with Pool() as made:
+        yield made
 
 
 def call(place: Workplace, pool: Pool, *tasks: Task | str, concurrency: int = 1) -> Delegating:

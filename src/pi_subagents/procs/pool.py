@@ -13,7 +13,7 @@ import os
 import socket
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from pi_subagents.core.run_spec import RPC_MODE, RunSpec
 from pi_subagents.core.value import replace
@@ -78,7 +78,12 @@ class Held:
 
 
 class Pool:
-    """Every supervisor of a caller that may serve more than one run."""
+    """
+    Every supervisor of a caller that may serve more than one run.
+
+    A host that calls again and again keeps one, `async with Pool() as pool`, and hands it to each
+    call; how many children then wait for the next call is for the settings to say.
+    """
 
     def __init__(self) -> None:
         self.warm = 0  # how many children wait for whatever comes next
@@ -87,6 +92,12 @@ class Pool:
         self._leaving: list[Held] = []
         self._last: tuple[RunSpec, Mapping[str, str]] | None = None
         self._expiry: asyncio.TimerHandle | None = None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
 
     def obtain(self, spec: RunSpec, env: Mapping[str, str], *, most: int) -> Held:
         """Return a supervisor that does the run; OSError if there is none to be had."""
