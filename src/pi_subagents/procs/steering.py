@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from pi_subagents import child_messages
 from pi_subagents.core import events as ev
 from pi_subagents.core.framing import Line
-from pi_subagents.core.run_spec import STEER
+from pi_subagents.core.run_spec import RPC_MODE, STEER
 
 if TYPE_CHECKING:
     from pi_subagents.core.framing import Frame
@@ -43,8 +43,8 @@ def ask_to_wrap_up(talk: RpcTalk) -> list[ev.Event]:
 
 
 def wrap_up_moment(spec: RunSpec, started: float) -> float | None:
-    """Return when a child is to be told to finish, if it is."""
-    if spec.timeout_s is None or not 0 < spec.wrap_up_s < spec.timeout_s:
+    """Return when a child is to be told to finish, if it is and can be."""
+    if spec.mode != RPC_MODE or spec.timeout_s is None or not 0 < spec.wrap_up_s < spec.timeout_s:
         return None
     return started + spec.timeout_s - spec.wrap_up_s
 
