@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import suppress
 from hashlib import blake2b
 from itertools import pairwise
 from pathlib import Path
@@ -104,7 +105,7 @@ class ChildKinds:
         if path not in self._digests:
             content = config_content(path).strip()
             # pi itself writes an empty object where there was no file.
-            self._digests[path] = _digest(b"" if content == b"{}" else content)
+            self._digests[path] = _digest(b"" if content == b"{}" else content or _state(path))
         return self._digests[path]
 
 
@@ -114,6 +115,15 @@ def _files(setup: ChildSetup) -> Iterator[Path]:
         yield from (base / name for name in (*_CONFIGURATION, *_CONTEXT))
     for place in (setup.cwd, *setup.cwd.parents):
         yield from (place / name for name in _CONTEXT)
+
+
+def _state(path: Path) -> bytes:
+    """Return what tells a file that is too large for us from another: not all, but enough."""
+    with suppress(OSError, ValueError):
+        found = path.stat()
+        if found.st_size:
+            return f"{found.st_size} {found.st_mtime_ns} {found.st_ctime_ns}".encode("ascii")
+    return b""
 
 
 def _is_ours(path: Path) -> bool:

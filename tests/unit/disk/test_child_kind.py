@@ -10,6 +10,7 @@ import pytest
 
 from pi_subagents.core.child_shape import ChildShape
 from pi_subagents.disk.child_kind import PACKAGE_DIR, ChildKinds
+from pi_subagents.disk.model_config import MAX_CONFIG_BYTES
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -119,6 +120,14 @@ def test_the_empty_object_that_pi_writes_by_itself_is_no_change(home: Home) -> N
     before = home.kind()
     (home.agent / "auth.json").write_text("{}\n")
     assert home.kind() == before
+
+
+def test_a_file_too_large_to_be_read_counts_all_the_same(home: Home) -> None:
+    without = home.kind()
+    (home.project / "AGENTS.md").write_bytes(b"a" * (MAX_CONFIG_BYTES + 1))
+    first = home.kind()
+    (home.project / "AGENTS.md").write_bytes(b"b" * (MAX_CONFIG_BYTES + 2))
+    assert len({without, first, home.kind()}) == 3
 
 
 def test_a_fresh_child_is_of_no_kind(home: Home) -> None:
