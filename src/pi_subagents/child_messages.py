@@ -17,6 +17,7 @@ ASKED_TOO_EARLY = (
     "an extension asked a question while pi started, and pi takes no answers then; keep that "
     'extension from sub-agents, or set `subagents.child_mode` to "json" in pi\'s settings'
 )
+SESSION_NOT_OPENED = "the child did not open a new session in time"
 SESSION_REFUSED = "an extension of the child did not let it begin a new session"
 STEER_TOO_LATE = "The sub-agent had finished before the message reached it."
 STEER_NOT_ANY_MORE = "The sub-agent is being stopped."

@@ -76,10 +76,20 @@ class RpcTalk:
         return self.stage is Stage.OVER
 
     def begin(
-        self, prompt: str, *, session: str | None, on_ready: Callable[[], None] | None
+        self,
+        prompt: str,
+        *,
+        session: str | None,
+        on_ready: Callable[[], None] | None,
+        is_up: bool = False,
     ) -> None:
-        """Say the first thing; `on_ready` is called when the child is up and has done nothing."""
+        """
+        Say the first thing; `on_ready` is called when the child is up and has done nothing.
+
+        One that `is_up`, because it served other runs, has no reason to let us wait.
+        """
         self._prompt, self._session, self._on_ready = prompt, session, on_ready
+        self._is_up = is_up
         if on_ready is not None:
             self.stage = Stage.GREETING
             self._send("get_state")
@@ -124,12 +134,17 @@ class RpcTalk:
 
     def check_time(self, now: float) -> None:
         """Give up waiting where it was long enough."""
+        if self.stage is Stage.SWITCHING and self._is_up and self._deadline is None:
+            self._deadline = now + START_LIMIT_S
         if self._deadline is None or now < self._deadline:
             return
-        if self.stage is Stage.COUNTING:
-            self._end()
-        else:
-            self.refuse(child_messages.NO_RUN_STARTED)
+        match self.stage:
+            case Stage.COUNTING:
+                self._end()
+            case Stage.SWITCHING:
+                self.refuse(child_messages.SESSION_NOT_OPENED)
+            case _:
+                self.refuse(child_messages.NO_RUN_STARTED)
 
     # Messages for a child at work
 
@@ -201,7 +216,7 @@ class RpcTalk:
 
     def _say_prompt(self) -> None:
         if not self._stopping:
-            self.stage = Stage.PROMPTING
+            self.stage, self._deadline = Stage.PROMPTING, None
             self._send("prompt", message=self._prompt)
 
     def _on_work(self) -> None:

@@ -223,6 +223,7 @@ class Supervisor:
             prompt,
             session=str(self._dir.child_session) if session else None,
             on_ready=(lambda: note_own_processes(child)) if greets else None,
+            is_up=child.runs > 1,
         )
 
     def _tell_child(self, line: bytes) -> None:
@@ -255,8 +256,7 @@ class Supervisor:
     def _pause(self) -> float | None:
         deadlines = [self._ladder.deadline()]
         if not self._ladder.begun:
-            deadlines.append(self._grace_ends() or self._timeout.deadline())
-            deadlines.append(self._wrap_up_at)
+            deadlines += [self._grace_ends() or self._timeout.deadline(), self._wrap_up_at]
             deadlines.append(self._talk.deadline() if self._talk else None)
         due = [deadline for deadline in deadlines if deadline is not None]
         return max(0.0, min(due) - time.monotonic()) if due else None

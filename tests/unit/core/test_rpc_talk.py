@@ -158,6 +158,37 @@ def test_a_session_that_is_not_opened_ends_the_run_before_its_prompt(
     assert conversation.sent() == []
 
 
+def test_a_child_that_is_up_opens_its_session_in_time_or_not_at_all(
+    conversation: Conversation,
+) -> None:
+    talk = conversation.talk
+    talk.begin("do it", session="/runs/1/session.jsonl", on_ready=None, is_up=True)
+    for now in (100.0, 100.0 + START_LIMIT_S - 0.1):
+        talk.check_time(now)
+        assert conversation.state() == (Stage.SWITCHING, False, "", 100.0 + START_LIMIT_S)
+    talk.check_time(100.0 + START_LIMIT_S)
+    reason = child_messages.SESSION_NOT_OPENED
+    assert conversation.state() == (Stage.OVER, True, reason, None)
+
+
+def test_a_session_that_was_opened_in_time_is_waited_for_no_longer(
+    conversation: Conversation,
+) -> None:
+    talk = conversation.talk
+    talk.begin("do it", session="/runs/1/session.jsonl", on_ready=None, is_up=True)
+    talk.check_time(100.0)
+    conversation.hears(answer("switch_session"), now=101.0)
+    talk.check_time(1000.0)
+    assert conversation.state() == (Stage.PROMPTING, False, "", None)
+
+
+def test_a_child_that_only_starts_may_take_its_time_to_open_its_session(
+    conversation: Conversation,
+) -> None:
+    conversation.begin(session="/runs/1/session.jsonl").talk.check_time(1000.0)
+    assert conversation.state() == (Stage.SWITCHING, False, "", None)
+
+
 def test_a_refused_prompt_ends_the_run_with_pis_reason(conversation: Conversation) -> None:
     conversation.begin().hears(answer("prompt", "No API key found for x."))
     assert conversation.state() == (Stage.OVER, True, "No API key found for x.", None)
@@ -607,7 +638,8 @@ class AnyChild(RuleBasedStateMachine):
     def nothing_is_waited_for_in_the_end(self) -> None:
         assert not self.talk.over or self.talk.deadline() is None
         deadline = self.talk.deadline()
-        assert deadline is None or self.talk.stage in (Stage.STARTING, Stage.COUNTING)
+        waiting = (Stage.SWITCHING, Stage.STARTING, Stage.COUNTING)
+        assert deadline is None or self.talk.stage in waiting
 
     @invariant()
     def a_child_is_prompted_at_most_once_and_after_its_session(self) -> None:
