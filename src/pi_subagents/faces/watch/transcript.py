@@ -73,7 +73,8 @@ class Transcript(Screen[None]):
     def look(self, row: FleetRow) -> None:
         """Take what is new of the run."""
         self.row = row
-        if not self._is_there:  # news came before the screen did; its beginning takes them
+        # News may come before the screen did, whose beginning takes them, or while it goes.
+        if not self._is_there or not self.query("#heading"):
             return
         self.query_one("#heading", Static).update(heading(row))
         log = self.query_one(RichLog)

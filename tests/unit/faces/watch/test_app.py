@@ -269,6 +269,17 @@ async def test_news_that_come_before_the_transcript_is_there_are_in_it(place: Fl
         await seen.until(lambda: screen.is_mounted and "First." in log_of(seen))
 
 
+async def test_news_that_come_while_the_transcript_goes_end_nothing(place: FleetPlace) -> None:
+    place.going_on("new").does(ev.AssistantMessage("said"))
+    async with watching(place) as seen:
+        (row,) = seen.app._rows
+        screen = Transcript(row)
+        await seen.app.push_screen(screen)
+        await screen.query("*").remove()
+        screen.look(row)
+        assert screen.is_running
+
+
 async def test_a_long_transcript_stays_where_it_is_read(place: FleetPlace) -> None:
     run = place.going_on("new")
     run.does(*(ev.AssistantMessage(f"line {number}") for number in range(100)))
