@@ -14,7 +14,7 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.fakes.child_modes import in_both_modes, takes_long
+from tests.fakes.child_modes import takes_long
 from tests.fakes.driver import PATIENCE_S
 from tests.faults.aftermath import (
     INTERRUPTED,
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from tests.fakes.driver import FakeProcess
     from tests.fakes.workplace import Workplace
 
-pytestmark = in_both_modes
+pytestmark = takes_long
 FINISHED = Told("completed", "", "finished answer")
 LOST = Told("interrupted", INTERRUPTED, "")
 LOST_WITH_ANSWER = Told("interrupted", INTERRUPTED, "42")

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.fakes.child_modes import in_both_modes
+from tests.fakes.child_modes import takes_long
 from tests.faults.random_kills import kill_at_random
 
 if TYPE_CHECKING:
     from tests.fakes.workplace import Workplace
 
-pytestmark = in_both_modes
+pytestmark = takes_long
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.fakes.child_modes import in_both_modes
+from tests.fakes.child_modes import takes_long
 from tests.fakes.workplace import answered, told
 
 from pi_subagents.core import events as ev
@@ -14,7 +14,7 @@ from pi_subagents.core import events as ev
 if TYPE_CHECKING:
     from tests.fakes.workplace import Workplace
 
-pytestmark = in_both_modes
+pytestmark = takes_long
 DEEP = 100_000
 NOT_RECORDS = {
     "null": (b"null", "null"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tests.fakes.auditor import read_journal
-from tests.fakes.child_modes import in_both_modes, takes_long
+from tests.fakes.child_modes import takes_long
 from tests.fakes.processes import peak_memory
 from tests.fakes.workplace import answered, tokens, told
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tests.fakes.driver import FakeProcess
     from tests.fakes.workplace import Workplace
 
-pytestmark = in_both_modes
+pytestmark = takes_long
 MB = 1_000_000
 MIB = 1024 * 1024
 MEMORY_LIMIT = 120 * MIB
