@@ -126,6 +126,8 @@ def test_the_page_follows_the_runs_and_obeys_the_keys(
 
     run.ends(output="Found.")
     browser.sees("✓ completed · new")
+    # The list hears of it by itself, perhaps a moment later.
+    browser.until("document.querySelector('#rows tr').innerText.includes('completed')")
     browser.press("s")
     browser.sees("It is over already.")
     browser.press("r")
