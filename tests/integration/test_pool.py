@@ -35,6 +35,14 @@ async def answer(place: Workplace, prompt: str) -> FakeProcess:
     return child
 
 
+async def served(place: Workplace, pool: Pool, prompt: str) -> FakeProcess:
+    """Let one call come and go; return the child that did its task."""
+    work = call(place, pool, prompt)
+    child = await answer(place, prompt)
+    await work.results()
+    return child
+
+
 def supervisor_of(child: FakeProcess) -> int:
     found = process_stat(child.pid)
     assert found is not None
@@ -42,9 +50,7 @@ def supervisor_of(child: FakeProcess) -> int:
 
 
 async def test_a_child_waits_for_the_next_call_of_its_host(place: Workplace, pool: Pool) -> None:
-    work = call(place, pool, "one")
-    first = await answer(place, "one")
-    await work.results()
+    first = await served(place, pool, "one")
     work = call(place, pool, "two")
     second = await answer(place, "two")
     assert (await work.result()).output == "done: two"
@@ -55,9 +61,7 @@ async def test_a_host_has_as_many_children_ready_as_it_was_told_to(
     place: Workplace, pool: Pool
 ) -> None:
     place.settings(warm_children=3)
-    work = call(place, pool, "one")
-    await answer(place, "one")
-    await work.results()
+    await served(place, pool, "one")
     ready = [held.process.pid for held in pool._idle]
     assert len(set(ready)) == 3
     names = ["two", "three", "four"]
@@ -71,18 +75,14 @@ async def test_a_host_has_as_many_children_ready_as_it_was_told_to(
 
 async def test_a_host_that_wants_none_keeps_none(place: Workplace, pool: Pool) -> None:
     place.settings(warm_children=0)
-    work = call(place, pool, "one")
-    await answer(place, "one")
-    await work.results()
+    await served(place, pool, "one")
     assert pool._idle == []
 
 
 async def test_a_child_of_another_kind_takes_the_place_of_the_one_that_waits(
     place: Workplace, pool: Pool
 ) -> None:
-    work = call(place, pool, "here")
-    await answer(place, "here")
-    await work.results()
+    await served(place, pool, "here")
     (old,) = pool._idle
     (place.project / "sub").mkdir()
     work = call(place, pool, Task("there", "there", cwd=str(place.project / "sub")))
@@ -95,9 +95,7 @@ async def test_a_child_of_another_kind_takes_the_place_of_the_one_that_waits(
 
 
 async def test_a_child_that_nobody_wanted_for_long_is_let_go(place: Workplace, pool: Pool) -> None:
-    work = call(place, pool, "one")
-    await answer(place, "one")
-    await work.results()
+    await served(place, pool, "one")
     (held,) = pool._idle
     pool._expire()
     assert pool._idle == []
@@ -109,9 +107,7 @@ async def test_no_child_waits_where_memory_is_short(
     place: Workplace, pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pools, "MIN_FREE_BYTES", 1 << 60)
-    work = call(place, pool, "one")
-    await answer(place, "one")
-    await work.results()
+    await served(place, pool, "one")
     assert pool._idle == []
 
 
@@ -166,9 +162,7 @@ async def test_a_child_started_ahead_that_is_never_wanted_is_let_go(
 async def test_a_stop_that_comes_right_behind_the_order_is_not_lost(
     place: Workplace, pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    work = call(place, pool, "first")
-    await answer(place, "first")
-    await work.results()
+    await served(place, pool, "first")
     given = pools.Held.give
 
     def give_and_stop(held: pools.Held, spec: object) -> None:

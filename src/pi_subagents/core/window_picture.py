@@ -14,10 +14,10 @@ from pi_subagents import host_messages, messages
 from pi_subagents.core.bash_preview import CONTINUATION
 from pi_subagents.core.picture import BLANK, Layout, Part, Span
 from pi_subagents.core.window_view import (
-    SEPARATOR,
     counted_statuses,
     global_status,
     header_parts,
+    header_rests,
     places,
     spans,
 )
@@ -38,7 +38,6 @@ _ROLES: Mapping[window_view.Role, Role] = {
 }  # fmt: skip
 _GAP = Part((BLANK,))
 _BELOW = Layout("wrap", indent=2)
-_LEAST_FIRST = ("spent", "files", "tools", "label")
 
 
 def window_picture(
@@ -64,20 +63,9 @@ def place_of_lines(index: int) -> int:
 def _headers(window: Window, place: int) -> Iterable[Row]:
     """Return the line above a window, then without what matters least, and so on."""
     told = header_parts(window)
-    segments = {
-        "label": told.label,
-        "tools": told.tools,
-        "files": told.files,
-        "todo": told.todo,
-        "queued": messages.display_queued(place) if place else "",
-        "elapsed": "" if window.status == "queued" else told.elapsed,
-        "spent": told.spent,
-    }
     begin = (Span(told.icon, _ICON_ROLES[window.status]), Span(" "), Span(told.name, "bold"))
-    for least in ("", *_LEAST_FIRST):
-        if segments.pop(least, "") or not least:
-            rest = "".join(SEPARATOR + text for text in segments.values() if text)
-            yield (*begin, Span(rest, "muted"))
+    for rest in header_rests(window, place, clock=window.status != "queued"):
+        yield (*begin, Span(rest, "muted"))
 
 
 def line_row(line: WindowLine) -> Row:

@@ -20,7 +20,7 @@ from pi_subagents.core.usage import usage_to_json
 from pi_subagents.core.window import WindowLine
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from pi_subagents.core.usage import Usage
     from pi_subagents.core.window import Window, WindowStatus, WindowTitle
@@ -29,6 +29,8 @@ Role = Literal["muted", "added", "removed", "steer", "plain"]
 Span = tuple[str, Role]
 
 SEPARATOR = " • "
+# Of a header that does not fit, in this order.
+_LEAST_FIRST = ("spent", "files", "tools", "label")
 
 _ICONS: Mapping[WindowStatus, str] = {
     "queued": "⏳", "running": "⏳", "completed": "✓", "error": "✗",
@@ -88,6 +90,23 @@ def window_header(window: Window) -> str:
         f"{told.icon} {told.name}", told.label, told.tools, told.files, told.todo, told.elapsed,
     )  # fmt: skip
     return SEPARATOR.join(segment for segment in segments if segment)
+
+
+def header_rests(window: Window, place: int, *, clock: bool) -> Iterator[str]:
+    """Yield what stands behind the name: all of it, then without what matters least, and so on."""
+    told = header_parts(window)
+    segments = {
+        "label": told.label,
+        "tools": told.tools,
+        "files": told.files,
+        "todo": told.todo,
+        "queued": messages.display_queued(place) if place else "",
+        "elapsed": told.elapsed if clock else "",
+        "spent": told.spent,
+    }
+    for least in ("", *_LEAST_FIRST):
+        if segments.pop(least, "") or not least:
+            yield "".join(SEPARATOR + text for text in segments.values() if text)
 
 
 def global_status(windows: Iterable[Window]) -> str:

@@ -77,7 +77,7 @@ def test_one_call_tells_its_children_apart_as_calls_of_their_own_do(home: Home) 
     more: list[dict[str, object]] = [{"isolation": "fresh"}, {"environment": {"PI_API_KEY": "3"}}]
     changes = [{}, *CHANGES, *more, {}]
     kinds = ChildKinds(home.env, home.version)
-    shapes = [replace(home.shape, **change) for change in changes]  # type: ignore[arg-type]
+    shapes = [replace(home.shape, **change) for change in changes]  # type: ignore[arg-type]  # fields by name
     assert list(map(kinds.kind_of, shapes)) == [home.kind(**change) for change in changes]
 
 

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 from pi_subagents import messages
 from pi_subagents.core.bash_preview import CONTINUATION
 from pi_subagents.core.window_view import (
-    SEPARATOR,
     global_status,
     header_parts,
+    header_rests,
     places,
     shown_lines,
     spans,
@@ -37,7 +37,6 @@ AROUND = 2  # rows for the status above and the keys below
 _ICON_STYLES: Mapping[WindowStatus, Style] = {
     "queued": "muted", "running": "running", "completed": "done", "error": "error",
 }  # fmt: skip
-_LEAST_FIRST = ("spent", "files", "tools", "label")
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,27 +176,10 @@ def _header(window: Window, width: int, place: int) -> Line:
     """Return the line above a window; where it does not fit, what matters least goes first."""
     told = header_parts(window)
     icon, name = f"{told.icon} ", told.name
-    segments = {
-        "label": told.label,
-        "tools": told.tools,
-        "files": told.files,
-        "todo": told.todo,
-        "queued": messages.display_queued(place) if place else "",
-        "elapsed": told.elapsed,
-        "spent": told.spent,
-    }
-    rest = _joined(segments)
-    for least in _LEAST_FIRST:
-        if cells(icon + name + rest) <= width:
-            break
-        segments[least] = ""
-        rest = _joined(segments)
+    rests = list(header_rests(window, place, clock=True))
+    rest = next((each for each in rests if cells(icon + name + each) <= width), rests[-1])
     name = cut(name, max(width - cells(icon + rest), 1))
     return ((icon, _ICON_STYLES[window.status]), (name, "bold"), (rest, "muted"))
-
-
-def _joined(segments: Mapping[str, str]) -> str:
-    return "".join(SEPARATOR + segment for segment in segments.values() if segment)
 
 
 def _footer(windows: Sequence[Window]) -> list[Line]:
