@@ -1,7 +1,8 @@
 """
 The composition root for looking at runs: list, find, stop, wait, and recover what a crash left.
 
-Every look recovers first, so that nobody is ever shown a run as running that is not.
+Every look recovers first, so that nobody is ever shown a run as running that is not.  What a new
+call has to recover before it begins takes no longer the more runs are kept.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from pi_subagents.disk.settings_files import load_settings
 from pi_subagents.errors import RunAmbiguous, RunNotActive, RunNotFound, RunUnreadable
 from pi_subagents.messages import index_unusable
 from pi_subagents.procs.completion_hook import tell_completion
+from pi_subagents.procs.identity import boot_id
 from pi_subagents.procs.recovery import conclude_lost, liveness_of
 
 if TYPE_CHECKING:
@@ -62,21 +64,31 @@ class Runs:
         self.index = RunIndex(data_dir(self._env))
 
     def seal(self, run_dir: RunDir) -> str | None:
-        """Return the mark by which the run is known as ours even if the index is lost."""
-        with suppress(OSError):
-            return self.index.seal(run_dir)
-        return None
+        """
+        Return the mark by which a run is known as ours even where the index does not know it.
+
+        Asked for before the directory is made: from then on, whoever looks next looks for it.
+        OSError where the store takes no note of that.
+        """
+        try:
+            seal = self.index.seal(run_dir)
+        except OSError:
+            return None
+        self.store.announce(run_dir.run_id)
+        return seal
 
     def add(self, specs: Iterable[RunSpec]) -> str:
         """Make planned runs known; return what to say where that is impossible."""
         now_ms = time.time_ns() // 1_000_000
+        rows = [
+            IndexedRun(s.run_id, s.session_id, s.run_dir, now_ms, detached=not s.attached)
+            for s in specs
+        ]
         try:
-            self.index.add(
-                IndexedRun(s.run_id, s.session_id, s.run_dir, now_ms, detached=not s.attached)
-                for s in specs
-            )
+            self.index.add(rows)
         except (sqlite3.Error, OSError) as error:
             return index_unusable(str(error))
+        self.store.withdraw(row.run_dir for row in rows)
         return ""
 
     def note_ended(self, results: Iterable[RunResult]) -> None:
@@ -85,12 +97,16 @@ class Runs:
             ids = [result.run_id for result in results]
             self.index.mark_ended(i for i in ids if self.store.run_dir(i).result.exists())
 
-    def recover(self) -> list[RunDir]:
-        """Conclude every lost run of this user, wherever it lives; return those."""
+    def recover(self, *, thorough: bool = False) -> list[RunDir]:
+        """
+        Conclude every lost run of this user, wherever it lives; return those.
+
+        Thoroughly: after a look at every run of this project, not only where one may be missing.
+        """
         concluded, ended, gone = [], [], []
         with suppress(sqlite3.Error, OSError):  # a look must work where nothing can be written
-            with suppress(OSError):
-                self.index.adopt_sealed(self.store.runs())
+            with suppress(sqlite3.Error, OSError):  # what is known needs no room to be recovered
+                self._make_known(thorough=thorough)
             for run in self.index.not_ended():
                 if not os.path.lexists(run.run_dir.path):
                     gone.append(run.run_id)
@@ -109,12 +125,47 @@ class Runs:
             self.index.remove(gone)
         return concluded
 
+    def _make_known(self, *, thorough: bool) -> None:
+        """Adopt what is ours here and not in the index: that was lost, or a planner died."""
+        # Both before the look: what is different afterwards is left to the next one.
+        planned = self.store.planned()
+        mark = None if planned is None else self._mark()
+        complete = mark is not None and self.index.knows_all(self.store.runs_dir, mark)
+        made = [run for run in planned or () if os.path.lexists(run.path)]
+        if thorough or not complete:
+            self._look_through(None if complete else mark)
+        else:
+            self.index.adopt_sealed(made)
+        unknown = set(self.index.unknown(made))  # these stay noted: another index may know them
+        self.store.withdraw(run for run in made if run not in unknown)
+
+    def _look_through(self, mark: str | None) -> None:
+        """Adopt whatever of this project carries our seal; note the mark if nothing is left."""
+        found = self.store.runs()
+        self.index.adopt_sealed(found)
+        if mark is not None and all(map(self.index.foreign, self.index.unknown(found))):
+            self.index.note_all_known(self.store.runs_dir, mark)
+
+    def _mark(self) -> str | None:
+        """
+        Return what is another once the index may not know what it knew; None if that is unknown.
+
+        Another index is in its place, or another store; or the power was cut, and what was written
+        last is not on disk.
+        """
+        try:
+            places = [path.lstat() for path in (self.store.planned_dir, self.index.path)]
+        except OSError:
+            return None
+        boot = boot_id()
+        return boot and " ".join([boot, *(f"{each.st_dev}:{each.st_ino}" for each in places)])
+
     def _on_complete(self) -> tuple[str, ...]:
         return load_settings(self._cwd, self._env)[0].on_complete
 
     def newest(self) -> Iterator[RunView | RunUnreadable]:
         """Yield this project's runs, newest first; a damaged one harms only itself."""
-        self.recover()
+        self.recover(thorough=True)
         for run_dir in self.store.runs():
             try:
                 yield view_run(run_dir, liveness_of(run_dir))
@@ -123,7 +174,7 @@ class Runs:
 
     def find(self, run: str) -> RunView:
         """Return a run by its id or the beginning of it, from anywhere on this machine."""
-        self.recover()
+        self.recover(thorough=True)
         return self._view(self._locate(run))
 
     def stop(self, view: RunView, *, force: bool) -> RunView:
@@ -167,6 +218,7 @@ class Runs:
             if self.store.due_for_tidying():
                 self.finish_removals()
                 self.remove(self.choose_removals())
+                self.store.withdraw_unmade()
 
     def interrupted_removals(self) -> int:
         """Return how many removals were begun here and not finished."""
@@ -178,11 +230,13 @@ class Runs:
 
     def unknown(self) -> list[RunDir]:
         """Return this project's run directories that came from elsewhere: they are left alone."""
-        return self.index.unknown(self.store.runs())
+        found = self.store.runs()
+        self.index.adopt_sealed(found)
+        return self.index.unknown(found)
 
     def reindex(self) -> Reindexed:
         """Adopt what is unknown here, whoever made it, and forget what is gone everywhere."""
-        unknown = self.unknown()
+        unknown = self.index.unknown(self.store.runs())
         adopted = self.index.adopt(unknown)
         gone = [row.run_id for row in self.index.all() if not row.run_dir.path.is_dir()]
         self.index.remove(gone)

@@ -54,7 +54,10 @@ def listing(project: Project) -> list[tuple[str, int]]:
 
 
 def names(project: Project) -> set[str]:
-    return {path.name for path in runs_of(project).store.runs_dir.iterdir()} - {".gitignore"}
+    return {path.name for path in runs_of(project).store.runs_dir.iterdir()} - {
+        ".gitignore",
+        ".planned",
+    }
 
 
 def described(run: RunDir, reason: str) -> dict[str, object]:

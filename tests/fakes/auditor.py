@@ -19,6 +19,7 @@ MARKER = b"PI_SUBAGENTS_RUN="
 FINAL_STATES = ("completed", "failed", "aborted", "interrupted")
 # Directories by these names are no runs: somebody was killed while he made or removed them.
 NO_RUNS = (".making-", ".removing-")
+NOTES = ".planned"
 
 
 def audit(runs_dir: Path) -> list[str]:
@@ -28,7 +29,7 @@ def audit(runs_dir: Path) -> list[str]:
     runs = [
         RunDir(path)
         for path in sorted(runs_dir.iterdir())
-        if path.is_dir() and not path.is_symlink() and not path.name.startswith(NO_RUNS)
+        if path.is_dir() and not path.is_symlink() and not path.name.startswith((*NO_RUNS, NOTES))
     ]
     complaints = [
         f"run {run.run_id}: {what}"

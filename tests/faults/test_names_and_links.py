@@ -234,7 +234,8 @@ def test_whatever_the_umask_what_we_make_is_private_from_its_creation(tmp_path: 
     assert {made.pop(".pi"), made.pop(".pi/subagents")} == {0o755}
     made |= modes(site.data)
     directories = {name for name, mode in made.items() if mode == 0o700}
-    assert directories == {".pi/subagents/runs", f".pi/subagents/runs/{run.run_id}"}
+    store = ".pi/subagents/runs"
+    assert directories == {store, f"{store}/.planned", f"{store}/{run.run_id}"}
     assert {mode for name, mode in made.items() if name not in directories} == {0o600}
     assert stat.S_IMODE(site.data.stat().st_mode) == 0o700
     assert stat.S_IMODE(site.data.parent.stat().st_mode) == 0o755

@@ -39,6 +39,7 @@ def looks_after(count: int, host: str, root: Path) -> list[Look]:
     assert (after.descriptors, after.processes) == (before.descriptors, 0)
     store = open_store(project, env)
     assert len(list(store.runs())) == count
+    assert store.planned() == []
     assert audit(store.runs_dir) == []
     return looks
 

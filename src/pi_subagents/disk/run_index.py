@@ -28,8 +28,9 @@ T = TypeVar("T")
 FILE_NAME = "index.sqlite3"
 KEY_NAME = "seal.key"
 KEY_BYTES = 32
-VERSION = 2
+VERSION = 3
 _WAIT_S = 10.0
+_AT_ONCE = 500  # every SQLite takes as many values in one question
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS runs (
     run_id TEXT PRIMARY KEY,
@@ -42,10 +43,19 @@ CREATE TABLE IF NOT EXISTS runs (
 CREATE INDEX IF NOT EXISTS runs_by_session ON runs (session_id, created_ms);
 CREATE INDEX IF NOT EXISTS runs_not_ended ON runs (ended) WHERE ended = 0;
 CREATE INDEX IF NOT EXISTS runs_detached ON runs (detached, created_ms) WHERE detached = 1;
-PRAGMA user_version = 2;
+CREATE TABLE IF NOT EXISTS stores (
+    directory BLOB PRIMARY KEY,
+    mark TEXT NOT NULL
+) WITHOUT ROWID;
+PRAGMA user_version = 3;
 """
 # Version 1 had no column `detached`: there were no background runs.
 _FROM_VERSION_1 = "ALTER TABLE runs ADD COLUMN detached INTEGER NOT NULL DEFAULT 0"
+# Whatever made a run go, a move or an unmounted disk, may bring it and others back.
+_FORGET_STORE_OF = (
+    "DELETE FROM stores WHERE directory = (SELECT CAST(substr(directory, 1, "
+    "length(directory) - length(run_id) - 1) AS BLOB) FROM runs WHERE run_id = ?)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +81,21 @@ class RunIndex:
         self._data_dir = data_dir
         self._path = data_dir / FILE_NAME
 
+    @property
+    def path(self) -> Path:
+        """The file, which may not be there yet."""
+        return self._path
+
     def add(self, runs: Iterable[IndexedRun]) -> None:
         """Make runs known; one that is known already keeps whether it ended."""
-        rows = [(r.run_id, r.session_id, r.directory, r.created_ms, r.detached) for r in runs]
+        rows = [
+            (r.run_id, r.session_id, os.fsencode(r.directory), r.created_ms, r.detached)
+            for r in runs
+        ]
         self._use(
             lambda db: db.executemany(
                 "INSERT OR IGNORE INTO runs (run_id, session_id, directory, created_ms, detached) "
-                "VALUES (?, ?, ?, ?, ?)",
+                "VALUES (?, ?, CAST(? AS TEXT), ?, ?)",
                 rows,
             )
         )
@@ -87,8 +105,8 @@ class RunIndex:
         self._for_each(run_ids, "UPDATE runs SET ended = 1 WHERE run_id = ?")
 
     def remove(self, run_ids: Iterable[str]) -> None:
-        """Forget runs whose directories are gone."""
-        self._for_each(run_ids, "DELETE FROM runs WHERE run_id = ?")
+        """Forget runs whose directories are gone, and that all of their stores' runs are known."""
+        self._for_each(run_ids, _FORGET_STORE_OF, "DELETE FROM runs WHERE run_id = ?")
 
     def not_ended(self) -> list[IndexedRun]:
         """Return every run that was not over when last looked at."""
@@ -116,9 +134,18 @@ class RunIndex:
         candidates = list(run_dirs)
         if not candidates:
             return []
-        query = "SELECT run_id, directory FROM runs"
-        places = self._use(lambda db: dict(db.execute(query).fetchall()))
+        places = self._places(candidates)
         return [run for run in candidates if not _same_place(places.get(run.run_id), run.path)]
+
+    def knows_all(self, store: Path, mark: str) -> bool:
+        """Tell whether every run of ours in a store was known when it had this mark."""
+        query, key = "SELECT mark FROM stores WHERE directory = ?", _store_key(store)
+        return self._use(lambda db: db.execute(query, (key,)).fetchall()) == [(mark,)]
+
+    def note_all_known(self, store: Path, mark: str) -> None:
+        """Note that every run of ours in a store is known, for as long as it has this mark."""
+        row = (_store_key(store), mark)
+        self._use(lambda db: db.execute("INSERT OR REPLACE INTO stores VALUES (?, ?)", row))
 
     # The seal: proof that a run directory was made here, by us.
 
@@ -130,8 +157,18 @@ class RunIndex:
     def sealed(self, run_dir: RunDir) -> bool:
         """Tell whether a run directory is one we made, where we made it."""
         with suppress(OSError, ValueError):
-            return run_dir.read_meta().get("seal") == self.seal(run_dir)
+            seal = run_dir.read_meta().get("seal")
+            return seal == self.seal(run_dir) and not run_dir.redirected()
         return False
+
+    def foreign(self, run_dir: RunDir) -> bool:
+        """Tell whether a run directory is surely none of ours; one that cannot be read may be."""
+        try:
+            return run_dir.read_meta().get("seal") != self.seal(run_dir)
+        except (FileNotFoundError, ValueError):
+            return True
+        except OSError:
+            return False
 
     def adopt(self, run_dirs: Iterable[RunDir]) -> list[RunDir]:
         """
@@ -142,7 +179,7 @@ class RunIndex:
         candidates = list(run_dirs)
         if not candidates:
             return []
-        known = {row.run_id: row for row in self.all()}
+        places = self._places(candidates)
         moved: list[str] = []
         adopted: dict[RunDir, IndexedRun] = {}
         for run_dir in candidates:
@@ -151,13 +188,13 @@ class RunIndex:
                 session, created = meta.get("sessionId"), meta.get("createdAt")
                 if not isinstance(session, str) or not isinstance(created, int):
                     continue
-                if (other := known.get(run_dir.run_id)) is not None:
-                    if other.run_dir.path.is_dir():
+                if (other := places.get(run_dir.run_id)) is not None:
+                    if Path(other).is_dir():
                         continue
-                    moved.append(other.run_id)  # to here
+                    moved.append(run_dir.run_id)  # to here
                 detached = meta.get("attached") is False
-                row = IndexedRun(run_dir.run_id, session, str(run_dir.path), created, detached)
-                adopted[run_dir] = known[run_dir.run_id] = row
+                place = places[run_dir.run_id] = str(run_dir.path)
+                adopted[run_dir] = IndexedRun(run_dir.run_id, session, place, created, detached)
         self.remove(moved)
         self.add(adopted.values())
         return list(adopted)
@@ -177,10 +214,23 @@ class RunIndex:
         write_once(path, os.urandom(KEY_BYTES))  # or another process was quicker: its key counts
         return read_bounded(path, KEY_BYTES)
 
-    def _for_each(self, run_ids: Iterable[str], change: str) -> None:
+    def _for_each(self, run_ids: Iterable[str], *changes: str) -> None:
         rows = [(run_id,) for run_id in run_ids]
         if rows:
-            self._use(lambda db: db.executemany(change, rows))
+            self._use(lambda db: [db.executemany(change, rows) for change in changes])
+
+    def _places(self, run_dirs: Iterable[RunDir]) -> dict[str, str]:
+        """Return where these runs are known to live, by their ids, without a look at any other."""
+        ids = [run_dir.run_id for run_dir in run_dirs]
+        some = [ids[first : first + _AT_ONCE] for first in range(0, len(ids), _AT_ONCE)]
+        query = "SELECT run_id, directory FROM runs WHERE run_id IN ({})"
+        return self._use(
+            lambda db: {
+                run_id: directory
+                for each in some
+                for run_id, directory in db.execute(query.format(",".join("?" * len(each))), each)
+            }
+        )
 
     def _select(self, where: str, values: tuple[str, ...]) -> list[IndexedRun]:
         query = f"SELECT run_id, session_id, directory, created_ms, detached FROM runs {where}"  # noqa: S608 - constants
@@ -220,6 +270,7 @@ class RunIndex:
         with suppress(FileExistsError):
             write_new(self._path, b"")  # SQLite would create it readable for all
         with closing(sqlite3.connect(self._path, timeout=_WAIT_S)) as db, db:
+            db.text_factory = os.fsdecode  # the name of a directory need not be UTF-8
             (version,) = db.execute("PRAGMA user_version").fetchone()
             if version == 0:
                 db.execute("PRAGMA journal_mode = WAL")
@@ -236,6 +287,10 @@ class RunIndex:
             self._path.rename(self._path.with_suffix(f".damaged-{time.time_ns()}"))
         for leftover in ("-wal", "-shm"):
             Path(f"{self._path}{leftover}").unlink(missing_ok=True)
+
+
+def _store_key(store: Path) -> bytes:
+    return str(store).encode("utf-8", "surrogateescape")
 
 
 def _same_place(directory: str | None, path: Path) -> bool:

@@ -2,7 +2,9 @@
 Where the runs of a project live, and how one is found by its id.
 
 `.pi/subagents/runs/` under the caller's project root; under the user's data directory where
-the project cannot be written.  Ids are random, so that no two callers ever meet.
+the project cannot be written.  Ids are random, so that no two callers ever meet.  A run is noted
+in `.planned` before its directory is made and until the index knows it, so that what its planner
+left if he died in between is found without looking at every run.
 """
 
 from __future__ import annotations
@@ -12,17 +14,22 @@ import re
 import stat
 import time
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pi_subagents.core.value import value
 from pi_subagents.disk.config_home import data_dir, project_root
-from pi_subagents.disk.run_dir import RunDir
-from pi_subagents.disk.safe_io import make_private_dirs, replace_file, write_new
+from pi_subagents.disk.run_dir import MAKING, RunDir
+from pi_subagents.disk.safe_io import (
+    make_private_dir,
+    make_private_dirs,
+    replace_file,
+    write_new,
+)
 from pi_subagents.errors import StoreUnwritable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 TIDY_EVERY_S = 86_400
 _IN_PROJECT = (".pi", "subagents", "runs")
@@ -40,11 +47,16 @@ def new_session_id() -> str:
     return os.urandom(8).hex()
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class RunStore:
     """The runs of one project."""
 
     runs_dir: Path
+
+    @property
+    def planned_dir(self) -> Path:
+        """Where runs are noted that the index does not know yet, by their ids."""
+        return self.runs_dir / ".planned"
 
     def run_dir(self, run_id: str) -> RunDir:
         """Return where a run of that id lives, whether or not it exists."""
@@ -65,6 +77,48 @@ class RunStore:
                     found.append((entry.stat(follow_symlinks=False).st_mtime_ns, entry.path))
         found.sort(key=lambda each: each[0], reverse=True)
         return [RunDir(Path(path)) for _, path in found]
+
+    def announce(self, run_id: str) -> None:
+        """Note a run whose directory is about to be made; OSError where that cannot be done."""
+        if self._has_notes():
+            write_new(self.planned_dir / run_id, b"")
+
+    def planned(self) -> list[RunDir] | None:
+        """
+        Return the runs that are noted, made or not; None where nobody can note any.
+
+        Nobody could before a version that does so prepared the store, and nobody does where
+        something else has come into the place of the notes.
+        """
+        if not self._has_notes():
+            return None
+        with os.scandir(self.planned_dir) as entries:
+            return [self.run_dir(each.name) for each in entries if _RUN_ID.fullmatch(each.name)]
+
+    def withdraw(self, runs: Iterable[RunDir]) -> None:
+        """Take back the notes of runs that the index knows by now."""
+        for run in runs:
+            with suppress(OSError):  # another process was quicker; or it stays until the next look
+                (self.planned_dir / run.run_id).unlink()
+
+    def withdraw_unmade(self) -> None:
+        """Take back old notes of runs that were never made, or were taken back themselves."""
+        self.withdraw(run for run in self.planned() or () if self._will_not_be_made(run))
+
+    def _will_not_be_made(self, run: RunDir) -> bool:
+        making = run.path.with_name(f"{MAKING}{run.run_id}")
+        try:
+            age_s = time.time() - (self.planned_dir / run.run_id).lstat().st_mtime
+        except OSError:
+            return False
+        # Asked for in this order: a directory is made under the one name, and gets the other.
+        return age_s >= TIDY_EVERY_S and not (os.path.lexists(making) or os.path.lexists(run.path))
+
+    def _has_notes(self) -> bool:
+        try:  # not through a link, which may have come with a cloned repository
+            return stat.S_ISDIR(self.planned_dir.lstat().st_mode)
+        except FileNotFoundError:
+            return False
 
     def due_for_tidying(self) -> bool:
         """Tell whether a day has passed since this last said so."""
@@ -87,6 +141,8 @@ class RunStore:
         """Make the store ready for a new run; nothing of it is ever offered to git."""
         try:
             make_private_dirs(self.runs_dir)
+            with suppress(FileExistsError):
+                make_private_dir(self.planned_dir)
             ignore = self.runs_dir / ".gitignore"
             if not ignore.exists():
                 write_new(ignore, b"*\n")

@@ -89,7 +89,7 @@ def reindex(runs: Runs) -> Check:
 
 def check_recovery(runs: Runs) -> Check:
     """Conclude what a crash left, and tell how many runs that were."""
-    concluded = len(runs.recover())
+    concluded = len(runs.recover(thorough=True))
     if concluded:
         return RECOVERY.note(
             f"{concluded} had lost {'its' if concluded == 1 else 'their'} supervisor and "

@@ -4,15 +4,12 @@ import os
 import sqlite3
 import stat
 from contextlib import closing
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from pi_subagents.disk.run_dir import RunDir
 from pi_subagents.disk.run_index import IndexedRun, RunIndex
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 A, B, C = "a" * 32, "ab" + "0" * 30, "c" * 32
 
@@ -50,6 +47,56 @@ def test_an_index_of_version_1_is_kept_and_learns_of_background_runs(tmp_path: P
         IndexedRun(B, "6" * 16, "/runs/b", 2, detached=True),
     ]
     assert index.detached() == index.all()[1:]
+
+
+def test_an_index_of_version_2_is_kept_and_knows_of_no_store(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "index.sqlite3")) as db, db:
+        db.executescript(
+            "PRAGMA journal_mode = WAL; "
+            "CREATE TABLE runs (run_id TEXT PRIMARY KEY, session_id TEXT NOT NULL, "
+            "directory TEXT NOT NULL, created_ms INTEGER NOT NULL, "
+            "ended INTEGER NOT NULL DEFAULT 0, detached INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID; "
+            f"INSERT INTO runs VALUES ('{A}', '{'5' * 16}', '/runs/{A}', 0, 1, 0); "
+            "PRAGMA user_version = 2;"
+        )
+    index = RunIndex(tmp_path)
+    assert index.knows_all(Path("/runs"), "mark") is False
+    index.note_all_known(Path("/runs"), "mark")
+    assert index.knows_all(Path("/runs"), "mark") is True
+    assert (index.all(), index.not_ended()) == ([row(A)], [])
+
+
+STORES = ("/runs", "/runs of another", "/r\udcffns", "/rüns")
+
+
+def test_a_store_is_known_whole_for_as_long_as_its_mark_is_the_same(index: RunIndex) -> None:
+    for store in STORES:
+        assert index.knows_all(Path(store), "old") is False
+        index.note_all_known(Path(store), "old")
+        assert index.knows_all(Path(store), "old") is True
+        assert index.knows_all(Path(store), "new") is False
+    index.note_all_known(Path("/runs"), "new")
+    known = [[index.knows_all(Path(store), m) for m in ("old", "new")] for store in STORES]
+    assert known == [[False, True], *([[True, False]] * 3)]
+
+
+@pytest.mark.parametrize("place", ["/runs", "/rüns", "/ru%s", "/runs/deeper"])
+def test_a_store_of_which_a_run_is_gone_is_not_known_whole(index: RunIndex, place: str) -> None:
+    stores = ("/runs", "/rüns", "/ru%s", "/runs/deeper")
+    for store in stores:
+        index.note_all_known(Path(store), "mark")
+    index.add([row(A), IndexedRun(B, "5" * 16, f"{place}/{B}", 0)])
+    index.remove([C])
+    assert index.knows_all(Path(place), "mark") is True
+    index.remove([B])
+    assert [s for s in stores if not index.knows_all(Path(s), "mark")] == [place]
+
+
+def test_the_directory_of_a_run_may_have_any_name(index: RunIndex) -> None:
+    strange = IndexedRun(A, "5" * 16, f"/pr\udcffj\u00e9t/{A}", 1)
+    index.add([strange])
+    assert index.not_ended() == [strange]
+    assert index.unknown([strange.run_dir]) == []
 
 
 def test_runs_are_found_by_the_beginning_of_their_id(index: RunIndex) -> None:
@@ -93,6 +140,15 @@ def test_a_damaged_index_is_put_aside_and_begun_anew(index: RunIndex, tmp_path: 
     assert len(list((tmp_path / "data").glob("index.damaged-*"))) == 1
 
 
+@pytest.mark.parametrize("count", [1, 499, 500, 501, 1001])
+def test_however_many_are_asked_for_only_strangers_are_unknown(index: RunIndex, count: int) -> None:
+    known = [row(f"{number:032x}") for number in range(count)]
+    index.add([*known, row(C)])
+    strangers = [RunDir(Path("/runs") / A), RunDir(Path("/elsewhere") / C)]
+    asked = [strangers[0], *(each.run_dir for each in known), strangers[1]]
+    assert index.unknown(asked) == strangers
+
+
 def test_our_own_directories_are_taken_back_after_a_loss(index: RunIndex, tmp_path: Path) -> None:
     ours = made(index, tmp_path, A)
     assert index.adopt_sealed([ours]) == [ours]
@@ -115,3 +171,25 @@ def test_a_directory_that_came_from_elsewhere_is_never_taken_for_ours(
     ]  # fmt: skip
     assert other_user.sealed(ours) is False
     assert index.adopt_sealed([foreign, moved, unsealed]) == []
+    assert [index.foreign(run) for run in (foreign, ours, moved, unsealed)] == [
+        True, False, True, True,
+    ]  # fmt: skip
+
+
+def test_what_cannot_be_read_may_be_ours(index: RunIndex, tmp_path: Path) -> None:
+    damaged, absent, unreadable = (made(index, tmp_path, each) for each in (A, B, C))
+    damaged.meta.write_bytes(b"{")
+    absent.meta.unlink()
+    unreadable.meta.unlink()
+    unreadable.meta.mkdir()
+    runs = (damaged, absent, unreadable)
+    assert [index.sealed(run) for run in runs] == [False, False, False]
+    assert [index.foreign(run) for run in runs] == [True, True, False]
+
+
+def test_a_run_behind_a_link_is_not_where_we_made_it(index: RunIndex, tmp_path: Path) -> None:
+    run = made(index, tmp_path, A)
+    run.path.rename(tmp_path / "moved")
+    run.path.symlink_to(tmp_path / "moved")
+    assert index.sealed(run) is False
+    assert index.adopt_sealed([run]) == []

@@ -58,7 +58,8 @@ def test_a_store_that_does_not_exist_has_no_runs(tmp_path: Path) -> None:
 def test_a_prepared_store_is_private_and_never_offered_to_git(store: RunStore) -> None:
     store.prepare()
     assert stat.S_IMODE(store.runs_dir.stat().st_mode) == 0o700
-    assert [p.name for p in store.runs_dir.iterdir()] == [".gitignore"]
+    assert {p.name for p in store.runs_dir.iterdir()} == {".gitignore", ".planned"}
+    assert stat.S_IMODE(store.planned_dir.stat().st_mode) == 0o700
     assert (store.runs_dir / ".gitignore").read_bytes() == b"*\n"
 
 
@@ -105,6 +106,50 @@ def test_a_store_is_tidied_once_a_day(store: RunStore) -> None:
     assert [store.due_for_tidying(), store.due_for_tidying()] == [True, False]
     os.utime(mark, (2**33, 2**33))  # a clock that was set back must not stop it for years
     assert store.due_for_tidying() is True
+
+
+def test_a_run_is_noted_until_it_is_withdrawn(store: RunStore) -> None:
+    store.announce(A)
+    store.announce(B)
+    (store.planned_dir / "other").touch()
+    assert {run.run_id for run in store.planned() or ()} == {A, B}
+    assert stat.S_IMODE((store.planned_dir / A).stat().st_mode) == 0o600
+    store.withdraw([store.run_dir(A), store.run_dir(C)])
+    assert store.planned() == [store.run_dir(B)]
+
+
+def test_notes_that_cannot_be_made_are_an_error(store: RunStore) -> None:
+    store.announce(A)
+    with pytest.raises(FileExistsError):
+        store.announce(A)
+
+
+def test_nothing_is_noted_through_a_link_or_in_a_store_that_was_never_prepared(
+    store: RunStore, tmp_path: Path
+) -> None:
+    absent, outside = RunStore(tmp_path / "absent"), tmp_path / "outside"
+    store.planned_dir.rmdir()
+    outside.mkdir()
+    (outside / A).touch()
+    store.planned_dir.symlink_to(outside)
+    store.prepare()
+    for each in (store, absent):
+        each.announce(B)
+        assert each.planned() is None
+        each.withdraw_unmade()
+    assert [path.name for path in outside.iterdir()] == [A]
+
+
+def test_only_old_notes_of_runs_that_nobody_makes_are_withdrawn(store: RunStore) -> None:
+    made, making, young = make(store, A), make(store, B), store.run_dir(C)
+    making.path.rename(store.runs_dir / f".making-{B}")
+    never = store.run_dir("d" * 32)
+    for run in (made, making, young, never):
+        store.announce(run.run_id)
+        if run != young:
+            os.utime(store.planned_dir / run.run_id, (1_700_000_000, 1_700_000_000))
+    store.withdraw_unmade()
+    assert {run.run_id for run in store.planned() or ()} == {A, B, C}
 
 
 def test_a_store_that_is_not_there_is_not_tidied(tmp_path: Path) -> None:
