@@ -15,7 +15,7 @@ import json
 import shlex
 import shutil
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from delegate_tasks import CONCURRENCY, PROMPT
@@ -32,6 +32,7 @@ from measuring import (
 from scripted_model import scripted_model
 from tree_memory import Peaks, watched
 
+from pi_subagents.core.value import replace
 from pi_subagents.engines.offline_model.provider import URL_VARIABLE, pi_arguments
 from pi_subagents.engines.pi_command import resolve_pi_command
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +21,7 @@ from synthetic_stream import recorded_stream, shell_child
 from pi_subagents.core import events as ev
 from pi_subagents.core.framing import Line, LineFramer
 from pi_subagents.core.outcome import RunFold
+from pi_subagents.core.value import replace
 from pi_subagents.disk.journal_tail import JournalTail
 from pi_subagents.disk.run_dir import RunDir
 from pi_subagents.disk.run_log import RunLog

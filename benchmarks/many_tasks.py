@@ -10,12 +10,13 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from measuring import MB, Figure, Place, Target, progress
+
+from pi_subagents.core.value import replace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

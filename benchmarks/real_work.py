@@ -1,10 +1,12 @@
 """
-The same work by the same real pi, handed out in five ways: what does delegation add to it?
+The same work by the same real pi, handed out in seven ways: what does delegation add to it?
 
 A task is three model requests of half a second each, with two calls of bash between them; four are
 at work at once.  The ideal is the time of the model alone: nothing that starts, switches or ends
-can be quicker.  Every way talks to one scripted model in a process of its own, and pi has its
-provider from its own files, as a user's pi has.  xargs uses `setsid`, as in against_xargs.py.
+can be quicker.  Bare RPC is pi used again and again with nothing around it (bare_rpc.py): nothing
+that uses this pi can be quicker than that.  Every way talks to one scripted model in a process of
+its own, and pi has its provider from its own files, as a user's pi has.  xargs uses `setsid`, as
+in against_xargs.py.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ import shutil
 import subprocess
 import sys
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,6 +26,7 @@ from measuring import Cost, Figure, Place, Target, cost_of, progress, ratios, st
 from scripted_model import scripted_model
 from tree_memory import watched
 
+from pi_subagents.core.value import replace
 from pi_subagents.disk.pi_extension import extension_dir, remember_interpreter
 from pi_subagents.engines.offline_model.conversations import EACH_PROMPT
 from pi_subagents.engines.pi_command import resolve_pi_command
@@ -41,17 +44,23 @@ ROUNDS = {4: 5, 16: 3}
 MAIN, CHILDREN = "main", "children"
 QUIET = {"PI_OFFLINE": "1", "PI_SKIP_VERSION_CHECK": "1", "PI_TELEMETRY": "0"}
 JSON_MODE = ("--mode", "json", "-p", "--no-session", "--no-approve")
+RPC_MODE = ("--mode", "rpc", "--no-session", "--no-approve")
 COMMAND = (sys.executable, "-c", "from pi_subagents.faces.cli.main import main; main()")
 HOST = (sys.executable, str(Path(__file__).with_name("delegate_work.py")))
-XARGS, SHELL, PYTHON, WARM, PI = "xargs", "shell", "Python", "warm host", "inside pi"
-SIDES = {4: (XARGS, SHELL, PYTHON, WARM), 16: (XARGS, SHELL, PYTHON, PI)}
-# The one's CPU is that of two calls; the other does not wait for its core, so it is not in its sum.
-NO_CPU = (WARM, PI)
+BARE_RPC = (sys.executable, "-I", "-S", str(Path(__file__).with_name("bare_rpc.py")))
+BARE, XARGS, SHELL, PYTHON = "bare RPC", "xargs", "shell", "Python"
+WARM, PI = "warm host", "inside pi"
+WRITTEN = "inside pi, call written at model speed"
+SIDES = {4: (XARGS, BARE, SHELL, PYTHON, WARM), 16: (XARGS, BARE, SHELL, PYTHON, PI, WRITTEN)}
+# The one's CPU is that of two calls; the others do not wait for their core: it is not in the sum.
+NO_CPU = (WARM, PI, WRITTEN)
+PIECE_MS = 70  # 16 tasks are 64 pieces: 1,850 characters in 4.5 s
 WALL_TARGETS = {
     (4, SHELL): Target(1.75),
     (4, WARM): Target(1.20),
     (16, SHELL): Target(1.20),
     (16, PI): Target(1.25),
+    (16, WRITTEN): Target(1.25),
 }
 CPU_TARGETS = {(16, SHELL): Target(0.40)}
 MEMORY_TARGET = Target(1.4)
@@ -70,7 +79,7 @@ class _Call:
         return [f"Do what is to be done: {name}, task {index}." for index in range(self.count)]
 
     def main_prompt(self) -> str:
-        return f"Please delegate number {self.number} of {self.count} tasks."
+        return f"Please delegate number {self.number} of {self.count} tasks, {self.side}."
 
 
 def measure(place: Place) -> list[Figure]:
@@ -102,6 +111,9 @@ def _compare(bench: _Bench, count: int, rounds: int) -> list[Figure]:
         target = WALL_TARGETS.get((count, side))
         figures.append(Figure(SECTION, f"{name}: wall, {side}", "ms", tuple(walls)))
         figures.append(Figure(SECTION, f"{name}: wall, {side} to ideal", "x", to_ideal, target))
+        if side == SHELL:
+            bare = ratios(walls, [cost.wall_ms for cost in costs[BARE]])
+            figures.append(Figure(SECTION, f"{name}: wall, {side} to {BARE}", "x", bare))
     for side in (each for each in sides if each not in NO_CPU):
         cpu = [cost.cpu_ms for cost in costs[side]]
         figures.append(Figure(SECTION, f"{name}: CPU, {side}", "ms", tuple(cpu)))
@@ -139,10 +151,12 @@ class _Bench:
         self._out, self._err = place.path / "work.out", place.path / "work.err"
         self._ways: Mapping[str, Callable[[_Call], Cost]] = {
             XARGS: self._by_xargs,
+            BARE: self._by_bare_rpc,
             SHELL: self._by_shell,
             PYTHON: self._by_python,
             WARM: self._by_warm_host,
             PI: self._by_main_agent,
+            WRITTEN: self._by_main_agent,
         }
 
     def warm_up(self) -> None:
@@ -171,6 +185,10 @@ class _Bench:
         if answered != call.count:
             raise RuntimeError(f"xargs: {answered} of {call.count} answered")
         return cost
+
+    def _by_bare_rpc(self, call: _Call) -> Cost:
+        argv = (*BARE_RPC, str(AT_ONCE), *self._pi, *RPC_MODE)
+        return self._cost_of(argv, self._file(call))
 
     def _by_shell(self, call: _Call) -> Cost:
         return self._cost_of(self._shell(call))
@@ -248,7 +266,12 @@ def _script(rounds: Mapping[int, int]) -> dict[str, object]:
     """Return what the model says: to a main agent by its prompt, to everybody else the work."""
     delay = {"delayMs": round(REQUEST_S * 1000)}
     steps = [{**_tool_call("bash", command=f"echo step {step}"), **delay} for step in (1, 2)]
-    mains = [_Call(PI, count, number) for count in rounds for number in range(rounds[count])]
+    mains = [
+        _Call(side, count, number)
+        for side in (PI, WRITTEN)
+        for count in rounds
+        for number in range(rounds[count])
+    ]
     return {
         "conversations": [
             {"match": call.main_prompt(), "turns": [_delegating(call), {"text": "all done"}]}
@@ -260,7 +283,8 @@ def _script(rounds: Mapping[int, int]) -> dict[str, object]:
 
 def _delegating(call: _Call) -> dict[str, object]:
     tasks = [{"name": f"task-{i}", "prompt": text} for i, text in enumerate(call.prompts(), 1)]
-    return _tool_call("delegate_to_subagents", tasks=tasks)
+    pause = {"chunkDelayMs": PIECE_MS} if call.side == WRITTEN else {}
+    return {**_tool_call("delegate_to_subagents", tasks=tasks), **pause}
 
 
 def _tool_call(name: str, **arguments: object) -> dict[str, object]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 import time
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,7 @@ from measuring import Figure, Place, Target, cost_of, interleaved, progress, tim
 from pi_subagents.core import events as ev
 from pi_subagents.core.run_result import RunResult
 from pi_subagents.core.usage import Usage
+from pi_subagents.core.value import replace
 from pi_subagents.disk.run_index import FILE_NAME, IndexedRun
 from pi_subagents.disk.run_log import RunLog
 from pi_subagents.disk.run_store import new_run_id, new_session_id

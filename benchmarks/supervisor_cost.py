@@ -103,7 +103,7 @@ def _supervised(place: Place, fifo: Path, reader: int) -> tuple[float, float, fl
 
 def _started(spec: RunSpec, place: Place) -> subprocess.Popen[bytes]:
     """Start a supervisor and tell it what to do, as a caller does."""
-    process = start_supervisor(spec, place.env)
+    process = start_supervisor(place.env, lock_fd=spec.lock_fd)
     assert process.stdin is not None
     process.stdin.write(spec_line(spec))
     return process

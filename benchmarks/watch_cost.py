@@ -17,13 +17,13 @@ import subprocess
 import termios
 import time
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from measuring import Figure, Place, Target, interleaved, peak_memory_mb, progress
 from store_scan import CLI, make_runs
 
+from pi_subagents.core.value import replace
 from pi_subagents.runs import Runs
 
 if TYPE_CHECKING:

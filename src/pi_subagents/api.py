@@ -13,13 +13,14 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Unpack
 
 from pi_subagents import launch, profile_messages
 from pi_subagents.core import summary
 from pi_subagents.core.request import DelegateRequest, Task, checked_request
+from pi_subagents.core.value import replace
 from pi_subagents.delegation.preparation import Preparation
 from pi_subagents.errors import SubagentsError
 from pi_subagents.sessions import sessions_to_resume
@@ -77,15 +78,22 @@ async def call_tool(name: str, parameters: object, **options: Unpack[Options]) -
 async def delegate_request(request: DelegateRequest, options: Options) -> Delegation:
     """Run a checked request."""
     ground = launch.stand(options)
-    preparations = _prepare(request, ground)
+    preparations = prepare(request, ground)
     with ExitStack() as resources:
         override = launch.offline_model(ground, resources)
-        planned = launch.plan(ground, request, preparations, override)
+        around = launch.surroundings(ground, override)
+        if options.get("spares"):
+            launch.start_ahead(ground, zip(request.tasks, preparations, strict=True), around)
+        try:
+            planned = launch.plan(ground, request, preparations, around)
+        except Exception:
+            await ground.pool.settle()
+            raise
         results, windows = await launch.execute(ground, planned)
     return Delegation(results, windows, ground.settings)
 
 
-def _prepare(request: DelegateRequest, ground: launch.Ground) -> tuple[Preparation, ...]:
+def prepare(request: DelegateRequest, ground: launch.Ground) -> tuple[Preparation, ...]:
     """Resolve profiles, skills and sessions: whatever of them can refuse the whole call."""
     sessions = (task.resume for task in request.tasks if task.resume)
     earlier = sessions_to_resume(ground.runs, sessions)

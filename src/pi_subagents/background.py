@@ -12,7 +12,6 @@ import os
 import sqlite3
 import time
 from contextlib import suppress
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pi_subagents import errors, launch, messages
@@ -27,6 +26,7 @@ from pi_subagents.core.background import (
 )
 from pi_subagents.core.liveness import Liveness
 from pi_subagents.core.run_spec import STOP
+from pi_subagents.core.value import replace
 from pi_subagents.delegation.run_view import RunView, view_run
 from pi_subagents.presets import PresetShelf, as_request
 from pi_subagents.procs.detached_runner import start_detached
@@ -53,7 +53,7 @@ def start(task: PresetTask, options: Options) -> BackgroundRun:
     needs = PresetShelf(ground).prepare(task, detached=True)
     request = as_request([task], ground.settings.background_timeout)
     override = launch.own_offline_model(ground)
-    (run,) = launch.plan(ground, request, [needs], override)
+    (run,) = launch.plan(ground, request, [needs], launch.surroundings(ground, override))
     if run.refusal:
         ProcessRunner(ground.env).refuse(run.spec, run.refusal, aborted=False)
     else:

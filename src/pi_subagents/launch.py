@@ -10,7 +10,8 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from dataclasses import dataclass
+from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
@@ -19,24 +20,26 @@ from pi_subagents.core.invocation import CHILD_VARIABLE, ModelOverride
 from pi_subagents.core.run_spec import RPC_MODE
 from pi_subagents.core.settings import TMUX
 from pi_subagents.core.stop_switch import StopSwitch
+from pi_subagents.core.value import value
 from pi_subagents.delegation.delegate import delegate_runs
-from pi_subagents.delegation.plan import Surroundings, discard_runs, plan_runs
+from pi_subagents.delegation.plan import Surroundings, discard_runs, plan_runs, spec_ahead
 from pi_subagents.delegation.windows import Windows
 from pi_subagents.disk import crash_points
 from pi_subagents.disk.config_home import data_dir
 from pi_subagents.disk.project_trust import is_trusted
 from pi_subagents.disk.settings_files import load_settings
 from pi_subagents.engines.pi_command import resolve_pi_command
+from pi_subagents.procs.pool import Pool
 from pi_subagents.procs.process_runner import ProcessRunner
 from pi_subagents.runs import Runs
 from pi_subagents.sessions import refuse_if_resumed_elsewhere
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from contextlib import ExitStack
 
     from pi_subagents.core.child_shape import ChildShape
-    from pi_subagents.core.request import DelegateRequest
+    from pi_subagents.core.request import DelegateRequest, Task
     from pi_subagents.core.run_result import RunResult
     from pi_subagents.core.settings import Settings
     from pi_subagents.core.window import Window
@@ -45,7 +48,7 @@ if TYPE_CHECKING:
     from pi_subagents.engines.offline_model.script import Script
     from pi_subagents.engines.pi_command import PiCommand
     from pi_subagents.procs.attached_runner import AttachedRunner
-    from pi_subagents.procs.pool import Pool
+    from pi_subagents.procs.spares import Spares
 
 
 _OFFLINE = {"PI_OFFLINE": "1", "PI_SKIP_VERSION_CHECK": "1", "PI_TELEMETRY": "0"}
@@ -70,9 +73,10 @@ class Options(TypedDict, total=False):
     on_windows: Callable[[Windows], None]  # once, before the first start: a face that paints them
     columns: int | None  # of the terminal that shows the work, if one does
     pool: Pool  # a host's, which outlives the call and keeps children ready
+    spares: Spares  # supervisors that a command started before it knew for what
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Ground:
     """Where a call stands: directory, environment, settings, the pi it has, the runs it sees."""
 
@@ -82,6 +86,7 @@ class Ground:
     settings: Settings
     pi: PiCommand
     runs: Runs
+    pool: Pool
 
     def notice(self, text: str) -> None:
         """Say something once, to whoever called."""
@@ -107,7 +112,7 @@ def stand(options: Options) -> Ground:
     refuse_where_impossible(env)
     settings, problems = load_settings(cwd, env)
     pi = resolve_pi_command(env, cwd, settings.pi_command)
-    ground = Ground(options, cwd, env, settings, pi, Runs(cwd, env))
+    ground = Ground(options, cwd, env, settings, pi, Runs(cwd, env), _pool(options, settings))
     for problem in problems:
         ground.notice(f"{problem.where}: {problem.problem}")
     ground.runs.recover()
@@ -122,28 +127,46 @@ def refuse_where_impossible(env: Mapping[str, str]) -> None:
         raise errors.NestedDelegation
 
 
-def plan(
-    ground: Ground,
-    request: DelegateRequest,
-    preparations: Sequence[Preparation],
-    override: Callable[[str], ModelOverride] | None,
-) -> tuple[PlannedRun, ...]:
-    """Give every task its run directory and make it known."""
-    ground.runs.keep_tidy()
-    around = Surroundings(
+def surroundings(
+    ground: Ground, override: Callable[[str], ModelOverride] | None = None
+) -> Surroundings:
+    """Return what the tasks of a call have in common."""
+    return Surroundings(
         cwd=ground.cwd,
         settings=ground.settings,
         store=ground.runs.store,
         pi_command=ground.pi.argv,
         pi_source=ground.pi.source,
         pi_version=ground.pi.version,
-        trusted=ground.trusted,
+        trusted=cache(ground.trusted),
         seal=ground.runs.seal,
         override=override,
         parent_tools=ground.options.get("parent_tools"),
         slots_dir=str(data_dir(ground.env) / "slots"),
         kind_of=_kind_of(ground),
     )
+
+
+def start_ahead(
+    ground: Ground, tasks: Iterable[tuple[Task, Preparation]], around: Surroundings
+) -> None:
+    """Let the first children start before their runs are planned: nothing takes longer."""
+    # A script is played run by run, so that its children are never alike.
+    by_script = not isinstance(ground.options.get("offline", False), bool)
+    if not by_script and _where(ground) != TMUX:
+        most = _concurrency(ground)
+        specs = (spec_ahead(task, needs, around) for task, needs in islice(tasks, most))
+        ground.pool.make_ready([spec for spec in specs if spec], ground.env, most=most)
+
+
+def plan(
+    ground: Ground,
+    request: DelegateRequest,
+    preparations: Sequence[Preparation],
+    around: Surroundings,
+) -> tuple[PlannedRun, ...]:
+    """Give every task its run directory and make it known."""
+    ground.runs.keep_tidy()
     planned = plan_runs(request, around, preparations)
     crash_points.reach(crash_points.PLANNED)
     if unknown := ground.runs.add(run.spec for run in planned):
@@ -199,11 +222,7 @@ async def execute(
 def _runner(ground: Ground) -> AttachedRunner:
     """Return where foreground runs are executed; SetupError where that is impossible."""
     if _where(ground) != TMUX:
-        # The offline model ends with its call: what talks to it is of no use to another.
-        pool = None if ground.options.get("offline", False) else ground.options.get("pool")
-        if pool is not None:
-            pool.warm = ground.settings.warm_children
-        return ProcessRunner(ground.env, pool, concurrency=_concurrency(ground))
+        return ProcessRunner(ground.env, ground.pool, concurrency=_concurrency(ground))
     from pi_subagents.disk.runtime_dir import runtime_dir
     from pi_subagents.engines.tmux_program import check_tmux
     from pi_subagents.procs.tmux_runner import TmuxRunner
@@ -214,6 +233,15 @@ def _runner(ground: Ground) -> AttachedRunner:
         directory=runtime_dir(ground.env),
         notice=ground.notice,
     )
+
+
+def _pool(options: Options, settings: Settings) -> Pool:
+    # The offline model ends with its call: what talks to it is of no use to another.
+    pool = None if options.get("offline", False) else options.get("pool")
+    if pool is None:
+        return Pool(options.get("spares"))
+    pool.warm = settings.warm_children
+    return pool
 
 
 def _where(ground: Ground) -> str:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import os
 from contextlib import ExitStack
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +19,7 @@ from pi_subagents.core.model_names import choose_model, models_named
 from pi_subagents.core.preset import preset_profile
 from pi_subagents.core.request import DelegateRequest, Task
 from pi_subagents.core.subagent_result import subagent_to_json
+from pi_subagents.core.value import replace
 from pi_subagents.delegation.preparation import Preparation, PresetUse
 from pi_subagents.disk.config_home import data_dir
 from pi_subagents.disk.model_config import ChildSetup
@@ -103,7 +103,7 @@ async def run_subagent(request: SubagentRequest, options: Options) -> dict[str, 
     with ExitStack() as resources:
         override = launch.offline_model(ground, resources)
         checked = as_request(request.tasks, ground.settings.foreground_timeout)
-        planned = launch.plan(ground, checked, preparations, override)
+        planned = launch.plan(ground, checked, preparations, launch.surroundings(ground, override))
         results, _ = await launch.execute(ground, planned)
     models = [
         (use.requested_model, use.resolved_model) if (use := needs.preset) else (task.model, None)

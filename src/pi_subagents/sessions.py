@@ -9,11 +9,11 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import time
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pi_subagents.core.liveness import Liveness
 from pi_subagents.core.session_view import MAX_SESSIONS, Session, SessionView
+from pi_subagents.core.value import replace, value
 from pi_subagents.delegation.sessions import load_run, run_facts
 from pi_subagents.errors import (
     ResumedTwice,
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 _POLL_S = 0.1
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class SessionList:
     """Sessions of one project, newest first, without what was said in them."""
 

@@ -14,7 +14,6 @@ import sqlite3
 import threading
 import time
 from contextlib import suppress
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pi_subagents import child_messages
@@ -22,6 +21,7 @@ from pi_subagents.core import events as ev
 from pi_subagents.core.run_spec import RPC_MODE, STEER
 from pi_subagents.core.steer import DEFAULT_WAIT_S, Steered, SteerRequest, checked_message
 from pi_subagents.core.stop_switch import StopSwitch
+from pi_subagents.core.value import replace
 from pi_subagents.disk.file_news import FileNews
 from pi_subagents.disk.journal_tail import JournalTail
 from pi_subagents.errors import RunNotFound, SteerTargetNotFound

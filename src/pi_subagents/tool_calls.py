@@ -8,7 +8,6 @@ host gets it; SubagentsError where the call is refused.
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pi_subagents import api, errors
@@ -23,6 +22,7 @@ from pi_subagents.core.preset_request import (
 from pi_subagents.core.request import parse_delegate
 from pi_subagents.core.steer import parse_steer_request, steered_to_json
 from pi_subagents.core.stop_switch import StopSwitch
+from pi_subagents.core.value import replace
 from pi_subagents.disk.settings_files import load_settings
 from pi_subagents.launch import Options, place_of
 from pi_subagents.runs import Runs

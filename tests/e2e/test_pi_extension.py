@@ -1,6 +1,7 @@
 """The extension in the real pi: what the main model sees. More of it: `make e2e-pi`."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,8 @@ from pi_subagents.disk.pi_extension import extension_dir
 
 pytestmark = pytest.mark.pi
 
-HOSTILE = Path(__file__).parents[1] / "fakes" / "hostile_renderers.ts"
+FAKES = Path(__file__).parents[1] / "fakes"
+HOSTILE, NOTING = FAKES / "hostile_renderers.ts", FAKES / "noting_core.py"
 
 
 def ours(names: object) -> list[str]:
@@ -84,3 +86,41 @@ def test_a_session_is_known_again_when_the_conversation_goes_on(project: Project
         pi.ran("--continue", "-p", "please look")
         assert pi.tool_results()[-1] == "the prompt of one"
         assert pi.model.requests(MAIN)
+
+
+def test_children_start_while_the_call_is_still_being_written(project: Project) -> None:
+    names = ["one", "two", "three"]
+    written_slowly = {**delegate(*names), "chunkDelayMs": 50}
+    with main_pi(project, written_slowly, {"text": "all done"}) as pi:
+        records = pi.records("please delegate")
+    (ended,) = [each for each in records if each["type"] == "tool_execution_end"]
+    results = ended["result"]["details"]["results"]
+    assert [each["output"] for each in results] == [f"the prompt of {name}" for name in names]
+    runs = [json.loads(path.read_text()) for path in project.path.rglob("meta.json")]
+    # Nobody else starts a child for what is no run: these were up before there was one.
+    markers = {run["marker"] for run in runs} - {run["runId"] for run in runs}
+    assert len(markers) == 3
+
+
+def test_the_core_is_told_of_each_task_once_when_it_is_whole(
+    project: Project, tmp_path: Path
+) -> None:
+    turn = delegate(*(name * 1500 for name in "abc"))
+    refused_by_pi = {"name": "subagent", "arguments": {"tasks": [{}, {}, {}]}}
+    turn["toolCalls"].insert(0, refused_by_pi)
+    notes = tmp_path / "notes"
+    with main_pi(project, {**turn, "chunkDelayMs": 15}, {"text": "all done"}) as pi:
+        pi.records("please delegate", PI_SUBAGENTS_CORE=f"{sys.executable} {NOTING} {notes}")
+    told = [json.loads(line) for line in notes.read_text().splitlines()]
+    (call,) = [each["params"] for each in told if each["method"] == "call"]
+    ahead = [each["params"] for each in told if each["method"] == "ahead"]
+    tasks = [
+        {"name": task["name"][:1000], "prompt": task["prompt"][:1000]}
+        for task in call["arguments"].pop("tasks")
+    ]
+    del call["callId"], call["columns"]
+    assert (call["cwd"], call["models"]) == (str(project.path), ["main/main", "children/children"])
+    counts = [len(each["arguments"]["tasks"]) for each in ahead]
+    # pi may have read further than it tells: several can become whole at once.
+    assert counts in ([1, 2, 3], [1, 3], [2, 3])
+    assert ahead == [{**call, "arguments": {"tasks": tasks[:count]}} for count in counts]

@@ -1,7 +1,6 @@
 """What the extension paints, line by line: all of it in one pi, with colours by their names."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from pi_subagents.core.bounded_details import bounded_picture
 from pi_subagents.core.picture import part_to_json
 from pi_subagents.core.todos import TodoCount
 from pi_subagents.core.usage import Usage
+from pi_subagents.core.value import replace
 from pi_subagents.core.window import Window, WindowLine, WindowTitle
 from pi_subagents.core.window_delta import WindowDeltas
 from pi_subagents.disk.pi_extension import extension_dir

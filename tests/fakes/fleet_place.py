@@ -11,13 +11,14 @@ import os
 import threading
 import time
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tests.fakes.driver import PATIENCE_S
 
 from pi_subagents.core.run_result import RunResult
 from pi_subagents.core.usage import Usage
+from pi_subagents.core.value import replace
 from pi_subagents.core.value import replace as replace_result
 from pi_subagents.disk.run_index import IndexedRun
 from pi_subagents.disk.run_log import RunLog

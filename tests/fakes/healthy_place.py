@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.fakes.fake_node import write_fake_node, write_script
 
 from pi_subagents.core.run_result import RunResult
+from pi_subagents.core.value import replace
 from pi_subagents.doctor.check import Place
 from pi_subagents.runs import Runs
 

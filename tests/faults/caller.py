@@ -40,7 +40,7 @@ class DetachedRunner(ProcessRunner):
         stop: StopSwitch,  # noqa: ARG002 - nobody stops
     ) -> RunResult:
         alone = replace(spec, attached=False)
-        supervisor = start_supervisor(alone, self._env)
+        supervisor = start_supervisor(self._env, lock_fd=alone.lock_fd)
         assert supervisor.stdin is not None
         write_all(supervisor.stdin.fileno(), spec_line(alone))
         supervisor.stdin.close()

@@ -111,6 +111,19 @@ async def test_no_child_waits_where_memory_is_short(
     assert pool._idle == []
 
 
+async def test_there_are_never_more_children_ready_than_work_at_once(
+    place: Workplace, pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await served(place, pool, "one")
+    assert pool._last is not None
+    spec, env = pool._last
+    pool.make_ready([spec] * 3, env, most=2)
+    assert len(pool._idle) == 2
+    monkeypatch.setattr(pools, "MIN_FREE_BYTES", 1 << 60)
+    pool.make_ready([spec] * 3, env, most=3)
+    assert len(pool._idle) == 2
+
+
 async def test_while_a_task_waits_its_child_is_started_if_none_will_be_free(
     place: Workplace, pool: Pool
 ) -> None:

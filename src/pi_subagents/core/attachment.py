@@ -9,16 +9,16 @@ never a failed task.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from pi_subagents import messages
+from pi_subagents.core.value import value
 from pi_subagents.errors import InvalidRequest
 
 MAX_FILE_BYTES = 1024 * 1024
 _FORMS = (("start", "end"), ("head",), ("tail",))
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class FileSpec:
     """One file and which of its lines; lines count from 1, both ends included."""
 

@@ -83,6 +83,11 @@ def parse_call(given: Mapping[str, object]) -> ToolCall:
     )
 
 
+def parse_ahead(given: Mapping[str, object]) -> ToolCall:
+    """Read the parameters of `ahead`, a call that is still being written: it has no id yet."""
+    return parse_call({**given, "callId": "", "columns": None})
+
+
 def parse_call_id(given: Mapping[str, object]) -> str:
     """Read the parameters of `cancel`; InvalidRequest says what is wrong."""
     return _text(given, "callId")

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import difflib
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from pi_subagents import messages, profile_messages
 from pi_subagents.core.plain_text import one_line
+from pi_subagents.core.value import value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -45,7 +45,7 @@ class Loaded(Protocol):
         """The file it was read from."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class FileProblem:
     """One thing wrong with a file; a fatal one keeps it from being used."""
 

@@ -10,10 +10,10 @@ down counts from that file's directory only.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pi_subagents.core.glob_match import ANY_DEPTH, names_match
+from pi_subagents.core.value import value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -22,7 +22,7 @@ _LINE_END = re.compile(r"\r?\n")
 _OPEN_ESCAPE = re.compile(r"(?<!\\)(?:\\\\)*\\$")
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class IgnoreRule:
     """One line of an ignore file, relative to the root."""
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pi_subagents.core.run_spec import JSON_MODE
+from pi_subagents.core.value import value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,7 +22,7 @@ CHILD_VARIABLE = "PI_SUBAGENTS_CHILD"
 MARKER_VARIABLE = "PI_SUBAGENTS_RUN"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ModelOverride:
     """Another provider and model for a child: how `--offline` is put into effect."""
 

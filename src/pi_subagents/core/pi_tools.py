@@ -34,6 +34,9 @@ NEED_MODELS = (
 )
 # What one of these answers is a list, and half of it would mislead.
 SHOWN_WHOLE = (tool_defs.LIST_PROFILES,)
+# The list whose items the core is told of while a call is still being written.  What else shapes
+# their children has to be known before.
+AHEAD = {tool_defs.DELEGATE: "tasks"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +77,10 @@ def tools_to_json() -> dict[str, object]:
             {
                 "name": tool.name,
                 "description": tool.description,
-                "parameters": tool.parameters,
+                "parameters": _parameters(tool),
                 "needsModels": tool.name in NEED_MODELS,
                 "shownWhole": tool.name in SHOWN_WHOLE,
+                "ahead": AHEAD.get(tool.name, ""),
                 "call": [_said_to_json(said) for said in _said_by(tool)],
             }
             for tool in tool_defs.TOOLS
@@ -84,10 +88,22 @@ def tools_to_json() -> dict[str, object]:
     }
 
 
-def _said_by(tool: ToolDef) -> Iterable[Said]:
-    """Return what a call of a tool can say: only of parameters it has."""
+def _parameters(tool: ToolDef) -> dict[str, object]:
+    """Return them in the order in which a model should write: what is told ahead comes last."""
+    known = _properties(tool)
+    order = sorted(known, key=lambda name: name == AHEAD.get(tool.name))
+    return {**tool.parameters, "properties": {name: known[name] for name in order}}
+
+
+def _properties(tool: ToolDef) -> Mapping[str, object]:
     known = tool.parameters["properties"]
     assert isinstance(known, Mapping)
+    return known
+
+
+def _said_by(tool: ToolDef) -> Iterable[Said]:
+    """Return what a call of a tool can say: only of parameters it has."""
+    known = _properties(tool)
     said = _CALLS.get(tool.name, _ANYTHING)
     return [each for each in said if each.path[0] in known]
 

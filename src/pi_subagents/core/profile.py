@@ -20,6 +20,7 @@ from pi_subagents.core.definition import (
     read_fields,
     text_field,
 )
+from pi_subagents.core.value import value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -56,7 +57,7 @@ class Profile:
     extra_args: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class LoadedProfile:
     """A profile and where it came from: `scope` is GLOBAL or PROJECT."""
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import yaml
@@ -19,6 +19,7 @@ from pi_subagents import profile_messages
 from pi_subagents.core.frontmatter import parse_frontmatter
 from pi_subagents.core.profile import FIELDS, Profile, parse_profile
 from pi_subagents.core.profile_text import fields_to_yaml
+from pi_subagents.core.value import replace
 from pi_subagents.errors import FrontmatterError, ProfileNotSaved
 
 if TYPE_CHECKING:

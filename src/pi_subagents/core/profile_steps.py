@@ -9,7 +9,7 @@ stay as they are.  A host that cannot wait within a call takes questions from `w
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pi_subagents.core.definition import GLOBAL, PROJECT, items_field
@@ -25,6 +25,7 @@ from pi_subagents.core.profile_questions import (
     Text,
     put,
 )
+from pi_subagents.core.value import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping

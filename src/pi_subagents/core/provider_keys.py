@@ -8,14 +8,15 @@ A key that pi itself has stored for the provider (`auth.json`, `models.json`) wi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from pi_subagents.core.value import value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class KeyVariables:
     """The variable to set, and those to set to nothing: pi takes an empty one for absent."""
 

@@ -7,8 +7,9 @@ A run that is not over is never among them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
+
+from pi_subagents.core.value import value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 DAY_MS = 86_400_000
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class KeptRun:
     """One run directory as retention sees it; `ended_ms` None means it is not over."""
 
@@ -25,7 +26,7 @@ class KeptRun:
     size: int
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Removal:
     """A run to remove, and why."""
 

@@ -8,13 +8,13 @@ tools return.  A session is the runs under one session id; the latest one speaks
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pi_subagents import messages
 from pi_subagents.core import events as ev
 from pi_subagents.core.run_result import tool_status
 from pi_subagents.core.usage import Usage
+from pi_subagents.core.value import value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -27,7 +27,7 @@ SEPARATOR = "\n---\n"
 Message = ev.UserMessage | ev.AssistantMessage | ev.ToolFinished
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class StoredRun:
     """One run of a session, as far as it went."""
 

@@ -16,7 +16,6 @@ An entry that says `running` was written by a host that ended unexpectedly.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import get_args
 
 from pi_subagents import messages
@@ -24,6 +23,7 @@ from pi_subagents.core import events as ev
 from pi_subagents.core.outcome import Status
 from pi_subagents.core.session import StoredRun, final_text, keep_messages
 from pi_subagents.core.usage import Usage, parse_usage, usage_to_json
+from pi_subagents.core.value import replace
 
 ENTRY_TYPE = "pi-subagents"
 VERSION = 1

@@ -9,11 +9,11 @@ something has ended.  Nothing is lost by leaving it: a session is on disk, found
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pi_subagents.core.session_entry import ENTRY_TYPE, run_of_entry
 from pi_subagents.core.usage import Usage
+from pi_subagents.core.value import value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,7 +24,7 @@ MAX_SESSIONS = 32
 MAX_RUNS = 10
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Session:
     """The runs under one id, oldest first, at least one; the latest speaks for it."""
 

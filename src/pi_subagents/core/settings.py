@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, fields
 from pi_subagents import messages
 from pi_subagents.core.plain_text import one_line
 from pi_subagents.core.run_spec import CHILD_MODES, RPC_MODE
+from pi_subagents.core.value import value
 
 GLOBAL = "global settings"
 PROJECT = "project settings"
@@ -54,7 +55,7 @@ class Settings:
         return self.command_preview_width if columns is None else max(columns - 4, MIN_PREVIEW)
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class SettingsProblem:
     """One thing wrong with a settings file, in words for its owner."""
 

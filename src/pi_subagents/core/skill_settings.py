@@ -8,9 +8,9 @@ wrong with the rest, which is left out.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from pi_subagents import messages
+from pi_subagents.core.value import value
 
 NPM, GIT, LOCAL = "npm", "git", "local"
 _REMOTE = ("npm:", "git:", "github:", "http:", "https:", "ssh:")
@@ -21,7 +21,7 @@ _NPM_NAME = re.compile(r"@?[^@]+")
 _SHORTHAND_HOST = "github.com"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class PackageSource:
     """Where a package comes from: an npm name, a repository as `host/path`, or a path."""
 
@@ -29,7 +29,7 @@ class PackageSource:
     place: str
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class PackageEntry:
     """
     A package in settings.
@@ -44,7 +44,7 @@ class PackageEntry:
     autoload: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class SkillSettings:
     """What one settings file says of skills."""
 

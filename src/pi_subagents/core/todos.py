@@ -12,10 +12,10 @@ longer waited for: it leaves the total.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pi_subagents.core import events as ev
+from pi_subagents.core.value import value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,7 +33,7 @@ _STATUSES = {
 _ACTIONS = {"start": _OPEN, "complete": _DONE, "abandon": _DROPPED}
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class TodoCount:
     """How far a list is."""
 

@@ -16,13 +16,13 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pi_subagents.core import bash_preview
 from pi_subagents.core.path_text import shorten_path
 from pi_subagents.core.plain_text import one_line, printable, shortened
 from pi_subagents.core.todos import todo_indices, todo_items
+from pi_subagents.core.value import value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -38,7 +38,7 @@ _DIGITS = re.compile(r"[0-9]{1,9}")
 _NON_EMPTY = re.compile(r"\S[^\n]*")
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class _Given:
     """The arguments of a call, and what their preview depends on."""
 

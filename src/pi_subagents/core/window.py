@@ -17,7 +17,7 @@ usage and number of calls replace what was counted here.
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from pi_subagents.core import events as ev
@@ -27,6 +27,7 @@ from pi_subagents.core.run_result import RunResult, tool_status
 from pi_subagents.core.todos import TodoCount, TodoTracker
 from pi_subagents.core.toolcall import format_tool_call, summarise_result
 from pi_subagents.core.usage import Usage
+from pi_subagents.core.value import replace, value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -40,7 +41,7 @@ Kind = Literal["text", "tool", "steer"]
 WindowStatus = Literal["queued", "running", "completed", "error"]
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class WindowLine:
     """One line: printable, not empty, without line ends and tabs."""
 
@@ -48,7 +49,7 @@ class WindowLine:
     kind: Kind
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class WindowTitle:
     """What is known of a task before it starts; `tool_count` is the length of its allowlist."""
 

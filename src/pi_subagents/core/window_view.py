@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from pi_subagents import messages
@@ -17,6 +16,7 @@ from pi_subagents.core.plain_text import one_line
 from pi_subagents.core.request import MAX_NAME_LENGTH
 from pi_subagents.core.toolcall import counted
 from pi_subagents.core.usage import usage_to_json
+from pi_subagents.core.value import value
 from pi_subagents.core.window import WindowLine
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ _FIGURES = (
 _ROLES: Mapping[str, Role] = {"added": "added", "also_added": "added", "removed": "removed"}
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Header:
     """The line above a window in its parts; a part that says nothing is empty."""
 

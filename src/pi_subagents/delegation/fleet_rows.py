@@ -8,12 +8,12 @@ far as it got, once: the next look takes what was added.  Writes nothing.
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pi_subagents.core import events as ev
 from pi_subagents.core.fleet import FleetRow, cut, last_line_of
 from pi_subagents.core.progress import ProgressFormatter
+from pi_subagents.core.value import replace
 from pi_subagents.disk.journal_tail import JournalTail
 from pi_subagents.errors import RunUnreadable
 

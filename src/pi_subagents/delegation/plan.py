@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,7 +20,7 @@ from pi_subagents.core.profile_invocation import ProfileInvocation, profile_invo
 from pi_subagents.core.prompt import compose_prompt
 from pi_subagents.core.resume import resume_prompt
 from pi_subagents.core.run_spec import RunSpec
-from pi_subagents.core.value import replace
+from pi_subagents.core.value import replace, value
 from pi_subagents.delegation.ports import PlannedRun
 from pi_subagents.delegation.preparation import Preparation, PresetUse
 from pi_subagents.disk.attachments import read_files
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
 TASK_PREVIEW = 2000
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Surroundings:
     """What all tasks of a call share."""
 
@@ -82,12 +81,50 @@ def discard_runs(planned: Iterable[PlannedRun]) -> None:
         RunDir(Path(run.spec.run_dir)).discard(run.spec.lock_fd)
 
 
+def spec_ahead(task: Task, needs: Preparation, around: Surroundings) -> RunSpec | None:
+    """
+    Return what starts a child for a task before its run is planned.
+
+    None where the child would be of no use to another run, or reads files of its own run.
+    """
+    profile = needs.profile
+    if needs.refusal or (profile and (profile.system_prompt or profile.append_system_prompt)):
+        return None
+    spec = _spec(task, needs, around.store.run_dir(new_run_id()), {}, around)
+    return spec if spec.kind else None
+
+
 def _plan(index: int, task: Task, needs: Preparation, around: Surroundings) -> PlannedRun:
-    run_id = new_run_id()
-    cwd = Path(task.cwd) if task.cwd else around.cwd
-    run_dir = around.store.run_dir(run_id)
-    trusted = around.trusted(cwd)
+    cwd = _cwd(task, around)
+    run_dir = around.store.run_dir(new_run_id())
     texts = _texts(task, needs, cwd, run_dir, around.settings)
+    spec = _spec(task, needs, run_dir, texts, around)
+    try:
+        meta = _meta(spec, task, needs, around)
+        prompt, *others = texts.items()
+        lock = run_dir.begin(meta, prompt[1], dict(others))
+    except OSError as error:
+        raise StoreUnwritable(str(run_dir.path), str(error)) from error
+    usable = os.path.isdir(cwd)  # noqa: PTH112 - Path.is_dir() raises where it may not look
+    refusal = needs.refusal or ("" if usable else messages.cwd_missing(str(cwd)))
+    return PlannedRun(index, task, replace(spec, lock_fd=lock), refusal, profile=needs.profile)
+
+
+def _cwd(task: Task, around: Surroundings) -> Path:
+    return Path(task.cwd) if task.cwd else around.cwd
+
+
+def _spec(
+    task: Task,
+    needs: Preparation,
+    run_dir: RunDir,
+    texts: Mapping[Path, bytes],
+    around: Surroundings,
+) -> RunSpec:
+    """Return how the task is to be run; `texts` are what its child reads from the run directory."""
+    run_id = run_dir.run_id
+    cwd = _cwd(task, around)
+    trusted = around.trusted(cwd)
     invocation = plan_invocation(
         around.pi_command,
         run_id=run_id,
@@ -97,7 +134,7 @@ def _plan(index: int, task: Task, needs: Preparation, around: Surroundings) -> P
         override=around.override(run_id) if around.override else None,
         mode=around.settings.child_mode,
     )
-    spec = RunSpec(
+    return RunSpec(
         run_id=run_id,
         session_id=task.resume or new_session_id(),
         name=task.name,
@@ -121,15 +158,6 @@ def _plan(index: int, task: Task, needs: Preparation, around: Surroundings) -> P
         follows=needs.earlier[-1].run_id if needs.earlier else "",
         wrap_up_s=around.settings.wrap_up_before,
     )
-    try:
-        meta = _meta(spec, task, needs, around, trusted=trusted)
-        prompt, *others = texts.items()
-        lock = run_dir.begin(meta, prompt[1], dict(others))
-    except OSError as error:
-        raise StoreUnwritable(str(run_dir.path), str(error)) from error
-    usable = os.path.isdir(cwd)  # noqa: PTH112 - Path.is_dir() raises where it may not look
-    refusal = needs.refusal or ("" if usable else messages.cwd_missing(str(cwd)))
-    return PlannedRun(index, task, replace(spec, lock_fd=lock), refusal, profile=needs.profile)
 
 
 def _kind(
@@ -202,9 +230,7 @@ def _profile_invocation(
     )
 
 
-def _meta(
-    spec: RunSpec, task: Task, needs: Preparation, around: Surroundings, *, trusted: bool
-) -> dict[str, object]:
+def _meta(spec: RunSpec, task: Task, needs: Preparation, around: Surroundings) -> dict[str, object]:
     return {
         "schemaVersion": META_VERSION,
         "runId": spec.run_id,
@@ -224,7 +250,7 @@ def _meta(
         "pi": {"source": around.pi_source, "version": around.pi_version},
         "argv": list(spec.argv),
         "offline": around.override is not None,
-        "trusted": trusted,
+        "trusted": around.trusted(Path(spec.cwd)),
         "createdAt": _now_ms(),
         "seal": around.seal(RunDir(Path(spec.run_dir))),
     }

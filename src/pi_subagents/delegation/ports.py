@@ -8,8 +8,9 @@ what happens, in order, and is never waited for.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
+
+from pi_subagents.core.value import value
 
 if TYPE_CHECKING:
     from pi_subagents.core.events import Event
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from pi_subagents.core.stop_switch import StopSwitch
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class PlannedRun:
     """One task with its ids; `refusal` says why it cannot start, where it cannot."""
 
@@ -32,7 +33,7 @@ class PlannedRun:
     profile: Profile | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Update:
     """Something happened in one run: an event, or at the end its result."""
 

@@ -6,8 +6,9 @@ A value that `profiles` and the session store fill and `plan` reads; empty, a ta
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from pi_subagents.core.value import value
 
 if TYPE_CHECKING:
     from pi_subagents.core.preset import Preset
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from pi_subagents.core.session import StoredRun
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class PresetUse:
     """Which preset a run works with, from where, and with which model."""
 
@@ -25,7 +26,7 @@ class PresetUse:
     resolved_model: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Preparation:
     """What a task needs beyond its own words."""
 

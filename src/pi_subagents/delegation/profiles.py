@@ -8,7 +8,6 @@ skill that is unknown or cannot be read, is its task's refusal alone.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -18,6 +17,7 @@ from pi_subagents.core.extra_args import check_extra_args
 from pi_subagents.core.profile_check import profile_conflict
 from pi_subagents.core.profile_invocation import tools_problem, unknown_tools
 from pi_subagents.core.skill import with_loaded_skills
+from pi_subagents.core.value import replace
 from pi_subagents.delegation.preparation import Preparation
 from pi_subagents.delegation.profile_skills import resolve_skills
 from pi_subagents.errors import ProfileRefused, SkillUnreadable, UnknownSkills

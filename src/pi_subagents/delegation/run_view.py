@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pi_subagents import messages
@@ -16,6 +15,7 @@ from pi_subagents.core import events as ev
 from pi_subagents.core.liveness import Liveness
 from pi_subagents.core.run_result import RunResult
 from pi_subagents.core.usage import Usage
+from pi_subagents.core.value import value
 from pi_subagents.disk.journal_tail import JournalTail
 from pi_subagents.errors import RunUnreadable
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pi_subagents.disk.run_dir import RunDir
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class RunView:
     """One run as it is now; `result` only once it ended."""
 

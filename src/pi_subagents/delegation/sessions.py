@@ -7,11 +7,11 @@ In: run directories with their proven liveness, oldest first.  Out: StoredRuns. 
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pi_subagents.core import events as ev
 from pi_subagents.core.session import Message, StoredRun, keep_messages
+from pi_subagents.core.value import replace
 from pi_subagents.delegation.run_view import view_run
 from pi_subagents.disk.journal_tail import JournalTail
 from pi_subagents.disk.safe_io import read_bounded

@@ -8,10 +8,10 @@ them; the tool's return value carries how they looked at the end.
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pi_subagents.core.run_result import RunResult
+from pi_subagents.core.value import replace
 from pi_subagents.core.window import Window, WindowBuilder, WindowTitle
 
 if TYPE_CHECKING:

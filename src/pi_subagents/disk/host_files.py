@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,6 +27,7 @@ from pi_subagents.core.host_entry import (
     without_entry,
 )
 from pi_subagents.core.hosts import HOSTS, SERVER_ARGUMENTS, SERVER_NAME, Host
+from pi_subagents.core.value import replace
 from pi_subagents.disk.config_home import home_dir
 from pi_subagents.disk.safe_io import (
     PRIVATE_FILE,

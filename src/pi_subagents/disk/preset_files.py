@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pi_subagents.core.definition import GLOBAL, PROJECT
 from pi_subagents.core.preset import LoadedPreset, parse_preset
+from pi_subagents.core.value import replace
 from pi_subagents.disk.config_home import agent_dir, project_root
 from pi_subagents.disk.definition_dir import (
     DefinitionsDir,

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import stat
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +23,7 @@ from pi_subagents.core.profile import LoadedProfile, Profile, parse_profile
 from pi_subagents.core.profile_check import find_conflict, profile_conflict, profile_warnings
 from pi_subagents.core.profile_edit import edit_profile_text
 from pi_subagents.core.profile_text import profile_to_markdown
+from pi_subagents.core.value import replace
 from pi_subagents.disk.config_home import agent_dir
 from pi_subagents.disk.definition_dir import (
     MAX_BYTES,

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import stat
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
@@ -24,6 +23,7 @@ from pi_subagents.core.skill_settings import (
     parse_manifest,
     parse_package_source,
 )
+from pi_subagents.core.value import value
 from pi_subagents.disk.config_home import home_dir
 from pi_subagents.disk.safe_io import read_json
 from pi_subagents.disk.skill_tree import SkillWalk, mode_of
@@ -35,7 +35,7 @@ MAX_MANIFEST_BYTES = 1024 * 1024
 CONVENTIONAL = "skills"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Scope:
     """Whose settings: their base directory, against which paths in them are read."""
 

@@ -17,11 +17,11 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pi_subagents.core.plain_text import printable
+from pi_subagents.core.value import value
 from pi_subagents.disk import safe_io
 from pi_subagents.errors import InstallFailed
 
@@ -39,7 +39,7 @@ TAIL_LINES = 12
 TAIL_BYTES = 8192
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class SetupProgress:
     """One thing a face can paint: the step, what is known about it, and whether it is over."""
 

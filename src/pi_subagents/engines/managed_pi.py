@@ -12,11 +12,11 @@ import datetime as dt
 import json
 import os
 import subprocess
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pi_subagents.core.plain_text import printable
+from pi_subagents.core.value import replace, value
 from pi_subagents.disk import config_home, safe_io
 from pi_subagents.engines import installing
 from pi_subagents.engines.installing import SetupProgress
@@ -47,7 +47,7 @@ NODE_ORIGIN = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ManagedPi:
     """An installed pi and the Node that runs it."""
 

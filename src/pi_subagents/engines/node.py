@@ -13,12 +13,12 @@ import os
 import re
 import subprocess
 import sys
-from dataclasses import dataclass
 from importlib.machinery import PathFinder
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from pi_subagents.core.value import value
 from pi_subagents.engines import installing
 from pi_subagents.engines.installing import SetupProgress
 from pi_subagents.engines.programs import candidates_on_path, is_runnable, search_program
@@ -40,7 +40,7 @@ ASK_LIMIT_S = 5.0
 REASON_LINES = 3
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class NodeRuntime:
     """A Node that pi accepts, and how to start its npm (empty if it has none)."""
 

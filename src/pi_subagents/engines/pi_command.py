@@ -13,13 +13,12 @@ import json
 import os
 import re
 import shlex
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from pi_subagents import messages
+from pi_subagents.core.value import value
 from pi_subagents.disk import config_home
-from pi_subagents.engines import managed_pi, node
 from pi_subagents.engines.programs import is_runnable, search_program
 from pi_subagents.errors import PiCommandUnusable, PiNotFound
 
@@ -35,7 +34,7 @@ PACKAGE_SUFFIX = "/pi-coding-agent"
 PACKAGE_DEPTH = 4  # <package>/dist/bundle/cli.js, and one to spare
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class PiCommand:
     """How to start pi, where that was decided, and pi's version if it shows without asking."""
 
@@ -109,6 +108,8 @@ def _configured(
 def _on_path(found: Path, env: Mapping[str, str], cwd: Path) -> PiCommand:
     argv: tuple[str, ...] = (str(found),)
     if _is_node_script(found) and not _env_finds_good_node(env, cwd):
+        from pi_subagents.engines import node
+
         data_dir = config_home.data_dir(env)
         good = node.find_node(env, cwd, data_dir, needs_npm=False)
         if good is None:
@@ -119,6 +120,8 @@ def _on_path(found: Path, env: Mapping[str, str], cwd: Path) -> PiCommand:
 
 
 def _managed(env: Mapping[str, str], cwd: Path) -> PiCommand | None:
+    from pi_subagents.engines import managed_pi, node
+
     data_dir = config_home.data_dir(env)
     pi = managed_pi.installed_pi(data_dir)
     if pi is None:
@@ -143,6 +146,8 @@ def _env_finds_good_node(env: Mapping[str, str], cwd: Path) -> bool:
     if search.found is None or search.left_out:
         # `env node` would take the one inside the working directory.
         return False
+    from pi_subagents.engines import node
+
     version = node.node_version(search.found, env)
     return version is not None and version >= node.MINIMUM
 

@@ -8,15 +8,16 @@ A repository must not decide which pi or Node runs merely because someone works 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from pi_subagents.core.value import value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Candidate:
     """A runnable file of the wanted name on PATH."""
 
@@ -24,7 +25,7 @@ class Candidate:
     inside_cwd: bool
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ProgramSearch:
     """The first acceptable program, and those that stood before it but lie inside the cwd."""
 

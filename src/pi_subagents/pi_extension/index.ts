@@ -11,11 +11,13 @@ import { type AutocompleteItem, Box } from "@earendil-works/pi-tui";
 import * as core from "./core.ts";
 import { callPicture, calls, change, livePicture, painted, storedPicture } from "./pictures.ts";
 import SPEC from "./tools.json" with { type: "json" };
-import { type Fields, fields, filled, list, word } from "./values.ts";
+import { attempt, type Fields, fields, filled, list, word } from "./values.ts";
 
 const PROTOCOL = 2;
 const OURS = "pi-subagents";
 const ESCAPE_S = 8; // the core's ladder takes five, then it looks for what is left
+const LONGEST_AHEAD = 1000; // no path is longer, and whoever starts a child reads no prompt
+const AHEAD = new Map<unknown, string>(SPEC.tools.filter(({ ahead }) => ahead).map(({ name, ahead }) => [name, ahead]));
 
 type Result = Awaited<ReturnType<ToolDefinition["execute"]>>;
 type ToolSpec = (typeof SPEC.tools)[number];
@@ -50,6 +52,8 @@ export default function extension(pi: ExtensionAPI): void {
     core.open({ cwd: ctx.cwd, greeting: () => greeting(ctx, reason), serve });
   });
   pi.on("before_agent_start", (_event, ctx) => followModels(ctx));
+  const foretell = forerunner(pi);
+  pi.on("message_update", (event, ctx) => attempt(() => foretell(fields(event.assistantMessageEvent), ctx), undefined));
   pi.on("session_shutdown", ({ reason }) => core.close(reason));
   pi.on("tool_result", ({ toolName, details }) => {
     const isOurs = SPEC.tools.some((tool) => tool.name === toolName);
@@ -71,10 +75,7 @@ function definition(pi: ExtensionAPI, tool: ToolSpec, models: readonly string[])
         callId,
         tool: tool.name,
         arguments: args,
-        cwd: ctx.cwd,
-        parentTools: pi.getActiveTools(),
-        models: modelNames(ctx),
-        trusted: ctx.isProjectTrusted(),
+        ...circumstances(pi, ctx),
         columns: process.stdout.columns ?? null,
       });
       return Promise.race([answer as unknown as Promise<Result>, tooLate(callId, signal)])
@@ -87,6 +88,26 @@ function definition(pi: ExtensionAPI, tool: ToolSpec, models: readonly string[])
       const stored = storedPicture(details, content, SPEC.text, isError ? "error" : "toolOutput");
       return painted(picture ?? stored, expanded || tool.shownWhole, theme);
     },
+  };
+}
+
+function circumstances(pi: ExtensionAPI, ctx: ExtensionContext): object {
+  return { cwd: ctx.cwd, parentTools: pi.getActiveTools(), models: modelNames(ctx), trusted: ctx.isProjectTrusted() };
+}
+
+/** Tell the core of each task of a call that is still being written, once it is whole: its child can start. */
+function forerunner(pi: ExtensionAPI): (event: Fields, ctx: ExtensionContext) => void {
+  const cut = (_: string, value: unknown) => (typeof value === "string" ? value.slice(0, LONGEST_AHEAD) : value);
+  let told = "";
+  return ({ type, partial, contentIndex }, ctx) => {
+    const { id, name, arguments: written } = fields(list(fields(partial).content)[Number(contentIndex)]);
+    const key = AHEAD.get(name);
+    if (key === undefined) return;
+    const whole = list(fields(written)[key]).slice(0, type === "toolcall_end" ? undefined : -1);
+    if (whole.length === 0 || told === `${id} ${whole.length}`) return;
+    told = `${id} ${whole.length}`;
+    const args = JSON.parse(JSON.stringify({ ...fields(written), [key]: whole }, cut));
+    core.send({ method: "ahead", params: { tool: name, arguments: args, ...circumstances(pi, ctx) } });
   };
 }
 

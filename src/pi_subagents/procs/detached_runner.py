@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def start_detached(spec: RunSpec, env: Mapping[str, str]) -> None:
     """Start the supervisor and let go of it; OSError if there is none to be had."""
-    process = start_supervisor(spec, env)
+    process = start_supervisor(env, lock_fd=spec.lock_fd)
     assert process.stdin is not None
     assert process.stdout is not None
     try:

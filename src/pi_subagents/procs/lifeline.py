@@ -2,7 +2,7 @@
 The lifeline of a supervisor: specifications and commands come on it, and its end is their end.
 
 In: standard input, a pipe or a socket.  Out: frames for whoever works at the time, and the locks
-of later runs, which travel beside their specifications.
+of runs, which travel beside their specifications.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from pi_subagents.core.framing import Frame, Line, LineFramer
 from pi_subagents.core.run_spec import RunSpec, spec_from_json
+from pi_subagents.core.value import replace
 from pi_subagents.procs.listener import READ_SIZE, read_ready
 
 if TYPE_CHECKING:
@@ -48,7 +49,14 @@ class Lifeline:
             if not data:
                 raise ValueError("the control channel ended before the specification")
             if frames := self._framer.feed(data):
-                return read_spec(frames[0]), frames[1:]
+                return self.order(frames[0]), frames[1:]
+
+    def order(self, frame: Frame) -> RunSpec:
+        """Return the specification in a frame, with its lock; ValueError if it is none."""
+        spec = spec_from_json(json.loads(frame.data if isinstance(frame, Line) else b""))
+        if self.locks and not spec.ahead:
+            spec = replace(spec, lock_fd=self.locks.popleft())
+        return spec
 
     def listen(self, listener: Listener) -> None:
         """Hear what comes from now on, locks included if it is a socket."""
@@ -96,8 +104,3 @@ class Lifeline:
             yield held
         finally:
             held.detach()
-
-
-def read_spec(frame: Frame) -> RunSpec:
-    """Return the specification in a frame; ValueError if it is none."""
-    return spec_from_json(json.loads(frame.data if isinstance(frame, Line) else b""))

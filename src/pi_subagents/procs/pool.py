@@ -18,13 +18,18 @@ from typing import TYPE_CHECKING, Self
 from pi_subagents.core.run_spec import RPC_MODE, RunSpec
 from pi_subagents.core.value import replace
 from pi_subagents.procs.reuse import MAX_RUNS
-from pi_subagents.procs.supervisor_start import spec_line, start_supervisor
+from pi_subagents.procs.spares import attached_supervisor
+from pi_subagents.procs.supervisor_start import spec_line
 
 if TYPE_CHECKING:
     import subprocess
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterable, Mapping
+
+    from pi_subagents.procs.spares import Spares
 
 IDLE_LIMIT_S = 300.0
+# How long children wait for the call they were started for: it may never be made.
+AHEAD_LIMIT_S = 30.0
 MIN_FREE_BYTES = 512 * 1024 * 1024
 
 
@@ -56,15 +61,15 @@ class Held:
     def give(self, spec: RunSpec) -> None:
         """Send it a run, and the run's lock beside it; OSError if it is gone."""
         assert spec.lock_fd is not None
+        self.last_run, self._keep = spec.run_id, spec.keep
+        self._runs += 1
         line = spec_line(replace(spec, lock_fd=None))
         sent = socket.send_fds(self.channel, [line], [spec.lock_fd])
         self.channel.sendall(line[sent:])
-        self.note_run(spec)
 
-    def note_run(self, spec: RunSpec) -> None:
-        """Remember that it was given a run."""
-        self.last_run, self._keep = spec.run_id, spec.keep
-        self._runs += 1
+    def start_child(self, spec: RunSpec) -> None:
+        """Let it start the child of a run that is yet to come; OSError if it is gone."""
+        self.channel.sendall(spec_line(replace(spec, ahead=True, lock_fd=None)))
 
     def let_go(self) -> None:
         """End its lifeline; it ends its child and itself."""
@@ -85,13 +90,15 @@ class Pool:
     call; how many children then wait for the next call is for the settings to say.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, spares: Spares | None = None) -> None:
         self.warm = 0  # how many children wait for whatever comes next
+        self._spares = spares  # of one call only
         self._idle: list[Held] = []  # the longest waiting first
         self._busy: list[Held] = []
         self._leaving: list[Held] = []
         self._last: tuple[RunSpec, Mapping[str, str]] | None = None
-        self._expiry: asyncio.TimerHandle | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._most = 0  # children there may be, by the latest word of whoever makes some ready
 
     async def __aenter__(self) -> Self:
         return self
@@ -112,8 +119,11 @@ class Pool:
                 self._busy.append(held)
                 return held
         self._make_room(most)
-        held = _start(spec, env)
-        held.note_run(spec)
+        held = self._new(spec, env)
+        try:
+            held.give(spec)
+        except OSError:  # it died at once: it shows as one without a result
+            held.process.kill()
         self._busy.append(held)
         return held
 
@@ -126,6 +136,21 @@ class Pool:
             self._idle.append(held)
         else:
             self._dismiss(held)
+
+    def make_ready(self, specs: Iterable[RunSpec], env: Mapping[str, str], *, most: int) -> None:
+        """Let a child for each of some runs to come start now, unless one waits already."""
+        self._most = most
+        waiting = [held.kind for held in self._idle]
+        for spec in specs:
+            if spec.kind in waiting:
+                waiting.remove(spec.kind)
+            elif len(self._idle) + len(self._busy) < most and not _memory_is_short():
+                self._start_idle(spec, env)
+
+    @property
+    def is_full(self) -> bool:
+        """Tell whether nobody else can be made ready."""
+        return 0 < self._most <= len(self._idle) + len(self._busy)
 
     def start_ahead(self, spec: RunSpec, env: Mapping[str, str], *, most: int) -> None:
         """Let the child of a run to come start now, unless one of its kind will be there."""
@@ -148,17 +173,21 @@ class Pool:
                     self._discard(held)
             for _ in range(0 if self._busy else self.warm - len(ready)):
                 self._start_idle(replace(spec, keep=True), env)
-            self._watch_age()
+            self._later(IDLE_LIMIT_S, self._expire)
         elif not self._busy:
             for held in self._idle[:]:
                 self._discard(held)
         await self._see_off()
 
+    def settle_later(self) -> None:
+        """Children were started for a call that is yet to come: settle if it does not."""
+        self._later(AHEAD_LIMIT_S, self._give_up)
+
     async def close(self) -> None:
         """Let everybody go, and see them gone."""
         self.warm = 0
-        if self._expiry is not None:
-            self._expiry.cancel()
+        if self._timer is not None:
+            self._timer.cancel()
         for held in (*self._idle, *self._busy):
             self._dismiss(held)
         self._idle, self._busy = [], []
@@ -177,7 +206,14 @@ class Pool:
 
     def _start_idle(self, spec: RunSpec, env: Mapping[str, str]) -> None:
         with suppress(OSError):  # then the run that wants it is told, if it is no better
-            self._idle.append(_start(replace(spec, ahead=True, lock_fd=None), env))
+            held = self._new(spec, env)
+            self._idle.append(held)
+            held.start_child(spec)
+
+    def _new(self, spec: RunSpec, env: Mapping[str, str]) -> Held:
+        """Return a supervisor that has no run yet: one that is up already, or a new one."""
+        spare = self._spares.take(env) if self._spares else None
+        return Held(*(spare or attached_supervisor(env)), spec)
 
     def _make_room(self, most: int) -> None:
         """Let the longest waiting go where the newcomer would be one too many."""
@@ -197,11 +233,16 @@ class Pool:
         for held in leaving:
             await asyncio.to_thread(held.wait)
 
-    def _watch_age(self) -> None:
-        if self._expiry is not None:
-            self._expiry.cancel()
-        loop = asyncio.get_running_loop()
-        self._expiry = loop.call_later(IDLE_LIMIT_S, self._expire)
+    def _later(self, seconds: float, act: Callable[[], None]) -> None:
+        """Look after those that wait at this moment, not at the one that was named before."""
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = asyncio.get_running_loop().call_later(seconds, act)
+
+    def _give_up(self) -> None:
+        """The call did not come; one that is under way settles at its end."""
+        if self._idle and not self._busy:
+            self._seeing_off = asyncio.ensure_future(self.settle())
 
     def _expire(self) -> None:
         """Nobody has called for long: what waits is let go, without anybody waiting for that."""
@@ -215,21 +256,6 @@ class Pool:
 def kind_of(spec: RunSpec) -> str:
     """Return what a child must be to do the run; one that is nobody else's, where none is told."""
     return spec.kind or f"only {spec.run_id}"
-
-
-def _start(spec: RunSpec, env: Mapping[str, str]) -> Held:
-    ours, theirs = socket.socketpair()
-    with theirs:
-        try:
-            process = start_supervisor(spec, env, stdin=theirs.fileno())
-        except OSError:
-            ours.close()
-            raise
-    try:
-        ours.sendall(spec_line(spec))
-    except OSError:  # it died at once: it shows as one without a result
-        process.kill()
-    return Held(process, ours, spec)
 
 
 def _memory_is_short() -> bool:

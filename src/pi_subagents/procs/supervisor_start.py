@@ -29,9 +29,9 @@ _BOOT = (
 
 
 def start_supervisor(
-    spec: RunSpec, env: Mapping[str, str], stdin: int = subprocess.PIPE
+    env: Mapping[str, str], *, stdin: int = subprocess.PIPE, lock_fd: int | None = None
 ) -> subprocess.Popen[bytes]:
-    """Start a supervisor in a session of its own; the run's lock goes with it."""
+    """Start a supervisor in a session of its own, with a run's lock in its hands if given."""
     return subprocess.Popen(
         supervisor_argv(),
         stdin=stdin,
@@ -40,7 +40,7 @@ def start_supervisor(
         bufsize=0,
         env=env,
         start_new_session=True,
-        pass_fds=() if spec.lock_fd is None else (spec.lock_fd,),
+        pass_fds=() if lock_fd is None else (lock_fd,),
     )
 
 

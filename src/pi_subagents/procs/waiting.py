@@ -18,16 +18,16 @@ from pi_subagents.core.framing import Frame, Line, LineFramer
 from pi_subagents.core.guards import STOP_GRACE_S
 from pi_subagents.core.rpc import DialogAsked, decode_rpc_line, dismissal
 from pi_subagents.core.run_spec import FREE, RunSpec
-from pi_subagents.core.value import replace
 from pi_subagents.procs import process_tree
 from pi_subagents.procs.child import Child, start_child
-from pi_subagents.procs.lifeline import Lifeline, read_spec
 from pi_subagents.procs.listener import Listener, read_ready
 from pi_subagents.procs.one_run import DONE, FAILED, do_run
 from pi_subagents.procs.supervisor import WAKE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from pi_subagents.procs.lifeline import Lifeline
 
 MAX_EARLY_ERRORS = 64 * 1024
 
@@ -133,8 +133,7 @@ class _Waiting:
                 self.commands.append(frame)
             # Commands that come before an order were meant for the run that is over.
             elif isinstance(frame, Line) and frame.data.startswith(b"{"):
-                spec = read_spec(frame)
-                self._order = replace(spec, lock_fd=self._lifeline.locks.popleft())
+                self._order = self._lifeline.order(frame)
 
     def _read(self, descriptor: int, take: Callable[[bytes], None]) -> None:
         data = read_ready(descriptor)

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import fields, replace
+from dataclasses import fields
 from typing import Any
 
 import pytest
@@ -33,6 +33,7 @@ from pi_subagents.core.background import (
 )
 from pi_subagents.core.preset_request import StatusRequest
 from pi_subagents.core.usage import Usage
+from pi_subagents.core.value import replace
 
 RUN = BackgroundRun(
     run_id="r1",

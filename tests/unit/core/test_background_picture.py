@@ -1,13 +1,12 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 from hypothesis import given
 from tests.unit.core.given_values import texts, thoroughly
 
 from pi_subagents.core.background import BackgroundRun
 from pi_subagents.core.background_picture import end_picture
 from pi_subagents.core.picture import BLANK, Layout, Part, Span
+from pi_subagents.core.value import replace
 
 RUN = BackgroundRun(
     "0f", "5e", "scout", "look\naround", "/w", None, None, 0, status="completed", duration_ms=2999

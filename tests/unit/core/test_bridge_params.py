@@ -20,6 +20,7 @@ parsers = st.sampled_from(
     [
         bridge_params.parse_session,
         bridge_params.parse_call,
+        bridge_params.parse_ahead,
         bridge_params.parse_call_id,
         bridge_params.parse_profile,
         bridge_params.parse_prefix,
@@ -37,6 +38,13 @@ def test_a_call_has_what_is_known_of_the_host() -> None:
     bare = ToolCall("c", "t", {"a": 1}, "/p", None, None, trusted=None, columns=None)
     assert bridge_params.parse_call(CALL) == bare
     assert bridge_params.parse_call({**CALL, **dict.fromkeys(KNOWN)}) == bare
+
+
+def test_a_call_that_is_still_being_written_has_no_id_and_no_columns() -> None:
+    ahead = ToolCall("", "t", {"a": 1}, "/p", ("read",), ("a/b",), trusted=True, columns=None)
+    assert bridge_params.parse_ahead({**CALL, **KNOWN}) == ahead
+    without_id = {key: value for key, value in CALL.items() if key != "callId"}
+    assert bridge_params.parse_ahead({**without_id, **KNOWN, "columns": "?"}) == ahead
 
 
 @pytest.mark.parametrize("reason", ["startup", "reload", "resume", "fork"])

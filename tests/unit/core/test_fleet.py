@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -24,13 +23,14 @@ from pi_subagents.core.fleet import (
     totals_to_json,
 )
 from pi_subagents.core.usage import Usage
+from pi_subagents.core.value import replace
 
 STATUSES = ["planned", "starting", "running", "stopping", "completed", "failed", "aborted", "interrupted"]  # fmt: skip
 
 
 def row(run_id: str = "a", **facts: object) -> FleetRow:
     base = FleetRow(run_id, f"s-{run_id}", f"name-{run_id}", "completed", f"/runs/{run_id}")
-    return replace(base, **facts)  # type: ignore[arg-type]  # facts by name
+    return replace(base, **facts)
 
 
 rows = st.builds(

@@ -19,6 +19,13 @@ def test_pi_registers_every_tool_in_our_order() -> None:
         assert (one["description"], one["parameters"]) == (ours.description, ours.parameters)
 
 
+def test_the_tasks_of_a_delegation_are_told_ahead_and_what_shapes_them_is_written_before() -> None:
+    assert {tool["name"]: tool["ahead"] for tool in told() if tool["ahead"]} == {
+        "delegate_to_subagents": "tasks",
+    }
+    assert list(told()[0]["parameters"]["properties"]) == ["profile", "tasks"]
+
+
 def test_those_that_take_a_model_are_those_of_the_second_system() -> None:
     needing = [tool["name"] for tool in told() if tool["needsModels"]]
     assert needing == [

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,6 +12,7 @@ from pi_subagents import profile_messages
 from pi_subagents.core.frontmatter import Value, parse_frontmatter
 from pi_subagents.core.profile import Profile, parse_profile
 from pi_subagents.core.profile_edit import changed_fields, edit_profile_text
+from pi_subagents.core.value import replace
 from pi_subagents.errors import ProfileNotSaved
 
 BEFORE = """\
@@ -51,7 +50,7 @@ WAS = read(BEFORE)
 
 
 def edited(text: str = BEFORE, **changes: object) -> str:
-    return edit_profile_text(text, replace(read(text), **changes))  # type: ignore[arg-type]  # fields by name, of many types
+    return edit_profile_text(text, replace(read(text), **changes))
 
 
 def test_without_a_change_the_file_is_the_same_to_the_byte() -> None:

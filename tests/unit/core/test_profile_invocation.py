@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,6 +14,7 @@ from pi_subagents.core.profile_invocation import (
     tools_problem,
     unknown_tools,
 )
+from pi_subagents.core.value import replace
 
 PARENT = ("read", "bash", "edit", "write", "web_search")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import pytest
@@ -23,6 +23,7 @@ from pi_subagents.core.profile_questions import (
     Text,
 )
 from pi_subagents.core.profile_steps import SAMPLE_PROMPT, Offers, Outcome, Start, run_steps
+from pi_subagents.core.value import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -251,8 +252,8 @@ def test_a_choice_of_tools_takes_the_place_of_another(
     before: dict[str, object], answers: dict[str, Answer], wanted: dict[str, object]
 ) -> None:
     answers = {TITLES[9]: True, **answers}
-    was = replace(Profile("demo"), **before)  # type: ignore[arg-type]  # fields by name, of many types
-    after = replace(Profile("demo"), **wanted)  # type: ignore[arg-type]  # fields by name, of many types
+    was = replace(Profile("demo"), **before)
+    after = replace(Profile("demo"), **wanted)
     assert asked(Script(enter, answers), was) == Outcome(after, "global")
 
 

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -16,6 +14,7 @@ from pi_subagents.core.profile_text import (
     profile_summary,
     profile_to_markdown,
 )
+from pi_subagents.core.value import replace
 
 FULL = Profile(
     "full",

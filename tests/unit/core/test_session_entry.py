@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -25,6 +24,7 @@ from pi_subagents.core.session_entry import (
     run_of_entry,
 )
 from pi_subagents.core.usage import Usage, usage_to_json
+from pi_subagents.core.value import replace
 
 RUN = StoredRun(
     run_id="a" * 32,
@@ -104,7 +104,7 @@ def test_an_entry_can_be_read_back_without_the_messages(run: StoredRun) -> None:
 @pytest.mark.parametrize("field", ["output", "error_message", "name", "model"])
 def test_a_long_text_is_cut_at_8_kb_and_says_so(field: str, character: str) -> None:
     text = "x" + character * MAX_TEXT_BYTES  # the limit falls into a character
-    read = run_of_entry(entry_of(replace(RUN, **{field: text})))  # type: ignore[arg-type]  # fields by name, of many types
+    read = run_of_entry(entry_of(replace(RUN, **{field: text})))
     assert read is not None
     kept, mark = getattr(read, field).split("\n")
     size = len(f"{kept}\n{mark}".encode())

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.core.given_values import briefly, json_values, thoroughly
@@ -16,6 +14,7 @@ from pi_subagents.core.session_view import (
     rebuild,
 )
 from pi_subagents.core.usage import Usage
+from pi_subagents.core.value import replace
 
 
 def run(number: int, session: str = "", status: str = "completed") -> StoredRun:

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from hypothesis import given
@@ -9,6 +8,7 @@ from tests.unit.core.given_values import thoroughly
 
 from pi_subagents.core import events as ev
 from pi_subagents.core.picture import part_to_json, row_bytes, rows_to_json
+from pi_subagents.core.value import replace
 from pi_subagents.core.window import MAX_HISTORY, Window, WindowBuilder, WindowLine, WindowTitle
 from pi_subagents.core.window_delta import MAX_DELTA_BYTES, WindowDeltas
 from pi_subagents.core.window_picture import line_row, place_of_lines, window_picture

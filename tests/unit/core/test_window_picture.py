@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,6 +11,7 @@ from tests.unit.core.given_values import events, texts, thoroughly
 from pi_subagents.core.picture import BLANK, Layout, Part, Row, Span, part_to_json
 from pi_subagents.core.todos import TodoCount
 from pi_subagents.core.usage import Usage
+from pi_subagents.core.value import replace
 from pi_subagents.core.window import Window, WindowBuilder, WindowLine, WindowStatus, WindowTitle
 from pi_subagents.core.window_picture import line_row, place_of_lines, window_picture
 

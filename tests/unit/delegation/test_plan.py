@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,8 @@ from pi_subagents.core.request import DelegateRequest, Task
 from pi_subagents.core.run_spec import RunSpec
 from pi_subagents.core.session import StoredRun
 from pi_subagents.core.settings import Settings
-from pi_subagents.delegation.plan import Surroundings, plan_runs
+from pi_subagents.core.value import replace
+from pi_subagents.delegation.plan import Surroundings, plan_runs, spec_ahead
 from pi_subagents.delegation.preparation import Preparation
 from pi_subagents.disk.run_dir import RunDir
 from pi_subagents.disk.run_store import RunStore
@@ -287,3 +287,33 @@ def test_a_store_that_cannot_be_written_refuses_the_whole_call(
     (tmp_path / "runs").write_text("a file is in the way")
     with pytest.raises(StoreUnwritable):
         plan(around, Task("a", "b"))
+
+
+def test_before_its_run_a_task_says_what_starts_its_child(around: Surroundings) -> None:
+    task, needs = Task("build", "Build it."), Preparation(profile=Profile("quick", model="m"))
+    ahead = spec_ahead(task, needs, around)
+    assert ahead is not None
+    ((run,)) = plan_runs(DelegateRequest((task,)), around, [needs])
+    own: dict[str, object] = {
+        "run_id": "",
+        "session_id": "",
+        "run_dir": "",
+        "environment": {},
+        "lock_fd": None,
+    }
+    assert replace(ahead, **own) == replace(run.spec, **own)
+    assert not Path(ahead.run_dir).exists()
+
+
+@pytest.mark.parametrize(
+    "needs",
+    [
+        Preparation(refusal="no such profile"),
+        Preparation(profile=Profile("p", system_prompt="You review.")),
+        Preparation(profile=Profile("p", append_system_prompt="Be brief.")),
+        Preparation(detached=True),
+    ],
+    ids=["it cannot start", "it reads a prompt", "it reads an addition", "it belongs to nobody"],
+)
+def test_no_child_starts_before_its_run_if(around: Surroundings, needs: Preparation) -> None:
+    assert spec_ahead(Task("build", "Build it."), needs, around) is None

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,6 +10,7 @@ from pi_subagents.core.definition import GLOBAL, PROJECT, FileProblem
 from pi_subagents.core.profile import LoadedProfile, Profile
 from pi_subagents.core.request import DelegateRequest, Task
 from pi_subagents.core.skill import Skill
+from pi_subagents.core.value import replace
 from pi_subagents.delegation.preparation import Preparation
 from pi_subagents.delegation.profiles import prepare_profiles
 from pi_subagents.disk.profile_files import Profiles

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
 from pi_subagents.core.child_shape import ChildShape
+from pi_subagents.core.value import replace
 from pi_subagents.disk.child_kind import PACKAGE_DIR, ChildKinds
 from pi_subagents.disk.model_config import MAX_CONFIG_BYTES
 
@@ -38,7 +38,7 @@ class Home:
         )
 
     def kind(self, **changes: object) -> str:
-        shape = replace(self.shape, **changes)  # type: ignore[arg-type]  # fields by name
+        shape = replace(self.shape, **changes)
         return ChildKinds(self.env, self.version).kind_of(shape)
 
     def arguments(self, *more: str) -> tuple[str, ...]:
@@ -77,7 +77,7 @@ def test_one_call_tells_its_children_apart_as_calls_of_their_own_do(home: Home) 
     more: list[dict[str, object]] = [{"isolation": "fresh"}, {"environment": {"PI_API_KEY": "3"}}]
     changes = [{}, *CHANGES, *more, {}]
     kinds = ChildKinds(home.env, home.version)
-    shapes = [replace(home.shape, **change) for change in changes]  # type: ignore[arg-type]  # fields by name
+    shapes = [replace(home.shape, **change) for change in changes]
     assert list(map(kinds.kind_of, shapes)) == [home.kind(**change) for change in changes]
 
 

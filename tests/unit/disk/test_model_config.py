@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,6 +10,7 @@ from tests.fakes.fake_pi_models import ModelsPlace, make_models_place
 from tests.unit.core.given_values import briefly, json_values
 
 from pi_subagents.core import provider_keys
+from pi_subagents.core.value import replace
 from pi_subagents.disk import model_config
 from pi_subagents.disk.model_config import models_digest
 

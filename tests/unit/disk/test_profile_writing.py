@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
 from pi_subagents.core.profile import LoadedProfile, Profile
+from pi_subagents.core.value import replace
 from pi_subagents.disk import profile_files
 from pi_subagents.disk.profile_files import (
     load_profiles,

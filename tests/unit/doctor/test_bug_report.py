@@ -1,9 +1,8 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 from tests.fakes.healthy_place import with_env, write_settings
 
+from pi_subagents.core.value import replace
 from pi_subagents.doctor.bug_report import format_report
 from pi_subagents.doctor.check import Check, Place
 

@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import os
 import shutil
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.fakes.healthy_place import make_run, runs_of
 
+from pi_subagents.core.value import replace
 from pi_subagents.disk import safe_io
 from pi_subagents.doctor import store
 

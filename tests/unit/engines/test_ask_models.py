@@ -5,13 +5,13 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 from tests.fakes.fake_pi_models import ModelsPlace, make_models_place
 
 from pi_subagents.core.model_names import Model
+from pi_subagents.core.value import replace
 from pi_subagents.engines import ask_models as asking
 from pi_subagents.engines.ask_models import ask_models
 from pi_subagents.errors import ModelsUnknown

@@ -9,8 +9,9 @@ import pytest
 
 from pi_subagents.core.framing import Frame, Line, Skipped
 from pi_subagents.core.run_spec import RunSpec, spec_to_json
+from pi_subagents.core.value import replace
 from pi_subagents.procs import lifeline as module
-from pi_subagents.procs.lifeline import Lifeline, read_spec
+from pi_subagents.procs.lifeline import Lifeline
 from pi_subagents.procs.listener import Listener
 
 if TYPE_CHECKING:
@@ -130,20 +131,33 @@ def test_nothing_said_is_nothing_heard(holder: Holder) -> None:
     holder.lets_go()
 
 
-def test_the_lock_of_a_later_run_comes_beside_its_specification(
-    sockets: Holder, tmp_path: Path
-) -> None:
+def test_the_lock_of_a_run_comes_beside_its_specification(sockets: Holder, tmp_path: Path) -> None:
     assert isinstance(sockets.theirs, socket.socket)
     locks = [os.open(tmp_path / name, os.O_CREAT | os.O_RDWR) for name in ("one", "two")]
+    got = []
     for spec, lock in zip((SPEC, NEXT), locks, strict=True):
         socket.send_fds(sockets.theirs, [line(spec)], [lock])
         (frame,) = sockets.hears()
         assert isinstance(frame, Line)
-        assert read_spec(frame) == spec
-    got = list(sockets.lifeline.locks)
-    for one, other in zip(got, locks, strict=True):
-        assert os.path.samestat(os.fstat(one), os.fstat(other))
+        order = sockets.lifeline.order(frame)
+        assert order.lock_fd is not None
+        assert order == replace(spec, lock_fd=order.lock_fd)
+        assert os.path.samestat(os.fstat(order.lock_fd), os.fstat(lock))
+        got.append(order.lock_fd)
+    assert not sockets.lifeline.locks
     for each in (*got, *locks):
+        os.close(each)
+
+
+def test_the_first_run_has_its_lock_beside_it_too(sockets: Holder, tmp_path: Path) -> None:
+    assert isinstance(sockets.theirs, socket.socket)
+    lock = os.open(tmp_path / "lock", os.O_CREAT | os.O_RDWR)
+    socket.send_fds(sockets.theirs, [line(SPEC)], [lock])
+    spec, early = sockets.lifeline.first_spec()
+    assert spec.lock_fd is not None
+    assert (replace(spec, lock_fd=None), early) == (SPEC, [])
+    assert os.path.samestat(os.fstat(spec.lock_fd), os.fstat(lock))
+    for each in (spec.lock_fd, lock):
         os.close(each)
 
 
@@ -180,8 +194,9 @@ def test_an_order_that_comes_before_anybody_listens_is_not_lost_nor_is_its_lock(
     """A child that was started ahead may be wanted before its supervisor has read a word."""
     near, far = socket.socketpair()
     lock = os.open(tmp_path / "lock", os.O_CREAT | os.O_RDWR)
+    ahead = replace(SPEC, ahead=True)
     with near, far:
-        far.sendall(line(SPEC))
+        far.sendall(line(ahead))
         socket.send_fds(far, [line(NEXT)], [lock])
         lifeline = Lifeline(near.fileno())
         spec, early = lifeline.first_spec()
@@ -192,8 +207,10 @@ def test_an_order_that_comes_before_anybody_listens_is_not_lost_nor_is_its_lock(
             lifeline.listen(listener)
             listener.serve(5)
             listener.selector.close()
-        assert (spec, [read_spec(frame) for frame in early]) == (SPEC, [NEXT])
-        (got,) = lifeline.locks
+        (order,) = map(lifeline.order, early)
+        got = order.lock_fd
+        assert got is not None
+        assert (spec, replace(order, lock_fd=None)) == (ahead, NEXT)
     assert os.path.samestat(os.fstat(got), os.fstat(lock))
     for each in (got, lock):
         os.close(each)
@@ -219,9 +236,9 @@ def test_a_holder_who_dies_with_something_unread_has_let_go() -> None:
     "frame",
     [Line(b""), Line(b"stop"), Line(b"[]"), Line(b"{}"), Line(b"\xff"), Skipped(99), Line(b"{")],
 )
-def test_what_is_no_specification_is_a_value_error(frame: Frame) -> None:
+def test_what_is_no_specification_is_a_value_error(sockets: Holder, frame: Frame) -> None:
     with pytest.raises(ValueError):
-        read_spec(frame)
+        sockets.lifeline.order(frame)
 
 
 def test_a_specification_without_end_is_not_held(

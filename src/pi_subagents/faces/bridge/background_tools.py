@@ -8,7 +8,6 @@ began; a run id is looked for on disk as well.
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pi_subagents import background
@@ -16,6 +15,7 @@ from pi_subagents.background import BackgroundRuns
 from pi_subagents.core.background import started_to_json, status_to_json, stopped_to_json
 from pi_subagents.core.bounded_details import with_short_rows
 from pi_subagents.core.preset_request import parse_background, parse_status, parse_stop
+from pi_subagents.core.value import replace
 from pi_subagents.errors import BackgroundRunNotFound
 from pi_subagents.launch import place_of
 from pi_subagents.runs import Runs

@@ -21,7 +21,7 @@ from pi_subagents.core.summary import refusal_to_json
 from pi_subagents.core.usage import Usage, usage_for_pi
 from pi_subagents.disk.settings_files import load_settings
 from pi_subagents.errors import SessionNotFound, SubagentsError
-from pi_subagents.faces.bridge import background_tools
+from pi_subagents.faces.bridge import ahead, background_tools
 from pi_subagents.faces.bridge.live_call import LiveCall
 from pi_subagents.procs.pool import Pool
 
@@ -48,6 +48,10 @@ class Calls:
 
     def __contains__(self, call_id: str) -> bool:
         return call_id in self._switches
+
+    def start_ahead(self, call: ToolCall) -> None:
+        """Let the children of a call start that is still being written; it may never come."""
+        ahead.start_children(call, self._standing(call))
 
     def cancel(self, call_id: str) -> None:
         """Stop a call, the second time at once; one that is over is let be."""
@@ -112,16 +116,22 @@ class Calls:
     def _options(self, call: ToolCall, session: OpenSession, switch: StopSwitch) -> Options:
         loop = asyncio.get_running_loop()
         return {
+            **self._standing(call),
+            "stop": switch,
+            "columns": call.columns,
+            # Some of the work is done in threads, and only the loop may write.
+            "on_notice": lambda text: _ignore(loop.call_soon_threadsafe(session.notice, text)),
+        }
+
+    def _standing(self, call: ToolCall) -> Options:
+        """Return what shapes the children of a call, and where they wait."""
+        return {
             "cwd": Path(call.cwd),
             "env": self._env,
-            "stop": switch,
             "host_trusts": call.trusted,
             "parent_tools": call.parent_tools,
             "models": call.models,
-            "columns": call.columns,
             "pool": self._pool,
-            # Some of the work is done in threads, and only the loop may write.
-            "on_notice": lambda text: _ignore(loop.call_soon_threadsafe(session.notice, text)),
         }
 
 

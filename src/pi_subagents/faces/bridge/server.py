@@ -77,6 +77,9 @@ class Bridge:
         if method == "cancel":
             with suppress(InvalidRequest):
                 self._calls.cancel(bridge_params.parse_call_id(params))
+        elif method == "ahead" and self._refusal is None and not self.ended.is_set():
+            with suppress(InvalidRequest):
+                self._calls.start_ahead(bridge_params.parse_ahead(params))
         elif method == "failed" and params.get("method") == "entry":
             reason = one_line(str(params.get("message")), MAX_REASON)
             told = host_messages.entry_not_kept(reason)

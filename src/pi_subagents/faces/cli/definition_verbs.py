@@ -205,7 +205,7 @@ def lint_command(catalogue: Catalogue[L]) -> click.Command:
 
 def _problem_line(problem: FileProblem) -> str:
     """Return a problem in the form that editors jump to."""
-    from dataclasses import replace
+    from pi_subagents.core.value import replace
 
     return str(
         problem if problem.fatal else replace(problem, problem=f"warning: {problem.problem}")

@@ -24,7 +24,6 @@ from pi_subagents.core.summary import refusal_to_json
 from pi_subagents.errors import SubagentsError
 from pi_subagents.faces.cli.console import FALLBACK_WIDTH, Console, Verbosity
 from pi_subagents.faces.cli.main import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_REFUSED
-from pi_subagents.faces.terminal.display import open_display
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -133,6 +132,8 @@ def _display(console: Console) -> Display | None:
     """Return a display where a person watches; who wants more, or less, than windows gets lines."""
     if console.verbosity != Verbosity.NORMAL or not sys.stderr.isatty():
         return None
+    from pi_subagents.faces.terminal.display import open_display
+
     return open_display(sys.stderr.fileno(), os.environ, tell=console.notice)
 
 

@@ -127,7 +127,7 @@ def is_any_given(given: Mapping[str, Any]) -> bool:
 
 def with_fields(profile: Profile, given: Mapping[str, Any]) -> Profile:
     """Return the profile with the fields that were given."""
-    from dataclasses import replace
+    from pi_subagents.core.value import replace
 
     fields = _given(given)
     if [fields.get(name) for name in READS_STDIN].count(STDIN) > 1:

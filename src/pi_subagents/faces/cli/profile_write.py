@@ -163,12 +163,11 @@ def _asked(console: Console, start: Start, before: str) -> Outcome | Gesture:
 
 def _review(was: Profile, profile: Profile, before: str) -> str:
     """Return the file as it would be, but for the key, and which fields it would lose."""
-    from dataclasses import replace
-
     from pi_subagents import profile_messages
     from pi_subagents.core.profile import FIELDS
     from pi_subagents.core.profile_edit import changed_fields, edit_profile_text
     from pi_subagents.core.profile_text import mask_key, profile_to_markdown
+    from pi_subagents.core.value import replace
 
     shown = replace(profile, api_key=profile.api_key and mask_key(profile.api_key))
     text = edit_profile_text(before, shown) if before else profile_to_markdown(shown)

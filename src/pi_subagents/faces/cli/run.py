@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from pi_subagents.faces.cli.console import Console
     from pi_subagents.launch import Options
 
+MOST_SPARES = 4
+
 
 @click.command("run")
 @click.argument("prompts", metavar="[PROMPT]...", nargs=-1)
@@ -94,7 +96,7 @@ def command(
       git diff | subagents run - --name review
       subagents run --offline "Count the Python files in src"
     """  # noqa: D301 - the backspace is click's mark for "do not re-wrap"
-    from pi_subagents.faces.cli.live import delegate_live
+    from pi_subagents.procs.spares import spare_supervisors
 
     if task_file:
         given = {"PROMPT": prompts, "--name": names, "--cwd": cwd, "--file": files,
@@ -114,7 +116,12 @@ def command(
         "profile": profile,
         "trust_project": trust_project,
     }
-    return delegate_live(console, tasks, chosen, as_json=as_json, plain=plain)
+    with spare_supervisors(min(len(tasks), concurrency or MOST_SPARES), os.environ) as spares:
+        # Here and not above: they start while we import what a delegation needs.
+        from pi_subagents.faces.cli.live import delegate_live
+
+        chosen["spares"] = spares
+        return delegate_live(console, tasks, chosen, as_json=as_json, plain=plain)
 
 
 def _typed_tasks(

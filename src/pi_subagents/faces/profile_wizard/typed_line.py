@@ -6,10 +6,11 @@ In: keys.  Out: the line after each, and what to paint of it.  Pure: no terminal
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pi_subagents.core.plain_text import printable
+from pi_subagents.core.value import replace
 
 if TYPE_CHECKING:
     from pi_subagents.core.profile_questions import Text

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
+from pi_subagents.core.value import replace
 from pi_subagents.faces.terminal.keys import KeyReader
 from pi_subagents.faces.terminal.painting import AROUND, View, paint, paint_ended
 from pi_subagents.faces.terminal.styled import as_text, changes

@@ -8,12 +8,12 @@ the same however much the sub-agents say.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from pi_subagents import messages
 from pi_subagents.core.bash_preview import CONTINUATION
+from pi_subagents.core.value import value
 from pi_subagents.core.window_view import (
     global_status,
     header_parts,
@@ -39,7 +39,7 @@ _ICON_STYLES: Mapping[WindowStatus, Style] = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class View:
     """How a person wants to see the windows; `scroll` counts rows back from the end."""
 
@@ -48,7 +48,7 @@ class View:
     notice: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Screen:
     """What to show, and how far back from the end that really is."""
 

@@ -7,8 +7,9 @@ Those at work come first, then those with an error, then the rest; one row each,
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from pi_subagents.core.value import value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 _RANKS: Mapping[WindowStatus, int] = {"running": 0, "error": 1, "completed": 2, "queued": 3}
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Claim:
     """How a window stands, and how many rows it would like under its header."""
 
@@ -26,7 +27,7 @@ class Claim:
     rows: int
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Shares:
     """Rows under each header, or None for a window that is not shown at all."""
 

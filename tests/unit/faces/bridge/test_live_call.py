@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
+from pi_subagents.core.value import replace
 from pi_subagents.core.window import Window, WindowLine, WindowTitle
 from pi_subagents.core.window_delta import WindowDeltas
 from pi_subagents.core.window_picture import place_of_lines

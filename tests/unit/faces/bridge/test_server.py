@@ -13,11 +13,12 @@ from pi_subagents.core.json_rpc import INVALID_PARAMS, REFUSED, Failure
 from pi_subagents.faces.bridge.server import Bridge
 
 if TYPE_CHECKING:
-    from pi_subagents.core.bridge_params import HostSession
+    from pi_subagents.core.bridge_params import HostSession, ToolCall
     from pi_subagents.faces.bridge.open_session import OpenSession
     from pi_subagents.faces.bridge.peer import Host
 
 PATIENCE_S = 10.0
+AHEAD: dict[str, object] = {"tool": "t", "cwd": "/"}
 GREETING = {"protocol": PROTOCOL, "sessionId": "s", "reason": "startup", "cwd": "/", "entries": []}
 
 
@@ -44,6 +45,9 @@ class SlowBridge(Bridge):
         self.done.append(f"completed {prefix}")
         return {}
 
+    def start_ahead(self, call: ToolCall) -> None:
+        self.done.append(f"started for {call.tool}")
+
     def cancel(self, call_id: str) -> None:
         self.done.append(f"cancelled {call_id}")
 
@@ -57,12 +61,13 @@ async def test_what_comes_behind_a_greeting_waits_for_it_in_its_order(bridge: Sl
     async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as together:
         greeted = together.create_task(bridge.answer("hello", GREETING))
         together.create_task(bridge.answer("complete", {"prefix": "x"}))
+        together.create_task(bridge.take("ahead", AHEAD))
         together.create_task(bridge.take("cancel", {"callId": "c"}))
         for _ in range(10):
             await asyncio.sleep(0)
         assert bridge.done == []
         bridge.may_open.set()
-    assert bridge.done == ["opened s", "completed x", "cancelled c"]
+    assert bridge.done == ["opened s", "completed x", "started for t", "cancelled c"]
     answer = greeted.result()
     assert isinstance(answer, dict)
     assert (answer["protocol"], answer["background"]) == (PROTOCOL, "the counts")
@@ -75,10 +80,21 @@ async def test_behind_a_refused_greeting_everything_is_refused_but_the_end(
     refusal = Failure(REFUSED, host_messages.bridge_protocol_unknown(spoken, PROTOCOL))
     assert await bridge.answer("hello", {**GREETING, "protocol": spoken}) == refusal
     assert await bridge.answer("complete", {"prefix": "x"}) == refusal
+    await bridge.take("ahead", AHEAD)
     assert await bridge.answer("bye", {"reason": "quit"}) == {}
+    assert bridge.done == []
     bridge.may_open.set()
     await bridge.answer("hello", GREETING)
     assert await bridge.answer("complete", {"prefix": "x"}) == {}
+
+
+async def test_nothing_is_started_ahead_by_nonsense_or_when_the_host_takes_its_leave(
+    bridge: SlowBridge,
+) -> None:
+    await bridge.take("ahead", {"tool": "t"})
+    await bridge.answer("bye", {"reason": "quit"})
+    await bridge.take("ahead", AHEAD)
+    assert bridge.done == []
 
 
 async def test_a_greeting_without_a_session_is_refused(bridge: SlowBridge) -> None:

@@ -14,9 +14,9 @@ from tests.fakes.driver import PATIENCE_S
 from tests.fakes.pty_command import open_pty, set_size
 
 from pi_subagents.core.window import Window, WindowLine, WindowTitle
-from pi_subagents.faces.cli import live
 from pi_subagents.faces.cli.console import Console, Verbosity
 from pi_subagents.faces.cli.live import run_stoppable
+from pi_subagents.faces.terminal import display
 from pi_subagents.faces.terminal.display import Display
 from pi_subagents.faces.terminal.terminal import Terminal
 
@@ -45,7 +45,7 @@ def a_person() -> Iterator[int]:
 
         with io.TextIOWrapper(os.fdopen(os.dup(slave), "wb", buffering=0)) as stream:
             stream.reconfigure(write_through=True)
-            patch.setattr(live, "open_display", open_display)
+            patch.setattr(display, "open_display", open_display)
             patch.setattr(sys, "stderr", stream)
             patch.setenv("NO_COLOR", "1")
             yield master

@@ -7,13 +7,13 @@ import signal
 import termios
 import threading
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 from tests.fakes.pty_command import Watcher, open_pty, watching
 
 from pi_subagents import messages
+from pi_subagents.core.value import replace
 from pi_subagents.core.window import Window, WindowLine, WindowTitle
 from pi_subagents.faces.terminal.display import Display, after_key, open_display, pause_after
 from pi_subagents.faces.terminal.painting import View
@@ -39,7 +39,7 @@ class Talk:
         self.asked += 1
         lines = tuple(WindowLine(text, "text") for text in self.texts)
         window = Window(WindowTitle("talk", session_id=SESSION), lines=lines[-15:], history=lines)
-        return (replace(window, status=self.status),)  # type: ignore[arg-type]  # states and kinds by name
+        return (replace(window, status=self.status),)
 
 
 def open_own(slave: int) -> Terminal:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,6 +13,7 @@ from tests.unit.core.given_values import events, thoroughly
 from pi_subagents import messages
 from pi_subagents.core.todos import TodoCount
 from pi_subagents.core.usage import Usage
+from pi_subagents.core.value import replace
 from pi_subagents.core.window import Window, WindowBuilder, WindowLine, WindowTitle
 from pi_subagents.faces.terminal.painting import View, paint, paint_ended
 from pi_subagents.faces.terminal.styled import as_text, changes
@@ -34,7 +34,7 @@ def called(*previews: str) -> tuple[WindowLine, ...]:
 
 def window(name: str, lines: tuple[WindowLine, ...] = (), **more: object) -> Window:
     status = more.pop("status", "running")
-    return replace(Window(WindowTitle(name), lines=lines, history=lines), status=status, **more)  # type: ignore[arg-type]  # states and kinds by name
+    return replace(Window(WindowTitle(name), lines=lines, history=lines), status=status, **more)
 
 
 PROFILED = WindowTitle(

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 import pytest
 from tests.unit.core.test_fleet import row
@@ -9,6 +8,7 @@ from tests.unit.core.test_fleet import row
 from pi_subagents import watch_messages
 from pi_subagents.core.fleet import row_to_json
 from pi_subagents.core.usage import Usage
+from pi_subagents.core.value import replace
 from pi_subagents.faces.cli.console import Console
 from pi_subagents.faces.watch.once import print_json, print_list
 
