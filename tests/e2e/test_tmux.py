@@ -38,7 +38,7 @@ def test_the_window_shows_the_transcript_while_the_run_goes_on(
     ):
         process = ended_last.enter_context(start(project, *arguments, **tmux.env, TMUX=""))
         (project.path / "here").read_bytes()  # until the child's tool is at work
-        (run,) = (path for path in runs.iterdir() if path.is_dir())
+        (run,) = (path.parent for path in runs.glob("*/meta.json"))
         shown = tmux.own.wait_until_shown(run.name, "echo > here")
         assert process.poll() is None
         assert not (run / "result.json").exists()

@@ -96,6 +96,7 @@ def command(
       git diff | subagents run - --name review
       subagents run --offline "Count the Python files in src"
     """  # noqa: D301 - the backspace is click's mark for "do not re-wrap"
+    from pi_subagents.core.settings import TMUX
     from pi_subagents.procs.spares import spare_supervisors
 
     if task_file:
@@ -116,7 +117,8 @@ def command(
         "profile": profile,
         "trust_project": trust_project,
     }
-    with spare_supervisors(min(len(tasks), concurrency or MOST_SPARES), os.environ) as spares:
+    at_once = 0 if runner == TMUX else min(len(tasks), concurrency or MOST_SPARES)
+    with spare_supervisors(at_once, os.environ) as spares:
         # Here and not above: they start while we import what a delegation needs.
         from pi_subagents.faces.cli.live import delegate_live
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         (["one", "two", "three"], 3),
         (["one", "two", "three", "--concurrency", "2"], 2),
         (["1", "2", "3", "4", "5", "6"], 4),
+        (["one", "--runner", "tmux"], 0),
     ],
 )
 def test_a_supervisor_is_up_for_each_of_the_first_tasks_and_none_afterwards(
