@@ -82,13 +82,7 @@ async def delegate_request(request: DelegateRequest, options: Options) -> Delega
     with ExitStack() as resources:
         override = launch.offline_model(ground, resources)
         around = launch.surroundings(ground, override)
-        if options.get("spares"):
-            launch.start_ahead(ground, zip(request.tasks, preparations, strict=True), around)
-        try:
-            planned = launch.plan(ground, request, preparations, around)
-        except Exception:
-            await ground.pool.settle()
-            raise
+        planned = launch.plan(ground, request, preparations, around)
         results, windows = await launch.execute(ground, planned)
     return Delegation(results, windows, ground.settings)
 

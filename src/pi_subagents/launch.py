@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     from pi_subagents.engines.offline_model.script import Script
     from pi_subagents.engines.pi_command import PiCommand
     from pi_subagents.procs.attached_runner import AttachedRunner
-    from pi_subagents.procs.spares import Spares
 
 
 _OFFLINE = {"PI_OFFLINE": "1", "PI_SKIP_VERSION_CHECK": "1", "PI_TELEMETRY": "0"}
@@ -73,7 +72,6 @@ class Options(TypedDict, total=False):
     on_windows: Callable[[Windows], None]  # once, before the first start: a face that paints them
     columns: int | None  # of the terminal that shows the work, if one does
     pool: Pool  # a host's, which outlives the call and keeps children ready
-    spares: Spares  # supervisors that a command started before it knew for what
 
 
 @value
@@ -150,10 +148,8 @@ def surroundings(
 def start_ahead(
     ground: Ground, tasks: Iterable[tuple[Task, Preparation]], around: Surroundings
 ) -> None:
-    """Let the first children start before their runs are planned: nothing takes longer."""
-    # A script is played run by run, so that its children are never alike.
-    by_script = not isinstance(ground.options.get("offline", False), bool)
-    if not by_script and _where(ground) != TMUX:
+    """Let the first children of a call start before there is one: nothing in it takes longer."""
+    if _where(ground) != TMUX:
         most = _concurrency(ground)
         specs = (spec_ahead(task, needs, around) for task, needs in islice(tasks, most))
         ground.pool.make_ready([spec for spec in specs if spec], ground.env, most=most)
@@ -239,7 +235,7 @@ def _pool(options: Options, settings: Settings) -> Pool:
     # The offline model ends with its call: what talks to it is of no use to another.
     pool = None if options.get("offline", False) else options.get("pool")
     if pool is None:
-        return Pool(options.get("spares"))
+        return Pool()
     pool.warm = settings.warm_children
     return pool
 

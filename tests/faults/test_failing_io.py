@@ -29,7 +29,6 @@ from pi_subagents import messages
 from pi_subagents.core import events as ev
 from pi_subagents.errors import StoreUnwritable
 from pi_subagents.procs import pool
-from pi_subagents.procs.pool import Held, Pool
 from pi_subagents.runs import Runs
 
 if TYPE_CHECKING:
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pi_subagents.core.run_spec import RunSpec
+    from pi_subagents.procs.pool import Held
 
 pytestmark = in_both_modes
 KIB = 1024
@@ -88,7 +88,7 @@ async def test_a_run_whose_result_found_no_room_anywhere_is_concluded_once_there
 
     with monkeypatch.context() as patched:
         patched.setattr("pi_subagents.disk.run_dir.RunDir.write_result", full)
-        patched.setattr(pool, "attached_supervisor", no_start)
+        patched.setattr(pool, "_new", no_start)
         result = await place.delegate_by_api("no room").result()
     assert (result.status, result.error_message) == ("failed", messages.SPAWN_FAILED)
     (run,) = place.run_dirs()
@@ -218,11 +218,11 @@ async def test_a_caller_short_of_descriptors_fails_tasks_not_the_queue(
 async def test_a_supervisor_short_of_descriptors_tells_the_truth(
     place: Workplace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    start = Pool._new
+    start = pool._new
     limits = {f"limit {limit}": limit for limit in (6, 9, 12, 14, 15, 16, 18, 20, 24)}
 
-    def starved(one: Pool, spec: RunSpec, env: Mapping[str, str]) -> Held:
-        held = start(one, spec, env)
+    def starved(spec: RunSpec, env: Mapping[str, str]) -> Held:
+        held = start(spec, env)
         if spec.name in limits:
             limit = limits[spec.name]
             resource.prlimit(held.process.pid, resource.RLIMIT_NOFILE, (limit, limit))
@@ -234,7 +234,7 @@ async def test_a_supervisor_short_of_descriptors_tells_the_truth(
             await child.fork_setsid()
             await child.answer_and_exit("42")
 
-    monkeypatch.setattr(Pool, "_new", starved)
+    monkeypatch.setattr(pool, "_new", starved)
     work = place.delegate_by_api(*limits, "sibling", concurrency=16)
     serving = asyncio.create_task(serve())
     *results, sibling = await work.results()
@@ -248,14 +248,14 @@ async def test_a_supervisor_short_of_descriptors_tells_the_truth(
 async def test_a_start_that_the_kernel_refuses_fails_its_task_only(
     place: Workplace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    start = Pool._new
+    start = pool._new
 
-    def refused(one: Pool, spec: RunSpec, env: Mapping[str, str]) -> Held:
+    def refused(spec: RunSpec, env: Mapping[str, str]) -> Held:
         if spec.name.startswith("unlucky"):
             raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
-        return start(one, spec, env)
+        return start(spec, env)
 
-    monkeypatch.setattr(Pool, "_new", refused)
+    monkeypatch.setattr(pool, "_new", refused)
     work = place.delegate_by_api("unlucky 1", "sibling", "unlucky 2", "queued", concurrency=1)
     for name in ("sibling", "queued"):
         await (await place.child(name)).answer_and_exit("42")
@@ -308,15 +308,15 @@ async def test_no_descriptor_is_left_open_by_starts_that_fail(
 async def test_a_supervisor_that_dies_before_it_is_told_what_to_run_is_not_waited_for(
     place: Workplace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    start = Pool._new
+    start = pool._new
 
-    def stillborn(one: Pool, spec: RunSpec, env: Mapping[str, str]) -> Held:
-        held = start(one, spec, env)
+    def stillborn(spec: RunSpec, env: Mapping[str, str]) -> Held:
+        held = start(spec, env)
         held.process.kill()
         held.process.wait()
         return held
 
-    monkeypatch.setattr(Pool, "_new", stillborn)
+    monkeypatch.setattr(pool, "_new", stillborn)
     result = await place.delegate_by_api("untold").result()
     assert (result.status, result.error_message) == ("interrupted", messages.INTERRUPTED)
     assert place.driver.children == []

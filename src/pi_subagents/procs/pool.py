@@ -18,14 +18,11 @@ from typing import TYPE_CHECKING, Self
 from pi_subagents.core.run_spec import RPC_MODE, RunSpec
 from pi_subagents.core.value import replace
 from pi_subagents.procs.reuse import MAX_RUNS
-from pi_subagents.procs.spares import attached_supervisor
-from pi_subagents.procs.supervisor_start import spec_line
+from pi_subagents.procs.supervisor_start import spec_line, start_supervisor
 
 if TYPE_CHECKING:
     import subprocess
     from collections.abc import Callable, Iterable, Mapping
-
-    from pi_subagents.procs.spares import Spares
 
 IDLE_LIMIT_S = 300.0
 # How long children wait for the call they were started for: it may never be made.
@@ -90,9 +87,8 @@ class Pool:
     call; how many children then wait for the next call is for the settings to say.
     """
 
-    def __init__(self, spares: Spares | None = None) -> None:
+    def __init__(self) -> None:
         self.warm = 0  # how many children wait for whatever comes next
-        self._spares = spares  # of one call only
         self._idle: list[Held] = []  # the longest waiting first
         self._busy: list[Held] = []
         self._leaving: list[Held] = []
@@ -119,7 +115,7 @@ class Pool:
                 self._busy.append(held)
                 return held
         self._make_room(most)
-        held = self._new(spec, env)
+        held = _new(spec, env)
         try:
             held.give(spec)
         except OSError:  # it died at once: it shows as one without a result
@@ -206,14 +202,9 @@ class Pool:
 
     def _start_idle(self, spec: RunSpec, env: Mapping[str, str]) -> None:
         with suppress(OSError):  # then the run that wants it is told, if it is no better
-            held = self._new(spec, env)
+            held = _new(spec, env)
             self._idle.append(held)
             held.start_child(spec)
-
-    def _new(self, spec: RunSpec, env: Mapping[str, str]) -> Held:
-        """Return a supervisor that has no run yet: one that is up already, or a new one."""
-        spare = self._spares.take(env) if self._spares else None
-        return Held(*(spare or attached_supervisor(env)), spec)
 
     def _make_room(self, most: int) -> None:
         """Let the longest waiting go where the newcomer would be one too many."""
@@ -256,6 +247,17 @@ class Pool:
 def kind_of(spec: RunSpec) -> str:
     """Return what a child must be to do the run; one that is nobody else's, where none is told."""
     return spec.kind or f"only {spec.run_id}"
+
+
+def _new(spec: RunSpec, env: Mapping[str, str]) -> Held:
+    """Start a supervisor that has yet to be told what to do."""
+    ours, theirs = socket.socketpair()
+    with theirs:
+        try:
+            return Held(start_supervisor(env, stdin=theirs.fileno()), ours, spec)
+        except OSError:
+            ours.close()
+            raise
 
 
 def _memory_is_short() -> bool:

@@ -23,10 +23,10 @@ LIFELINE = 0
 def main() -> int:
     """Serve what standard input asks for."""
     lifeline = Lifeline(LIFELINE)
+    spec, early_commands = lifeline.first_spec()
     listener = Listener()
     os.set_blocking(WAKE, False)
     process_tree.become_subreaper()
-    spec, early_commands = lifeline.first_spec()  # we may be up before it is known
     listener.hear_signals()
     if spec.attached:
         lifeline.listen(listener)

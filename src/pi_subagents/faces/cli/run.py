@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from pi_subagents.faces.cli.console import Console
     from pi_subagents.launch import Options
 
-MOST_SPARES = 4
-
 
 @click.command("run")
 @click.argument("prompts", metavar="[PROMPT]...", nargs=-1)
@@ -96,8 +94,7 @@ def command(
       git diff | subagents run - --name review
       subagents run --offline "Count the Python files in src"
     """  # noqa: D301 - the backspace is click's mark for "do not re-wrap"
-    from pi_subagents.core.settings import TMUX
-    from pi_subagents.procs.spares import spare_supervisors
+    from pi_subagents.faces.cli.live import delegate_live
 
     if task_file:
         given = {"PROMPT": prompts, "--name": names, "--cwd": cwd, "--file": files,
@@ -117,13 +114,7 @@ def command(
         "profile": profile,
         "trust_project": trust_project,
     }
-    at_once = 0 if runner == TMUX else min(len(tasks), concurrency or MOST_SPARES)
-    with spare_supervisors(at_once, os.environ) as spares:
-        # Here and not above: they start while we import what a delegation needs.
-        from pi_subagents.faces.cli.live import delegate_live
-
-        chosen["spares"] = spares
-        return delegate_live(console, tasks, chosen, as_json=as_json, plain=plain)
+    return delegate_live(console, tasks, chosen, as_json=as_json, plain=plain)
 
 
 def _typed_tasks(
