@@ -63,7 +63,7 @@ def test_the_stream_does_not_grow_with_what_sub_agents_say(project: Project) -> 
 
     small, large = size(PAGE_KB), size(1024)
     # What is kept of windows and outputs is bounded, whatever the children say.
-    assert small < large < small + 512 * 1024
+    assert large < small + 512 * 1024
 
 
 def test_system_b_follows_the_models_there_are(project: Project) -> None:
