@@ -32,6 +32,7 @@ FAULTS = (
     "half",  # dies in the middle of its answer
     "no session",  # an extension does not let it change its session
     "bad session",  # it cannot change its session
+    "last session",  # it dies instead, in the middle of its answer
 )
 REFUSAL = "No API key found for fake."
 BAD_SESSION = "Session file is not readable"
@@ -175,6 +176,9 @@ class RpcPi:
         if self._fault == "bad session":
             self._answer(request, error=BAD_SESSION)
             return
+        if self._fault == "last session":
+            write(b'{"id":"' + request["id"].encode("ascii") + b'","type":"respon')
+            os._exit(1)
         cancelled = self._fault == "no session"
         if not cancelled:
             self.session, self._tokens = request["sessionPath"], 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.fakes.auditor import read_journal
@@ -41,6 +41,22 @@ async def test_one_child_serves_task_after_task_each_with_its_own_record(place: 
         journal = [entry.event for entry in read_journal(place.run_dir(child))]
         said = [e.text for e in journal if isinstance(e, ev.UserMessage | ev.AssistantMessage)]
         assert said == [name, f"answer to {name}"]
+
+
+async def test_a_child_that_dies_as_its_turn_comes_costs_no_run(place: Workplace) -> None:
+    place.break_children("last session")
+    work = one_by_one(place, "first", "second")
+    first = await place.child("first")
+    await first.answer_and_exit("1")
+    second = await place.child("second")
+    assert second.pid != first.pid
+    assert await second.prompt() == b"second"
+    meta = place.run_dir(second).read_meta()
+    await second.answer_and_exit("2")
+    one, two = await work.results()
+    assert (told(one), told(two)) == (answered("first", "1"), answered("second", "2"))
+    child: Any = meta["child"]
+    assert (child["pid"], meta["marker"]) == (second.pid, two.run_id)
 
 
 async def test_what_a_run_left_running_is_gone_before_the_next_one_begins(

@@ -75,6 +75,11 @@ class RpcTalk:
         """Tell whether there is nothing left to hear."""
         return self.stage is Stage.OVER
 
+    @property
+    def unasked(self) -> bool:
+        """Tell whether the child has not heard the prompt yet."""
+        return self.stage in _BEFORE_PROMPT
+
     def begin(
         self,
         prompt: str,
@@ -89,7 +94,7 @@ class RpcTalk:
         One that `is_up`, because it served other runs, has no reason to let us wait.
         """
         self._prompt, self._session, self._on_ready = prompt, session, on_ready
-        self._is_up = is_up
+        self._is_up, self._deadline = is_up, None
         if on_ready is not None:
             self.stage = Stage.GREETING
             self._send("get_state")
@@ -120,7 +125,7 @@ class RpcTalk:
                 self._on_user_message(text)
             case ev.Settled():
                 self._on_settled(now)
-        return None if self.stage in _BEFORE_PROMPT else heard
+        return None if self.unasked else heard
 
     def why_nothing(self, exit_code: int | None) -> str:
         """Return why the child did not work on its prompt, if that is known."""

@@ -19,6 +19,7 @@ from pi_subagents.core.run_spec import RPC_MODE, RunSpec
 from pi_subagents.disk.run_dir import RunDir
 from pi_subagents.disk.safe_io import open_regular
 from pi_subagents.procs.child_input import ChildInput
+from pi_subagents.procs.identity import identify
 from pi_subagents.procs.process_tree import die_with_parent
 
 if TYPE_CHECKING:
@@ -94,6 +95,18 @@ def start_child(spec: RunSpec, selector: selectors.BaseSelector) -> Child:
     os.set_blocking(child.stdout.fileno(), False)
     os.set_blocking(child.stderr.fileno(), False)
     return child
+
+
+def note_child(run_dir: RunDir, child: Child, started_ms: int) -> None:
+    """Write down who does the run, so that both are known again after a crash."""
+    with suppress(OSError, ValueError):
+        meta = run_dir.read_meta()
+        meta["startedAt"] = started_ms
+        for role, pid in (("supervisor", os.getpid()), ("child", child.pid)):
+            identity = identify(pid)
+            meta[role] = identity.to_json() if identity else {"pid": pid}
+        meta["marker"] = child.marker
+        run_dir.write_meta(meta)
 
 
 def _spawn(spec: RunSpec, stdin: int | IO[bytes]) -> subprocess.Popen[bytes]:

@@ -25,9 +25,8 @@ from pi_subagents.core.run_spec import KILL, NEWS, RPC_MODE, STEER, STOP, RunSpe
 from pi_subagents.disk import crash_points
 from pi_subagents.disk.run_log import RunLog
 from pi_subagents.procs import process_tree
-from pi_subagents.procs.child import Child, start_child
+from pi_subagents.procs.child import Child, note_child, start_child
 from pi_subagents.procs.completion_hook import tell_completion
-from pi_subagents.procs.identity import identify
 from pi_subagents.procs.intake import Intake, now_ms
 from pi_subagents.procs.listener import Listener, read_ready
 from pi_subagents.procs.reuse import may_serve_again, note_own_processes
@@ -88,23 +87,23 @@ class Supervisor:
             if not slot.wait(self._serve):
                 self._finish(Ending(cause=self._cause))
                 return self._child
-            self._finish(self._work())
+            self._change_state("starting")
+            self._finish(self._work(self._child))
         finally:
             slot.leave()
             self._stop_listening(control)
         return self._child if self._kept else None
 
-    def _work(self) -> Ending:
-        """Let the child do what was asked; return how that ended."""
-        self._change_state("starting")
+    def _work(self, waiting: Child | None) -> Ending:
+        """Let the child that waited, or a new one, do what was asked; return how that ended."""
         try:
-            child = self._child or start_child(self._spec, self._listener.selector)
+            child = waiting or start_child(self._spec, self._listener.selector)
         except (OSError, ValueError) as error:
             return Ending(spawn_error=str(error))
         self._child = child
         self._start_clock()
         crash_points.reach(crash_points.CHILD_SPAWNED)
-        self._write_meta(child)
+        note_child(self._dir, child, self._started_wall)
         self._change_state("running")
         self._watch(child)
         refusal = self._talk.why_nothing(child.exit_code) if self._talk else ""
@@ -112,6 +111,8 @@ class Supervisor:
             return Ending(exit_code=0)
         crash_points.reach(crash_points.CHILD_ENDED)
         self._end_tree(child)
+        if waiting and self._talk and self._talk.unasked and self._cause is None:
+            return self._work(None)  # it died while it waited, and nobody knew yet
         return Ending(
             exit_code=child.exit_code,
             signal_name=child.signal_name,
@@ -355,16 +356,6 @@ class Supervisor:
     def _wake(self) -> None:
         with suppress(OSError):  # full: the watcher has a wake-up pending; gone: nobody watches
             os.write(WAKE, NEWS)
-
-    def _write_meta(self, child: Child) -> None:
-        with suppress(OSError, ValueError):
-            meta = self._dir.read_meta()
-            meta["startedAt"] = self._started_wall
-            for role, pid in (("supervisor", os.getpid()), ("child", child.pid)):
-                identity = identify(pid)
-                meta[role] = identity.to_json() if identity else {"pid": pid}
-            meta["marker"] = child.marker
-            self._dir.write_meta(meta)
 
     def _finish(self, ending: Ending) -> None:
         if self._talk is not None and self._talk.usage is not None and self._counts:
