@@ -221,8 +221,8 @@ class Pool:
 
     async def _see_off(self) -> None:
         leaving, self._leaving = self._leaving, []
-        for held in leaving:
-            await asyncio.to_thread(held.wait)
+        if leaving:  # in one go: whoever is not waited for any more is still seen gone
+            await asyncio.to_thread(_wait_for, leaving)
 
     def _later(self, seconds: float, act: Callable[[], None]) -> None:
         """Look after those that wait at this moment, not at the one that was named before."""
@@ -258,6 +258,11 @@ def _new(spec: RunSpec, env: Mapping[str, str]) -> Held:
         except OSError:
             ours.close()
             raise
+
+
+def _wait_for(leaving: Iterable[Held]) -> None:
+    for held in leaving:
+        held.wait()
 
 
 def _memory_is_short() -> bool:
