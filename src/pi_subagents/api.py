@@ -81,8 +81,7 @@ async def delegate_request(request: DelegateRequest, options: Options) -> Delega
     preparations = prepare(request, ground)
     with ExitStack() as resources:
         override = launch.offline_model(ground, resources)
-        around = launch.surroundings(ground, override)
-        planned = launch.plan(ground, request, preparations, around)
+        planned = launch.plan(ground, request, preparations, override)
         results, windows = await launch.execute(ground, planned)
     return Delegation(results, windows, ground.settings)
 

@@ -53,7 +53,7 @@ def start(task: PresetTask, options: Options) -> BackgroundRun:
     needs = PresetShelf(ground).prepare(task, detached=True)
     request = as_request([task], ground.settings.background_timeout)
     override = launch.own_offline_model(ground)
-    (run,) = launch.plan(ground, request, [needs], launch.surroundings(ground, override))
+    (run,) = launch.plan(ground, request, [needs], override)
     if run.refusal:
         ProcessRunner(ground.env).refuse(run.spec, run.refusal, aborted=False)
     else:

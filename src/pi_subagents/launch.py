@@ -125,7 +125,7 @@ def refuse_where_impossible(env: Mapping[str, str]) -> None:
         raise errors.NestedDelegation
 
 
-def surroundings(
+def _surroundings(
     ground: Ground, override: Callable[[str], ModelOverride] | None = None
 ) -> Surroundings:
     """Return what the tasks of a call have in common."""
@@ -145,12 +145,10 @@ def surroundings(
     )
 
 
-def start_ahead(
-    ground: Ground, tasks: Iterable[tuple[Task, Preparation]], around: Surroundings
-) -> None:
+def start_ahead(ground: Ground, tasks: Iterable[tuple[Task, Preparation]]) -> None:
     """Let the first children of a call start before there is one: nothing in it takes longer."""
     if _where(ground) != TMUX:
-        most = _concurrency(ground)
+        most, around = _concurrency(ground), _surroundings(ground)
         specs = (spec_ahead(task, needs, around) for task, needs in islice(tasks, most))
         ground.pool.make_ready([spec for spec in specs if spec], ground.env, most=most)
 
@@ -159,11 +157,11 @@ def plan(
     ground: Ground,
     request: DelegateRequest,
     preparations: Sequence[Preparation],
-    around: Surroundings,
+    override: Callable[[str], ModelOverride] | None,
 ) -> tuple[PlannedRun, ...]:
     """Give every task its run directory and make it known."""
     ground.runs.keep_tidy()
-    planned = plan_runs(request, around, preparations)
+    planned = plan_runs(request, _surroundings(ground, override), preparations)
     crash_points.reach(crash_points.PLANNED)
     if unknown := ground.runs.add(run.spec for run in planned):
         ground.notice(unknown)

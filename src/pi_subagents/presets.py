@@ -103,7 +103,7 @@ async def run_subagent(request: SubagentRequest, options: Options) -> dict[str, 
     with ExitStack() as resources:
         override = launch.offline_model(ground, resources)
         checked = as_request(request.tasks, ground.settings.foreground_timeout)
-        planned = launch.plan(ground, checked, preparations, launch.surroundings(ground, override))
+        planned = launch.plan(ground, checked, preparations, override)
         results, _ = await launch.execute(ground, planned)
     models = [
         (use.requested_model, use.resolved_model) if (use := needs.preset) else (task.model, None)

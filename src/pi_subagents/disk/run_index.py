@@ -139,12 +139,12 @@ class RunIndex:
 
     def knows_all(self, store: Path, mark: str) -> bool:
         """Tell whether every run of ours in a store was known when it had this mark."""
-        query, key = "SELECT mark FROM stores WHERE directory = ?", _store_key(store)
+        query, key = "SELECT mark FROM stores WHERE directory = ?", os.fsencode(store)
         return self._use(lambda db: db.execute(query, (key,)).fetchall()) == [(mark,)]
 
     def note_all_known(self, store: Path, mark: str) -> None:
         """Note that every run of ours in a store is known, for as long as it has this mark."""
-        row = (_store_key(store), mark)
+        row = (os.fsencode(store), mark)
         self._use(lambda db: db.execute("INSERT OR REPLACE INTO stores VALUES (?, ?)", row))
 
     # The seal: proof that a run directory was made here, by us.
@@ -287,10 +287,6 @@ class RunIndex:
             self._path.rename(self._path.with_suffix(f".damaged-{time.time_ns()}"))
         for leftover in ("-wal", "-shm"):
             Path(f"{self._path}{leftover}").unlink(missing_ok=True)
-
-
-def _store_key(store: Path) -> bytes:
-    return str(store).encode("utf-8", "surrogateescape")
 
 
 def _same_place(directory: str | None, path: Path) -> bool:

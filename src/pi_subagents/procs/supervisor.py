@@ -112,6 +112,8 @@ class Supervisor:
         crash_points.reach(crash_points.CHILD_ENDED)
         self._end_tree(child)
         if waiting and self._talk and self._talk.unasked and self._cause is None:
+            assert waiting.input is not None
+            waiting.input.close()
             return self._work(None)  # it died while it waited, and nobody knew yet
         return Ending(
             exit_code=child.exit_code,

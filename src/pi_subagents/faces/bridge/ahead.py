@@ -35,5 +35,5 @@ def start_children(call: ToolCall, options: Options) -> None:
         if not ground.settings.warm_children:
             return
         tasks = zip(request.tasks, api.prepare(request, ground), strict=True)
-        launch.start_ahead(ground, tasks, launch.surroundings(ground))
+        launch.start_ahead(ground, tasks)
         pool.settle_later()
