@@ -48,6 +48,7 @@ class RpcPi:
         self._prompts: queue.SimpleQueue[Json] = queue.SimpleQueue()
         self._dialogs: queue.SimpleQueue[Json | None] = queue.SimpleQueue()
         self._speaking = threading.RLock()
+        self._linking = threading.Lock()  # a new prompt ends the link before it, never its own
         self._accounted = threading.Event()
         self._news = threading.Condition()
         self._heard: set[str] = set()  # commands, by name
@@ -69,14 +70,17 @@ class RpcPi:
         threading.Thread(target=self._read_commands, daemon=True).start()
         while True:
             request = self._prompts.get()
-            link = self._link = Link(introduce(request))
-            if not self._prompts.empty():
-                link.supersede()
+            link = Link(introduce(request))
+            with self._linking:
+                self._link = link
+                if not self._prompts.empty():
+                    link.supersede()
             try:
                 obey(link, request)
             except Superseded:
-                self._link = None
-                link.close()
+                with self._linking:
+                    self._link = None
+                    link.close()
                 if self._input_ended:
                     os._exit(0)
 
@@ -200,9 +204,10 @@ class RpcPi:
             self.take_prompt(request)
         if self._fault in ("mute", "foreign", "idle"):  # there is no run to talk about
             return
-        self._prompts.put(request)
-        if self._link is not None:
-            self._link.supersede()
+        with self._linking:
+            self._prompts.put(request)
+            if self._link is not None:
+                self._link.supersede()
 
     def _on_steer(self, request: Json) -> None:
         self.queue.append(request["message"])
