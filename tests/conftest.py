@@ -1,7 +1,8 @@
-"""What every lane needs: the real pi found once, before any test moves HOME."""
+"""What every lane needs: a Ctrl+C that counts, and the real pi, found before HOME is moved."""
 
 import os
 import shlex
+import signal
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,13 @@ NO_PI = "no pi on this machine: `make test` installs the pinned one"
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Keep the found pi in the variable that all children, and all test workers, read."""
+    """
+    Hear Ctrl+C, and keep the found pi in the variable that all children and test workers read.
+
+    A shell starts what it runs in the background deaf to Ctrl+C, and every process a test starts
+    would inherit that.
+    """
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     if VARIABLE not in os.environ:
         try:
             found = resolve_pi_command(os.environ, Path.cwd(), None)
