@@ -125,7 +125,7 @@ async def test_a_child_that_settles_and_never_exits_is_completed_after_its_grace
     work = place.delegate("lingerer", settled_grace_s=0.2)
     child = await place.child("lingerer")
     await child.say("done")
-    await child.settle()
+    child.tell("settle")
     assert told(await work.result()) == answered(
         "lingerer",
         "done",
@@ -145,7 +145,7 @@ async def test_settled_stubborn_children_are_killed_and_their_answer_counts(
     child = await place.child("stubborn")
     await child.do("ignore_term")
     await child.say("done")
-    await child.settle()
+    child.tell("settle")
     result = await work.result()
     assert (result.status, result.output, result.signal_name) == ("completed", "done", "SIGKILL")
     assert messages.NOTE_FORCED in result.notes
@@ -153,13 +153,13 @@ async def test_settled_stubborn_children_are_killed_and_their_answer_counts(
 
 async def test_work_that_goes_on_after_settling_is_not_ended(place: Workplace) -> None:
     """A queued message wakes a settled pi up again: only its last word is final."""
-    work = place.delegate("busy", settled_grace_s=0.8)
+    work = place.delegate("busy", settled_grace_s=1.5)
     child = await place.child("busy")
     await child.say("done, I thought")
     await child.settle()
     await child.tool("bash", {"command": "sleep 1"})
     await work.sees(ev.ToolFinished)
-    await child.do("pulse", kind="updates", every_s=0.1, times=10)
+    await child.do("pulse", kind="updates", every_s=0.1, times=18)
     await child.answer_and_exit("now it is done")
     assert told(await work.result()) == answered(
         "busy", "now it is done", message_count=5, tool_call_count=1, usage=tokens(3)

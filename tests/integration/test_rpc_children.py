@@ -185,11 +185,11 @@ async def test_a_child_that_gives_no_account_is_counted_by_its_messages(
 async def test_a_child_that_begins_again_by_itself_is_ended_and_its_answer_counts(
     place: Workplace,
 ) -> None:
-    work = place.delegate("restless", settled_grace_s=0.2)
+    work = place.delegate("restless", settled_grace_s=1)
     child = await place.child("restless")
     await child.say("done")
     await child.settle()
-    await child.do("start_again")
+    child.tell("start_again")
     assert told(await work.result()) == answered(
         "restless",
         "done",

@@ -145,7 +145,7 @@ async def test_a_healthy_sibling_finishes_beside_every_misbehaviour(place: Workp
         for deed in (nothing, stubborn, forker, looper, babbler, flooder, long_winded, suicide)
     } | {deed.__name__: deed for deed in (quitter, halted, lingerer)}
     work = place.delegate(
-        *misbehave, "healthy", stop_grace_s=0.3, settled_grace_s=0.3, timeout_s=600
+        *misbehave, "healthy", stop_grace_s=0.3, settled_grace_s=5, timeout_s=600
     )
     healthy = await place.child("healthy")
     await healthy.say("so far so good")

@@ -159,11 +159,11 @@ async def test_a_long_answer_is_shown_to_its_end(place: Workplace, tmux: Private
 async def test_a_time_out_ends_it(place: Workplace, tmux: PrivateTmux) -> None:
     settings = {"subagents": {"extend_timeout_debounce": 0, "runner": "tmux"}}
     (place.project / ".pi" / "settings.json").write_text(json.dumps(settings))
-    work = place.delegate_by_api(Task("late", "late", timeout_s=1), env={**place.env, **tmux.env})
+    work = place.delegate_by_api(Task("late", "late", timeout_s=2), env={**place.env, **tmux.env})
     child = await place.child("late")
     assert tmux.own.windows() == [(f"sub-{child.run_id[:8]}",) * 2], "by the setting alone"
     assert told(await work.result()) == expected(
-        "late", "failed", error_message=messages.timed_out(1), exit_code=143
+        "late", "failed", error_message=messages.timed_out(2), exit_code=143
     )
     await child.gone()
 
