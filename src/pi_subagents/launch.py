@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from pi_subagents.engines.offline_model.script import Script
     from pi_subagents.engines.pi_command import PiCommand
     from pi_subagents.procs.attached_runner import AttachedRunner
+    from pi_subagents.sessions import Told
 
 
 _OFFLINE = {"PI_OFFLINE": "1", "PI_SKIP_VERSION_CHECK": "1", "PI_TELEMETRY": "0"}
@@ -72,6 +73,7 @@ class Options(TypedDict, total=False):
     on_windows: Callable[[Windows], None]  # once, before the first start: a face that paints them
     columns: int | None  # of the terminal that shows the work, if one does
     pool: Pool  # a host's, which outlives the call and keeps children ready
+    told: Told  # what a host's own log tells of a session, on disk or not
 
 
 @value

@@ -2,6 +2,7 @@
 The composition root for looking at sessions: by id, from anywhere, running or over.
 
 The retrieval tools and the command line tell sessions through here; every look recovers first.
+What only a host's own log tells of (`Told`) belongs to a session as well.
 """
 
 from __future__ import annotations
@@ -9,9 +10,11 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import time
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from pi_subagents.core.liveness import Liveness
+from pi_subagents.core.session import StoredRun
 from pi_subagents.core.session_view import MAX_SESSIONS, Session, SessionView
 from pi_subagents.core.value import replace, value
 from pi_subagents.delegation.sessions import load_run, run_facts
@@ -25,15 +28,14 @@ from pi_subagents.errors import (
 from pi_subagents.procs.recovery import liveness_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from pi_subagents.core.run_spec import RunSpec
-    from pi_subagents.core.session import StoredRun
     from pi_subagents.core.stop_switch import StopSwitch
     from pi_subagents.disk.run_dir import RunDir
     from pi_subagents.runs import Runs
 
 _POLL_S = 0.1
+
+Told = Callable[[str], Sequence[StoredRun]]  # the runs a host's log tells of, by session id
 
 
 @value
@@ -56,7 +58,12 @@ def session_list(runs: Runs, *, most: int | None = MAX_SESSIONS) -> SessionList:
     return SessionList(tuple(view.sessions()), len(found))
 
 
-def find_session(runs: Runs, session_id: str) -> list[StoredRun]:
+def nothing_told(_session_id: str) -> Sequence[StoredRun]:
+    """Return what a host without a log of its own tells of a session."""
+    return ()
+
+
+def find_session(runs: Runs, session_id: str, told: Told = nothing_told) -> list[StoredRun]:
     """Return a session's runs, oldest first; SessionNotFound if there is none."""
     runs.recover()
     found = []
@@ -65,19 +72,25 @@ def find_session(runs: Runs, session_id: str) -> list[StoredRun]:
             found.append(load_run(run_dir, liveness_of(run_dir)))
         except RunUnreadable:
             continue
+    kept = {run.run_id for run in found}
+    only_told = [run for run in told(session_id) if run.run_id not in kept]
+    if only_told:
+        found = sorted([*only_told, *found], key=lambda run: run.started_at_ms)
     if not found:
         raise SessionNotFound(session_id)
     return found
 
 
-def sessions_to_resume(runs: Runs, session_ids: Iterable[str]) -> dict[str, tuple[StoredRun, ...]]:
+def sessions_to_resume(
+    runs: Runs, session_ids: Iterable[str], told: Told = nothing_told
+) -> dict[str, tuple[StoredRun, ...]]:
     """Return the runs of every session that is to go on, or refuse all of them."""
     found: dict[str, tuple[StoredRun, ...]] = {}
     for session_id in session_ids:
         if session_id in found:
             raise ResumedTwice(session_id)
         try:
-            found[session_id] = tuple(find_session(runs, session_id))
+            found[session_id] = tuple(find_session(runs, session_id, told))
         except SessionNotFound as none:
             raise ResumeNotFound(session_id) from none
         if any(run.tool_status == "running" for run in found[session_id]):
@@ -100,7 +113,7 @@ def refuse_if_resumed_elsewhere(runs: Runs, specs: Iterable[RunSpec]) -> None:
 
 
 async def wait_for_session(
-    runs: Runs, session_id: str, seconds: float, stop: StopSwitch
+    runs: Runs, session_id: str, seconds: float, stop: StopSwitch, told: Told = nothing_told
 ) -> list[StoredRun]:
     """Return a session's runs once it is over, or as they are when the time is up or we stop."""
     deadline = time.monotonic() + seconds
@@ -109,7 +122,7 @@ async def wait_for_session(
         if all(liveness_of(each) is not Liveness.ALIVE for each in directories):
             break
         await asyncio.sleep(_POLL_S)
-    return find_session(runs, session_id)
+    return find_session(runs, session_id, told)
 
 
 def _known_runs(runs: Runs) -> list[StoredRun]:

@@ -137,11 +137,13 @@ async def test_queued_tasks_know_their_place_and_updates_are_few_and_small(
     for index in range(8):
         child = await place.driver.next_child(index)
         await child.answer_and_exit("x" * 100_000)
-    assert "result" in await host.answer(number)
+    result = (await host.answer(number))["result"]
     updates = [told["update"] for told in host.all_told("picture") if "update" in told]
     assert 1 <= len(updates) <= 8
     assert updates[0]["content"][0]["text"].startswith("Sub-agents: ")
     assert all(len(json.dumps(update)) < 3000 for update in updates)
+    told = [update["details"]["sessionIds"] for update in updates]
+    assert told == [result["details"]["sessionIds"]] * len(updates)
     assert await host.bye() == 0
 
 
@@ -319,12 +321,37 @@ async def test_a_session_whose_directory_is_gone_is_told_from_the_log(
         assert output["details"]["status"] == "completed"
         whole = await back.call("get_subagent_session", asked)
         assert whole["details"]["taskName"] == "kept"
-        resumed = {"tasks": [{"name": "r", "prompt": "r", "resume": session_id}]}
-        refusal = await back.call(DELEGATE, resumed)
-        assert text_of(refusal) == str(errors.ResumeNotFound(session_id))
+        assert text_of(whole) == "in the log"
         await back.open(*log, reason="new", session="s2")
         gone = await back.call("get_subagent_output", asked)
         assert text_of(gone) == str(errors.SessionNotFound(session_id))
+
+
+async def test_a_session_that_only_the_log_tells_of_is_resumed_and_told_with_what_follows(
+    place: Workplace, host: BridgeHost
+) -> None:
+    said = [
+        {"role": "user", "content": "Count."},
+        {"role": "assistant", "content": [{"type": "text", "text": "Seven."}]},
+    ]
+    known = {"sessionId": "b3f7b9c2d1e8f4a1", "taskName": "count", "status": "completed"}
+    entry = {**known, "startedAt": 1_700_000_000_000, "messages": said}
+    await host.open({"customType": "pi-subagents", "data": entry}, reason="resume")
+    again = {"name": "again", "prompt": "again", "resume": "b3f7b9c2d1e8f4a1"}
+    number = host.begin("c1", DELEGATE, {"tasks": [again]})
+    child = await place.child("Previously:")
+    assert (await child.prompt()).decode() == (
+        "Previously:\n\n--- Run 1 (completed, 2 messages) ---\nUser: Count.\nAssistant: Seven."
+        "\n\nInstructions:\n\nagain"
+    )
+    await child.answer_and_exit("Still seven.")
+    assert (await host.answer(number))["result"]["details"]["sessionIds"] == [known["sessionId"]]
+    whole = await host.call("get_subagent_session", {"sessionId": known["sessionId"]})
+    assert text_of(whole) == (
+        "=== Run 1/2 (completed) ===\nCount.\n---\nSeven.\n---\n"
+        "=== Run 2/2 (completed) ===\nagain\n---\nStill seven."
+    )
+    assert await host.bye() == 0
 
 
 async def test_a_session_that_is_in_no_log_is_found_on_disk(

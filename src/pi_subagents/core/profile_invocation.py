@@ -16,12 +16,13 @@ from pi_subagents import profile_messages
 from pi_subagents.core.provider_keys import key_variables
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from pi_subagents.core.profile import Profile
 
 KEY_VARIABLE = "PI_API_KEY"
 BUILTIN_TOOLS = ("read", "bash", "edit", "write", "grep", "find", "ls")
+_TOOLS, _NO_TOOLS = "--tools", "--no-tools"
 _EXTENSION_OPTIONS = frozenset({"--extension", "-e"})
 
 
@@ -59,6 +60,15 @@ def profile_invocation(
     return ProfileInvocation(arguments, _key_environment(profile))
 
 
+def allowed_tools(arguments: Sequence[str]) -> int | None:
+    """Return how many tools a child with these arguments has; None where none are named."""
+    if _NO_TOOLS in arguments:
+        return 0
+    if _TOOLS not in arguments:
+        return None
+    return len(arguments[arguments.index(_TOOLS) + 1].split(","))
+
+
 def unknown_tools(profile: Profile, parent_tools: tuple[str, ...] | None) -> tuple[str, ...]:
     """Return the names in force that neither pi nor the parent knows: perhaps an extension does."""
     known = {*BUILTIN_TOOLS, *(parent_tools or ())}
@@ -90,7 +100,7 @@ def _flag(name: str, *, given: bool) -> tuple[str, ...]:
 def _tool_options(profile: Profile, parent_tools: tuple[str, ...] | None) -> tuple[str, ...]:
     named = _named_tools(profile)
     if profile.no_tools:
-        return ("--no-tools",)
+        return (_NO_TOOLS,)
     if profile.tools is not None:
         return _only(named)
     if profile.exclude_tools is None:
@@ -102,7 +112,7 @@ def _tool_options(profile: Profile, parent_tools: tuple[str, ...] | None) -> tup
 
 def _only(names: Iterable[str]) -> tuple[str, ...]:
     # pi takes an absent list for "all", so an empty one is said with the other option.
-    return _option("--tools", ",".join(names)) or ("--no-tools",)
+    return _option(_TOOLS, ",".join(names)) or (_NO_TOOLS,)
 
 
 def _named_tools(profile: Profile) -> tuple[str, ...]:

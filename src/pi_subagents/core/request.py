@@ -85,7 +85,8 @@ def _parse_task(where: str, task: object) -> Task:
     cwd, profile, resume = (
         optional_text(f"{where}.{key}", task.get(key)) for key in ("cwd", "profile", "resume")
     )
-    timeout = task.get("timeout", DEFAULT_TIMEOUT_S)
+    given = {key: value for key, value in task.items() if value is not None}
+    timeout = given.get("timeout", DEFAULT_TIMEOUT_S)
     if isinstance(timeout, bool) or not isinstance(timeout, int | float):
         raise InvalidRequest(f"{where}.timeout", messages.MUST_BE_SECONDS)
     return Task(
@@ -93,7 +94,7 @@ def _parse_task(where: str, task: object) -> Task:
         prompt=task["prompt"],
         cwd=cwd,
         timeout_s=timeout,
-        files=parse_files(f"{where}.files", task.get("files", [])),
+        files=parse_files(f"{where}.files", given.get("files", [])),
         profile=profile,
         resume=resume,
     )

@@ -81,6 +81,8 @@ def _entries(number: int, run: StoredRun) -> Iterator[_Entry]:
     yield _Entry(_HEADING, f"--- Run {number} ({run.tool_status}, {count} messages) ---")
     if run.task and not any(isinstance(each, ev.UserMessage) for each in run.messages):
         yield _Entry(_USER, run.task)  # it never began, or pi never repeated what it was asked
+    if run.output and not run.messages:  # a host's log keeps no more
+        yield _Entry(_ASSISTANT, run.output)
     for message in run.messages:
         match message:
             case ev.UserMessage(text):

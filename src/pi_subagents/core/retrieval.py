@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from pi_subagents import messages, profile_messages
+from pi_subagents import host_messages, messages, profile_messages
 from pi_subagents.core.parameters import refuse_unknown, required_text, seconds
 from pi_subagents.core.session import StoredRun, output_text, session_text
 from pi_subagents.errors import InvalidRequest
@@ -90,6 +91,14 @@ def session_to_json(runs: Sequence[StoredRun], *, max_lines: int) -> dict[str, o
     return _answer(session_text(runs), details)
 
 
+def say_if_running(answer: dict[str, Any], wait_s: float = MAX_WAIT_S) -> dict[str, Any]:
+    """Return the answer with a word for a model, which sees no details, if the session goes on."""
+    if answer["details"]["status"] != "running":
+        return answer
+    note = {"type": "text", "text": host_messages.session_goes_on(wait_s)}
+    return {**answer, "content": [*answer["content"], note]}
+
+
 def _details(runs: Sequence[StoredRun], max_lines: int) -> dict[str, object]:
     latest = runs[-1]
     return {
@@ -109,7 +118,7 @@ def _parameters(parameters: object, known: tuple[str, ...]) -> Mapping[str, obje
     if not isinstance(parameters, Mapping):
         raise InvalidRequest("parameters", messages.NEEDS_OBJECT)
     refuse_unknown("parameters", parameters, known)
-    return parameters
+    return {key: value for key, value in parameters.items() if value is not None}
 
 
 def _session_id(given: Mapping[str, object]) -> str:

@@ -91,9 +91,11 @@ def session_text(runs: Sequence[StoredRun]) -> str:
 
 
 def _told(run: StoredRun) -> list[str]:
-    """Return the text of each message that has any, and the error where no message told it."""
+    """Return the text of each message that has any, and the error where no answer told it."""
     told = [text for text in map(_message_text, run.messages) if text]
-    if run.error_message and not any(run.error_message in text for text in told):
+    if run.output and not run.messages:  # a host's log keeps no more
+        told.append(run.output)
+    if run.error_message and run.error_message not in map(_error_of, run.messages):
         told.append(f"[Error: {run.error_message}]")
     return told
 
@@ -110,6 +112,10 @@ def _message_text(message: Message) -> str:
             if message.error_message:
                 lines.append(f"[Error: {message.error_message}]")
             return "\n".join(lines)
+
+
+def _error_of(message: Message) -> str:
+    return message.error_message if isinstance(message, ev.AssistantMessage) else ""
 
 
 def arguments_preview(call: ev.ToolCall) -> str:

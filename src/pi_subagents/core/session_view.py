@@ -78,10 +78,6 @@ class SessionView:
         newest_last = sorted(self._sessions.values(), key=lambda each: each.latest.started_at_ms)
         return newest_last[::-1]
 
-    def clear(self) -> None:
-        """Let go of everything."""
-        self._sessions.clear()
-
     def _make_room(self, keep: str) -> None:
         if self._max_sessions is None:
             return

@@ -51,14 +51,14 @@ class WindowLine:
 
 @value
 class WindowTitle:
-    """What is known of a task before it starts; `tool_count` is the length of its allowlist."""
+    """What is known of a task before it starts; `tool_count` is None for all tools."""
 
     name: str
     profile: str = ""
     provider: str = ""
     model: str = ""
     thinking_level: str = ""
-    tool_count: int = 0
+    tool_count: int | None = None
     file_count: int = 0
     timeout_s: float | None = 600
     session_id: str = ""

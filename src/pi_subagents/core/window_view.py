@@ -73,8 +73,8 @@ def header_parts(window: Window) -> Header:
         icon=_ICONS[window.status],
         name=_word(title.name),
         label=_label(title),
-        # Without an allowlist a child has all tools; how many is not known here.
-        tools=counted(title.tool_count, "tool") if title.tool_count else "",
+        # A child whose tools are not named has all there are; how many is not known here.
+        tools="" if title.tool_count is None else counted(title.tool_count, "tool"),
         files=counted(title.file_count, "file") if title.file_count else "",
         todo=f"[{todo.completed}/{todo.total}]" if todo.unfinished else "",
         elapsed=f"{window.elapsed_ms // 1000}s"
@@ -171,7 +171,12 @@ def progress_to_json(windows: Sequence[Window], *, max_lines: int) -> dict[str, 
     ]
     return {
         "content": [{"type": "text", "text": global_status(windows)}],
-        "details": {"status": "running", "maxLines": max_lines, "windows": rows},
+        "details": {
+            "status": "running",
+            "maxLines": max_lines,
+            "windows": rows,
+            "sessionIds": [window.title.session_id for window in windows],
+        },
     }
 
 

@@ -17,6 +17,7 @@ from pi_subagents.core.window import Window, WindowBuilder, WindowTitle
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from pi_subagents.core.profile import Profile
     from pi_subagents.core.settings import Settings
     from pi_subagents.delegation.ports import PlannedRun, Update
 
@@ -60,24 +61,25 @@ class Windows:
 
 def _title(run: PlannedRun) -> WindowTitle:
     task, profile = run.task, run.profile
-    known = (
-        WindowTitle(task.name)
-        if profile is None
-        else WindowTitle(
-            task.name,
-            provider=profile.provider,
-            model=profile.model,
-            thinking_level=profile.thinking_level,
-            tool_count=len(profile.tools or ()),
-        )
-    )
     return replace(
-        known,
+        WindowTitle(task.name) if profile is None else _profile_title(run, profile),
         # A preset is a profile here, though nobody asked for it as one.
         profile=run.profile_name or (profile.name if profile else ""),
         file_count=len(task.files),
         timeout_s=task.timeout_s,
         session_id=run.spec.session_id,
+    )
+
+
+def _profile_title(run: PlannedRun, profile: Profile) -> WindowTitle:
+    from pi_subagents.core.profile_invocation import allowed_tools  # most runs have no profile
+
+    return WindowTitle(
+        run.task.name,
+        provider=profile.provider,
+        model=profile.model,
+        thinking_level=profile.thinking_level,
+        tool_count=allowed_tools(run.spec.argv),
     )
 
 

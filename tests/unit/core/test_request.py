@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.core.given_values import json_objects, json_values, texts, thoroughly
 
+from pi_subagents import messages
 from pi_subagents.core.attachment import FileSpec
 from pi_subagents.core.request import DelegateRequest, Task, checked_request, parse_delegate
 from pi_subagents.errors import CwdHasParentSegments, CwdNotAbsolute, InvalidRequest, RequestError
@@ -29,7 +30,8 @@ def test_a_call_with_everything() -> None:
                 "resume": "a3f7b9c2d1e8f4a1",
                 "files": ["a.txt"],
             },
-            {"name": "two", "prompt": "Do that.", "cwd": None, "profile": None, "resume": None},
+            dict.fromkeys(("cwd", "profile", "resume", "timeout", "files"))
+            | {"name": "two", "prompt": "Do that."},
         ],
         "profile": "worker",
     }
@@ -160,7 +162,8 @@ def test_an_empty_profile_is_none() -> None:
         (call(cwd="/a/.."), "cwd must not contain '..' path segments"),
         (call(timeout="30"), "tasks[0].timeout: must be a number of seconds"),
         (call(timeout=True), "tasks[0].timeout: must be a number of seconds"),
-        (call(timeout=None), "tasks[0].timeout: must be a number of seconds"),
+        (call(timeout=False), "tasks[0].timeout: must be a number of seconds"),
+        (call(files=False), f"tasks[0].files: {messages.NEEDS_FILE_LIST}"),
         (call(timeout=0), "tasks[0].timeout: must be 1 to 86400 seconds"),
         (call(timeout=0.99), "tasks[0].timeout: must be 1 to 86400 seconds"),
         (call(timeout=-5), "tasks[0].timeout: must be 1 to 86400 seconds"),

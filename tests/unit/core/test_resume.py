@@ -66,6 +66,12 @@ def test_a_run_that_never_began_is_told_by_its_task() -> None:
     )
 
 
+def test_of_a_run_whose_messages_are_not_kept_the_answer_is_told() -> None:
+    assert transcript([run("completed", output="There are 7.")], KIB) == (
+        "--- Run 1 (completed, 0 messages) ---\nAssistant: There are 7."
+    )
+
+
 def test_arguments_are_cut_at_120_and_results_at_500_characters() -> None:
     long = run(
         "completed",

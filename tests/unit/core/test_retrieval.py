@@ -13,9 +13,11 @@ from pi_subagents.core.retrieval import (
     parse_output_request,
     parse_session_request,
     profiles_to_json,
+    say_if_running,
     session_to_json,
 )
 from pi_subagents.core.session import StoredRun
+from pi_subagents.core.value import replace
 from pi_subagents.errors import InvalidRequest
 
 RUN = StoredRun("r", "s", "count", "completed", output="0123456789", exit_code=0, model="m")
@@ -26,6 +28,8 @@ def test_the_parameters_are_read() -> None:
     assert parse_output_request(
         {"sessionId": "s", "waitSeconds": 2.5, "offset": 1, "limit": 2, "tail": 3}
     ) == OutputRequest("s", 2.5, 1, 2, 3)
+    nothing_said = dict.fromkeys(("waitSeconds", "offset", "limit", "tail"))
+    assert parse_output_request({"sessionId": "s", **nothing_said}) == OutputRequest("s")
     assert parse_session_request({"sessionId": "s"}) == "s"
 
 
@@ -104,6 +108,27 @@ def test_the_latest_run_speaks_for_the_session() -> None:
         "exitCode": None,
         "model": None,
     }
+
+
+@pytest.mark.parametrize(
+    ("status", "texts"),
+    [
+        ("completed", ["0123456789"]),
+        (
+            "running",
+            [
+                "0123456789",
+                "(This session is still running. To wait for its end: waitSeconds, up to 60.)",
+            ],
+        ),
+    ],
+)
+def test_a_model_that_sees_no_details_is_told_that_a_session_goes_on(
+    status: str, texts: list[str]
+) -> None:
+    answer = output_to_json([replace(RUN, status=status)], OutputRequest("s"), max_lines=15)
+    told = say_if_running(answer, 60)
+    assert told == {**answer, "content": [{"type": "text", "text": text} for text in texts]}
 
 
 def test_of_a_resumed_session_only_the_latest_output_is_told() -> None:

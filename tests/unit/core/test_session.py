@@ -60,6 +60,16 @@ def test_an_error_that_the_model_told_is_not_told_twice() -> None:
     assert text == "[Error: 400 no]"
 
 
+def test_an_error_that_somebody_quoted_is_told_all_the_same() -> None:
+    quoted = (ev.UserMessage("You said: 400 no"), ev.AssistantMessage("Yes, 400 no."))
+    text = session_text([run("failed", messages=quoted, error_message="400 no")])
+    assert text == "You said: 400 no\n---\nYes, 400 no.\n---\n[Error: 400 no]"
+
+
+def test_of_a_run_without_messages_the_answer_is_told() -> None:
+    assert session_text([run(messages=())]) == "There are 7."
+
+
 def test_the_output_is_the_whole_final_text_or_the_placeholder() -> None:
     assert output_text(run(output="a\nb")) == "a\nb"
     assert output_text(run("running", output="", messages=MESSAGES[:3])) == "Let me look."

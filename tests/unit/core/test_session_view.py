@@ -98,12 +98,6 @@ def test_a_view_without_bound_has_them_all() -> None:
     assert len(ids(view)) == 100
 
 
-def test_a_view_can_be_cleared() -> None:
-    view = view_of(run(1), run(2))
-    view.clear()
-    assert (view.sessions(), view.runs("s1")) == ([], ())
-
-
 # Runs of a session
 
 

@@ -164,7 +164,7 @@ def test_what_is_not_known_of_a_window_is_null() -> None:
         "model": None,
         "thinkingLevel": None,
         "status": "queued",
-        "toolCount": 0,
+        "toolCount": None,
         "callCount": 0,
         "fileCount": 0,
         "todo": None,

@@ -11,22 +11,26 @@ from pi_subagents.core.window import WindowLine, WindowTitle
 from pi_subagents.delegation.ports import PlannedRun, Update
 from pi_subagents.delegation.windows import Windows
 
-PROFILE = Profile("reviewer", provider="p", model="m", thinking_level="high", tools=("a", "b"))
+PROFILE = Profile("reviewer", provider="p", model="m", thinking_level="high")
+TWO_TOOLS = ("pi", "--tools", "a,b")
 
 
-def planned(index: int, profile: Profile | None = None, name: str = "") -> PlannedRun:
+def planned(
+    index: int, profile: Profile | None = None, name: str = "", argv: tuple[str, ...] = ()
+) -> PlannedRun:
     task = Task(f"t{index}", "x", timeout_s=30, files=(FileSpec("f"),))
-    spec = RunSpec("r" * 32, f"session-{index}", task.name, "/runs/r", (), "/project")
+    spec = RunSpec("r" * 32, f"session-{index}", task.name, "/runs/r", argv, "/project")
     return PlannedRun(index, task, spec, "", name, profile)
 
 
 def test_a_window_begins_with_what_is_known_of_its_task() -> None:
     preset = Profile("scout", model="p/m")
     runs = [
-        planned(0, PROFILE, "reviewer"),
+        planned(0, PROFILE, "reviewer", TWO_TOOLS),
         planned(1, name="nope"),
         planned(2),
-        planned(3, preset),
+        planned(3, preset, argv=("pi", "--no-tools")),
+        planned(4, preset, argv=("pi", "--exclude-tools", "a")),
     ]
     windows = Windows(runs, Settings(), home="/h").now()
     assert [window.title for window in windows] == [
@@ -34,6 +38,7 @@ def test_a_window_begins_with_what_is_known_of_its_task() -> None:
         WindowTitle("t1", "nope", file_count=1, timeout_s=30, session_id="session-1"),
         WindowTitle("t2", file_count=1, timeout_s=30, session_id="session-2"),
         WindowTitle("t3", "scout", "", "p/m", "", 0, 1, 30, "session-3"),
+        WindowTitle("t4", "scout", "", "p/m", "", None, 1, 30, "session-4"),
     ]
     assert {window.status for window in windows} == {"queued"}
 

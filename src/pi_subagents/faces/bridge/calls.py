@@ -19,8 +19,7 @@ from pi_subagents.core.session import StoredRun
 from pi_subagents.core.stop_switch import RUNNING, StopSwitch
 from pi_subagents.core.summary import refusal_to_json
 from pi_subagents.core.usage import Usage, usage_for_pi
-from pi_subagents.disk.settings_files import load_settings
-from pi_subagents.errors import SessionNotFound, SubagentsError
+from pi_subagents.errors import SubagentsError
 from pi_subagents.faces.bridge import ahead, background_tools
 from pi_subagents.faces.bridge.live_call import LiveCall
 from pi_subagents.procs.pool import Pool
@@ -85,7 +84,8 @@ class Calls:
             case tool_defs.DELEGATE | tool_defs.SUBAGENT:
                 return await self._delegate(call, session, options)
             case tool_defs.GET_SESSION | tool_defs.GET_OUTPUT:
-                return await _retrieve(call.tool, call.arguments, session, options)
+                answer = await tool_calls.call(call.tool, call.arguments, options)
+                return retrieval.say_if_running(answer)
             case tool_defs.BACKGROUND:
                 return await background_tools.start(call.arguments, session, options)
             case tool_defs.BACKGROUND_STATUS:
@@ -119,6 +119,7 @@ class Calls:
             **self._standing(call),
             "stop": switch,
             "columns": call.columns,
+            "told": session.view.runs,
             # Some of the work is done in threads, and only the loop may write.
             "on_notice": lambda text: _ignore(loop.call_soon_threadsafe(session.notice, text)),
         }
@@ -133,22 +134,6 @@ class Calls:
             "models": call.models,
             "pool": self._pool,
         }
-
-
-async def _retrieve(tool: str, arguments: object, session: OpenSession, options: Options) -> Answer:
-    """Return what is on disk of a session, else what the host's log tells of it."""
-    try:
-        return await tool_calls.call(tool, arguments, options)
-    except SessionNotFound as gone:
-        runs = session.view.runs(gone.session_id)
-        if not runs:
-            raise
-    settings, _ = load_settings(*launch.place_of(options))
-    max_lines = settings.max_lines_per_window
-    if tool == tool_defs.GET_SESSION:
-        return retrieval.session_to_json(runs, max_lines=max_lines)
-    request = retrieval.parse_output_request(arguments)
-    return retrieval.output_to_json(runs, request, max_lines=max_lines)
 
 
 def _stored(update: Update, result: RunResult) -> StoredRun:

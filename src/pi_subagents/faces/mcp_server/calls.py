@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from pi_subagents import api, host_messages, messages
 from pi_subagents.core import tool_defs
 from pi_subagents.core.events import StateChanged
-from pi_subagents.core.retrieval import MAX_WAIT_S
+from pi_subagents.core.retrieval import MAX_WAIT_S, say_if_running
 from pi_subagents.core.run_result import RunResult
 from pi_subagents.core.steer import DEFAULT_WAIT_S
 from pi_subagents.core.stop_switch import StopSwitch
@@ -217,9 +217,9 @@ def _told(tool: str, asked: Mapping[str, Any], answer: Answer, wait_s: float) ->
         beside.append(host_messages.transcript_goes_on(MAX_TEXT, len(text), details["sessionId"]))
         content = [_block(text[:MAX_TEXT])]
         details = {**details, "totalCharacters": len(text), "shownCharacters": MAX_TEXT}
-    if tool in (tool_defs.GET_OUTPUT, tool_defs.GET_SESSION) and details["status"] == "running":
-        beside.append(host_messages.session_goes_on(wait_s))
-    return {**answer, "details": details, "content": [*content, *map(_block, beside)]}
+    told = {**answer, "details": details, "content": [*content, *map(_block, beside)]}
+    retrieves = tool in (tool_defs.GET_OUTPUT, tool_defs.GET_SESSION)
+    return say_if_running(told, wait_s) if retrieves else told
 
 
 def _block(text: str) -> dict[str, str]:
