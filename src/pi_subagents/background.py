@@ -12,6 +12,7 @@ import os
 import sqlite3
 import time
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pi_subagents import errors, launch, messages
@@ -28,6 +29,7 @@ from pi_subagents.core.liveness import Liveness
 from pi_subagents.core.run_spec import STOP
 from pi_subagents.core.value import replace
 from pi_subagents.delegation.run_view import RunView, view_run
+from pi_subagents.disk.run_dir import RunDir
 from pi_subagents.presets import PresetShelf, as_request
 from pi_subagents.procs.detached_runner import start_detached
 from pi_subagents.procs.notices import is_told, turn_to_tell
@@ -39,7 +41,6 @@ if TYPE_CHECKING:
 
     from pi_subagents.core.preset_request import PresetTask, StatusRequest
     from pi_subagents.core.stop_switch import StopSwitch
-    from pi_subagents.disk.run_dir import RunDir
     from pi_subagents.launch import Options
     from pi_subagents.runs import Runs
 
@@ -111,15 +112,15 @@ class BackgroundRuns:
 
     def tell_ends(self, on_end: Callable[[BackgroundRun], None], told: set[str]) -> None:
         """Tell of the ends whose turn is ours; `told` holds the runs that need no more looks."""
-        for run_dir in self.over():
-            if run_dir.run_id in told:
+        for run_dir in self._directories():
+            if run_dir.run_id in told or run_dir.alive():
                 continue
             if is_told(run_dir) or self._tell(run_dir, on_end):
                 told.add(run_dir.run_id)
 
-    def over(self) -> list[RunDir]:
-        """Return the runs that nobody answers for any more, whether they are concluded or not."""
-        return [run_dir for run_dir in self._directories() if not run_dir.alive()]
+    def alive(self) -> set[str]:
+        """Return the ids of the runs that somebody answers for."""
+        return {run_dir.run_id for run_dir in self._directories() if run_dir.alive()}
 
     def stop(self, run_id: str | None) -> list[BackgroundRun]:
         """End one run, or all background ones that are active; return how those stand then."""
@@ -167,8 +168,10 @@ class BackgroundRuns:
     def _directories(self) -> list[RunDir]:
         try:
             rows = self._runs.index.detached()
-        except (sqlite3.Error, OSError):
-            return []
+        except (sqlite3.Error, OSError) as error:
+            if not os.path.lexists(self._runs.index.path):  # none was ever started
+                return []
+            raise errors.IndexUnreadable(str(self._runs.index.path), str(error)) from None
         wanted = (row for row in rows if self._only is None or row.run_id in self._only)
         return [row.run_dir for row in wanted if row.run_dir.path.is_dir()]
 
@@ -194,7 +197,7 @@ class Registry:
         found = {run.run_id: run for run in self._disk.all()}
         news: list[Entry] = []
         for run_id, before in self._known.items():
-            run = self._known[run_id] = found.get(run_id) or _unless_gone(before)
+            run = self._known[run_id] = found.get(run_id) or _by_its_directory(before)
             if run.ended and not before.ended:
                 news.append({"customType": UPDATE_ENTRY, "data": update_entry(run)})
         return news
@@ -215,17 +218,21 @@ class Registry:
         told: set[str],
     ) -> bool:
         """Do so once; `told` holds the runs that need no more looks.  Tell whether any goes on."""
-        if any(not self._known[each.run_id].ended for each in self._disk.over()):
+        alive = self._disk.alive()
+        if any(not run.ended and run.run_id not in alive for run in self._known.values()):
             for entry in self.refresh():
                 append(entry)
         self._disk.tell_ends(tell, told)
         return any(not run.ended for run in self._known.values())
 
 
-def _unless_gone(run: BackgroundRun) -> BackgroundRun:
-    """Return a run the index does not know: over, if its directory is gone as well."""
-    if run.ended or os.path.lexists(run.paths.get("runDir", "")):
+def _by_its_directory(run: BackgroundRun) -> BackgroundRun:
+    """Return how a run stands that the index does not know: over, if its directory is gone."""
+    if run.ended:
         return run
+    directory = run.paths.get("runDir", "")
+    if os.path.lexists(directory):
+        return _read(RunDir(Path(directory))) or run
     return replace(run, status="failed", error_message=messages.RUN_DIRECTORY_GONE)
 
 

@@ -95,10 +95,9 @@ class Ground:
     def trusted(self, place: Path) -> bool:
         """Tell whether what a project itself configures may count: by word, or by pi's records."""
         decided = self.options.get("host_trusts")
-        if decided is not None and place.is_relative_to(self.cwd):
-            return decided
-        by_word = self.options.get("trust_project", False) and place.is_relative_to(self.cwd)
-        return by_word or is_trusted(place, self.env)
+        if decided is None and self.options.get("trust_project", False):
+            decided = True
+        return is_trusted(place, self.env, None if decided is None else (self.cwd, decided))
 
 
 def place_of(options: Options) -> tuple[Path, Mapping[str, str]]:
@@ -165,8 +164,11 @@ def plan(
     ground.runs.keep_tidy()
     planned = plan_runs(request, _surroundings(ground, override), preparations)
     crash_points.reach(crash_points.PLANNED)
-    if unknown := ground.runs.add(run.spec for run in planned):
-        ground.notice(unknown)
+    if reason := ground.runs.add(run.spec for run in planned):
+        if not all(run.spec.attached for run in planned):
+            discard_runs(planned)
+            raise errors.BackgroundNotIndexed(str(ground.runs.index.path), reason)
+        ground.notice(messages.index_unusable(reason))
     try:
         refuse_if_resumed_elsewhere(ground.runs, (r.spec for r in planned if r.task.resume))
     except errors.ResumeStillRunning:

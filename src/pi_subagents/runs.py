@@ -30,7 +30,6 @@ from pi_subagents.disk.run_removal import (
 from pi_subagents.disk.run_store import RUN_ID_BEGINNING, open_store
 from pi_subagents.disk.settings_files import load_settings
 from pi_subagents.errors import RunAmbiguous, RunNotActive, RunNotFound, RunUnreadable
-from pi_subagents.messages import index_unusable
 from pi_subagents.procs.completion_hook import tell_completion
 from pi_subagents.procs.identity import boot_id
 from pi_subagents.procs.recovery import conclude_lost, liveness_of
@@ -78,7 +77,7 @@ class Runs:
         return seal
 
     def add(self, specs: Iterable[RunSpec]) -> str:
-        """Make planned runs known; return what to say where that is impossible."""
+        """Make planned runs known; return why that is impossible, where it is."""
         now_ms = time.time_ns() // 1_000_000
         rows = [
             IndexedRun(s.run_id, s.session_id, s.run_dir, now_ms, detached=not s.attached)
@@ -87,7 +86,7 @@ class Runs:
         try:
             self.index.add(rows)
         except (sqlite3.Error, OSError) as error:
-            return index_unusable(str(error))
+            return str(error) or type(error).__name__
         self.store.withdraw(row.run_dir for row in rows)
         return ""
 

@@ -6,11 +6,12 @@ import asyncio
 import json
 import os
 import signal
+import sqlite3
 import stat
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 from tests.fakes.child_modes import in_both_modes
@@ -26,8 +27,14 @@ from pi_subagents.core.stop_switch import StopSwitch
 from pi_subagents.core.usage import usage_to_json
 from pi_subagents.delegation.run_view import view_run
 from pi_subagents.disk.run_dir import RunDir
+from pi_subagents.disk.run_index import RunIndex
 from pi_subagents.disk.run_store import new_run_id
-from pi_subagents.errors import BackgroundRunNotFound, RunAmbiguous, RunNotActive
+from pi_subagents.errors import (
+    BackgroundRunNotFound,
+    IndexUnreadable,
+    RunAmbiguous,
+    RunNotActive,
+)
 
 if TYPE_CHECKING:
     from tests.fakes.workplace import Workplace
@@ -180,6 +187,37 @@ async def test_a_preset_without_a_model_needs_one_in_the_call(here: PresetPlace)
     here.preset("plain")
     refusal = await here.refusal("background_agent", preset="plain", task="t")
     assert str(here.presets / "plain.md") in refusal
+
+
+async def test_a_run_that_nobody_could_find_again_is_not_started(here: PresetPlace) -> None:
+    nowhere = here.work.home / "file"
+    nowhere.touch()
+    answer = await call_tool(
+        "background_agent",
+        {"preset": "scout", "task": "t"},
+        cwd=here.work.project,
+        env={**here.work.env, "PI_SUBAGENTS_DATA": str(nowhere / "data")},
+    )
+    assert text_of(answer).startswith("Background run not started, it could not be found again: ")
+    assert here.work.run_dirs() == []
+    assert here.work.driver.processes == []
+
+
+async def test_an_index_that_cannot_be_read_is_not_told_as_no_runs(
+    here: PresetPlace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_id, child = await here.started("goes on")
+
+    def fails(_: RunIndex) -> NoReturn:
+        raise sqlite3.OperationalError("disk I/O error")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(RunIndex, "detached", fails)
+        expected = str(IndexUnreadable(str(here.runs.index.path), "disk I/O error"))
+        assert await here.refusal("background_agent_status") == expected
+        assert await here.refusal("background_agent_stop", runId=run_id) == expected
+    await child.answer_and_exit("done")
+    await here.ended(run_id)
 
 
 async def test_a_sub_agent_starts_no_background_runs(here: PresetPlace) -> None:

@@ -263,9 +263,23 @@ async def test_a_logged_run_whose_directory_is_gone_does_not_run_for_ever(
     removed = here.run_dir(child.run_id).path
     removed.rename(here.work.home / "elsewhere")
     back = restarted(here, [entry])
-    (news,) = back.refresh()
+    log: list[Entry] = []
+    assert back.look(log.append, Told(), set()) is False
+    (news,) = log
     assert news["data"]["errorMessage"] == messages.RUN_DIRECTORY_GONE  # type: ignore[index]  # what hosts get is plain JSON
     assert counted(back.all()) == counts(failed=1)
+
+
+async def test_a_logged_run_that_no_index_knows_is_told_by_its_directory(here: PresetPlace) -> None:
+    registry = Registry(here.runs)
+    entry, child = await begun(here, registry, "forgotten")
+    await child.answer_and_exit("done")
+    await here.ended(child.run_id)
+    here.runs.index.remove([child.run_id])
+    back = restarted(here, [entry])
+    log: list[Entry] = []
+    assert back.look(log.append, Told(), set()) is False
+    assert [(run.status, run.output) for run in back.all()] == [("completed", "done")]
 
 
 async def test_the_runs_of_one_session_are_told_alone(here: PresetPlace) -> None:

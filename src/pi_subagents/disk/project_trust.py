@@ -1,8 +1,9 @@
 """
 Ask pi's own records whether a project is trusted.
 
-In: a directory.  Out: the nearest saved decision of `trust.json`, else the global
-`defaultProjectTrust`.  Whatever cannot be read means: not trusted.
+In: a directory, and what a caller or host decided of its own.  Out: the nearest decision, that one
+or one saved in `trust.json`, else the global `defaultProjectTrust`.  Whatever cannot be read means:
+not trusted.
 """
 
 from __future__ import annotations
@@ -19,12 +20,16 @@ if TYPE_CHECKING:
 MAX_TRUST_BYTES = 4 * 1024 * 1024
 
 
-def is_trusted(cwd: Path, env: Mapping[str, str]) -> bool:
+def is_trusted(
+    cwd: Path, env: Mapping[str, str], decided: tuple[Path, bool] | None = None
+) -> bool:
     """Tell whether pi may load what the project itself configures."""
     home = agent_dir(env)
     decisions = _object(home / "trust.json")
     try:
         place = cwd.resolve()
+        if decided is not None:
+            decisions[str(decided[0].resolve())] = decided[1]
     except (OSError, ValueError, RuntimeError):  # too long, not encodable, a circle of links
         return False
     for directory in (place, *place.parents):

@@ -41,6 +41,8 @@ SubagentsError
   StoreError            an asked-for record is absent or unreadable            exit 2
     RunNotFound
     BackgroundRunNotFound
+    BackgroundNotIndexed  nobody would find the run again
+    IndexUnreadable       which background runs there are is not known
     RunAmbiguous
     RunUnreadable
     RunNotActive
@@ -129,7 +131,9 @@ from pi_subagents.errors.setup import (
     TokenFileUnusable,
 )
 from pi_subagents.errors.store import (
+    BackgroundNotIndexed,
     BackgroundRunNotFound,
+    IndexUnreadable,
     RunAmbiguous,
     RunNotActive,
     RunNotFound,
@@ -142,6 +146,7 @@ from pi_subagents.errors.store import (
 __all__ = [
     "PINNED_PI_VERSION",
     "PI_CHOSEN_BY",
+    "BackgroundNotIndexed",
     "BackgroundRunNotFound",
     "ConfigNotEditable",
     "CwdHasParentSegments",
@@ -152,6 +157,7 @@ __all__ = [
     "HostFileBroken",
     "HostFileNotEditable",
     "HostFileNotSaved",
+    "IndexUnreadable",
     "InstallFailed",
     "InvalidRequest",
     "MalformedConfig",

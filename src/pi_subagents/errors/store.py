@@ -26,6 +26,26 @@ class BackgroundRunNotFound(StoreError):
         )
 
 
+class BackgroundNotIndexed(StoreError):
+    """A background run would be found by nobody, since the index cannot be written."""
+
+    def __init__(self, index: str, reason: str) -> None:
+        super().__init__(
+            f"Background run not started, it could not be found again: {index} cannot be written "
+            f"({reason}). Make room there, or set PI_SUBAGENTS_DATA to another directory."
+        )
+
+
+class IndexUnreadable(StoreError):
+    """Which background runs there are cannot be told."""
+
+    def __init__(self, index: str, reason: str) -> None:
+        super().__init__(
+            f"Background runs cannot be looked up: {index} cannot be read ({reason}). "
+            "`subagents runs` lists those of this project, `subagents doctor` says more."
+        )
+
+
 class RunAmbiguous(StoreError):
     """Several runs begin with the given characters."""
 

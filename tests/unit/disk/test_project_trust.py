@@ -63,6 +63,24 @@ def test_a_link_is_judged_by_where_it_leads(project: Path, agent: Path, tmp_path
     assert trusted(project / "out", agent) is False
 
 
+@pytest.mark.parametrize("decision", [True, False])
+def test_what_a_caller_decides_counts_below_up_to_a_nearer_saved_decision(
+    project: Path, agent: Path, tmp_path: Path, decision: bool
+) -> None:
+    """A directory that was distrusted does not become trusted by a link, or by its parent."""
+    vendor, outside = project / "vendor", tmp_path / "outside"
+    for directory in (project / "src", vendor / "lib", outside):
+        directory.mkdir(parents=True)
+    (project / "link").symlink_to(outside)
+    decide(agent, **{str(place): not decision for place in (project, vendor, outside)})
+    alias = tmp_path / "alias"
+    alias.symlink_to(project)
+    env = {"PI_AGENT_DIR": str(agent)}
+    places = (project, project / "src", vendor, vendor / "lib", project / "link", outside)
+    found = [is_trusted(place, env, (alias, decision)) for place in places]
+    assert found == [decision, decision, *[not decision] * 4]
+
+
 @pytest.mark.parametrize("decision", [None, "yes", 1, {}, {"trusted": True}])
 def test_a_decision_that_is_no_yes_or_no_is_none(
     project: Path, agent: Path, decision: object
