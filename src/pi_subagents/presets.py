@@ -55,14 +55,12 @@ class PresetShelf:
         requested, resolved = self._model(task, loaded)
         profile = preset_profile(loaded.preset)
         parent_tools = self._ground.options.get("parent_tools")
-        if problem := profile_invocation.tools_problem(profile, parent_tools):
-            raise errors.ProfileRefused(problem)
         unknown = profile_invocation.unknown_tools(profile, parent_tools)
         return Preparation(
             profile=replace(
                 profile, model=resolved or "", extensions=initiator_extensions(resolved)
             ),
-            notes=(note_unknown_tools(unknown),) if unknown else (),
+            notes=(note_unknown_tools("preset", unknown),) if unknown else (),
             preset=PresetUse(loaded.preset, loaded.scope, requested, resolved),
             detached=detached,
         )

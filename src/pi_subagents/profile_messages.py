@@ -78,10 +78,10 @@ def extra_arg_overrides_tools(item: str) -> str:
 # What there is to say about the tools that a profile names.
 
 
-def note_unknown_tools(names: tuple[str, ...]) -> str:
-    """Return the note on names that no tool is known by."""
+def note_unknown_tools(kind: str, names: tuple[str, ...]) -> str:
+    """Return the note on names, in a profile or preset, that no tool is known by."""
     return (
-        f"The profile names unknown tools: {', '.join(names)}. "
+        f"The {kind} names unknown tools: {', '.join(names)}. "
         "pi ignores them in silence unless an extension of the sub-agent provides them."
     )
 

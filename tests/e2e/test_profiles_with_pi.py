@@ -113,7 +113,7 @@ async def test_an_unknown_tool_is_noted_and_the_rest_stays(served: Served) -> No
     name = served.profile("limited", "tools: read,web_search")
     (result,) = (await served.run(Task("t", "Hello."), profile=name)).results
     assert tools(served.model.requests("all")[-1]) == ["read"]
-    assert result.notes == (profile_messages.note_unknown_tools(("web_search",)),)
+    assert result.notes == (profile_messages.note_unknown_tools("profile", ("web_search",)),)
 
 
 async def test_the_model_is_asked_for_the_thinking_level(served: Served) -> None:

@@ -11,7 +11,7 @@ from tests.fakes.child_modes import in_both_modes
 from tests.fakes.driver import PATIENCE_S
 from tests.fakes.preset_place import MODEL, OTHER_MODEL, PROMPT, PresetPlace, text_of
 
-from pi_subagents import errors, messages
+from pi_subagents import errors, messages, profile_messages
 from pi_subagents.api import call_tool
 from pi_subagents.core.stop_switch import StopSwitch
 from pi_subagents.core.usage import usage_to_json
@@ -114,6 +114,14 @@ async def test_one_task_is_answered_by_its_child(here: PresetPlace, calling: Cal
             }
         ],
     }
+
+
+async def test_a_tool_that_nobody_knows_is_noted(here: PresetPlace, calling: Calling) -> None:
+    here.preset("odd", f"model: {MODEL}", "tools: read, gerp")
+    work = calling.begin(preset="odd", task="look")
+    await (await here.work.child("look")).answer_and_exit("seen")
+    (result,) = (await answer_of(work))["details"]["results"]
+    assert result["notes"] == [profile_messages.note_unknown_tools("preset", ("gerp",))]
 
 
 async def test_the_calls_model_counts_and_makes_up_for_a_presets(

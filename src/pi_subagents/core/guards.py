@@ -66,8 +66,9 @@ class LoopGuard:
         """Note one call; return whether it completes a loop."""
         if self._limit <= 0:
             return False
-        signature = call_signature(call)
-        self._count = self._count + 1 if signature == self._last else 1
+        # Arguments that could not be taken in are like no others, though nobody knows them.
+        signature = "" if call.arguments is None else call_signature(call)
+        self._count = self._count + 1 if signature and signature == self._last else 1
         self._last = signature
         return self._count >= self._limit
 

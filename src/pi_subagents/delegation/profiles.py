@@ -62,7 +62,7 @@ def prepare_profiles(
         if profile.provider and not profile.model:
             notes = (*notes, profile_messages.note_provider_alone(profile.provider))
         if unknown := unknown_tools(profile, parent_tools):
-            notes = (*notes, profile_messages.note_unknown_tools(unknown))
+            notes = (*notes, profile_messages.note_unknown_tools("profile", unknown))
         return _with_skills(Preparation(profile, notes=notes), skills)
 
     names = [request.profile_of(task) for task in request.tasks]

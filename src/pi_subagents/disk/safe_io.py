@@ -7,6 +7,7 @@ link and never block on a FIFO or device.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import stat
@@ -136,7 +137,14 @@ def read_bounded(path: Path, limit: int) -> bytes:
         if size > limit:
             raise OSError(f"larger than {limit} bytes")
         # Memory is asked for as much as may be read, and a limit may be very large.
-        return file.read(min(limit, size + _MAY_HAVE_GROWN))
+        return all_there_is(file.read(min(limit, size + _MAY_HAVE_GROWN)))
+
+
+def all_there_is(read: bytes | None) -> bytes:
+    """Return what was read without waiting; OSError where one would have to (files of /proc)."""
+    if read is None:
+        raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+    return read
 
 
 def read_json(path: Path, limit: int) -> object:

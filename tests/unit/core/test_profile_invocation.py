@@ -198,7 +198,7 @@ def test_names_that_neither_pi_nor_the_parent_knows_are_found(
 
 
 def test_a_note_tells_that_pi_will_not_mention_them() -> None:
-    assert profile_messages.note_unknown_tools(("reed", "wirte")) == (
+    assert profile_messages.note_unknown_tools("profile", ("reed", "wirte")) == (
         "The profile names unknown tools: reed, wirte. pi ignores them in silence unless an "
         "extension of the sub-agent provides them."
     )

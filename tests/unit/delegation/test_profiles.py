@@ -157,7 +157,7 @@ def test_an_unknown_tool_is_noted_and_none_known_is_the_tasks_refusal(shelf: She
     some = Profile("some", tools=("read", "wirte"))
     none = Profile("none", tools=("wirte",), no_extensions=True)
     assert prepare(shelf, some, none) == [
-        Preparation(some, notes=(profile_messages.note_unknown_tools(("wirte",)),)),
+        Preparation(some, notes=(profile_messages.note_unknown_tools("profile", ("wirte",)),)),
         Preparation(none, refusal=profile_messages.no_known_tool("none", ("wirte",))),
     ]
 

@@ -163,6 +163,17 @@ def test_a_fifo_is_refused_without_waiting_for_a_writer(tmp_path: Path) -> None:
         safe_io.read_bounded(tmp_path / "fifo", 100)
 
 
+def test_a_file_that_would_make_us_wait_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As /proc/kmsg does, which says that it is a regular file."""
+    read_end, write_end = os.pipe2(os.O_NONBLOCK)
+    monkeypatch.setattr(safe_io, "open_regular", lambda _: read_end)
+    with pytest.raises(BlockingIOError):
+        safe_io.read_bounded(tmp_path, 100)
+    os.close(write_end)
+
+
 def test_links_directories_and_devices_are_refused(tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("x")
     (tmp_path / "link").symlink_to(tmp_path / "secret")

@@ -130,10 +130,16 @@ class Calls:
             "cwd": Path(call.cwd),
             "env": self._env,
             "host_trusts": call.trusted,
-            "parent_tools": call.parent_tools,
+            "parent_tools": _for_children(call.parent_tools),
             "models": call.models,
             "pool": self._pool,
         }
+
+
+def _for_children(tools: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    """Return the host's tools without ours, which no child has."""
+    ours = {tool.name for tool in tool_defs.TOOLS}
+    return tools and tuple(name for name in tools if name not in ours)
 
 
 def _stored(update: Update, result: RunResult) -> StoredRun:
