@@ -15,6 +15,7 @@ pytestmark = pytest.mark.pi
 
 FAKES = Path(__file__).parents[1] / "fakes"
 HOSTILE, NOTING = FAKES / "hostile_renderers.ts", FAKES / "noting_core.py"
+SWITCHING, SWITCHING_CORE = FAKES / "switching_extension.ts", FAKES / "switching_core.py"
 
 
 def ours(names: object) -> list[str]:
@@ -75,6 +76,20 @@ def test_no_value_makes_a_renderer_throw_or_leave_its_width(project: Project) ->
         told = json.loads(pi.ran("-p", "x", PI_SUBAGENTS_SHIM=str(extension_dir())).stderr)
     assert told["problems"] == []
     assert told["painted"] > 10_000
+
+
+def test_each_session_is_told_what_is_its_own_and_what_is_over_is_not_cancelled(
+    project: Project,
+) -> None:
+    core = f"{sys.executable} {SWITCHING_CORE}"
+    with main_pi(project, {"text": "unused"}) as pi:
+        pi.loading = ("-e", str(SWITCHING))
+        shim = {"PI_SUBAGENTS_SHIM": str(extension_dir()), "PI_SUBAGENTS_CORE": core}
+        seen = json.loads(pi.ran("-p", "x", **shim).stderr)
+    assert seen == {
+        "told": ["first: welcome", "first: at the last moment", "second: welcome"],
+        "came": ["hello", "call", "call", "close", "hello", "complete"],
+    }
 
 
 def test_a_session_is_known_again_when_the_conversation_goes_on(project: Project) -> None:

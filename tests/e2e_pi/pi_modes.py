@@ -162,6 +162,13 @@ def test_escape_ends_a_call_also_if_the_core_never_answers(project: Project) -> 
     assert (ended["isError"], told["text"]) == (True, SHIM_WORDS["unanswered"].replace("{}", "8"))
 
 
+def test_a_core_that_never_answers_keeps_nobody_from_another_session(project: Project) -> None:
+    with main_pi(project, {"text": "unused"}) as host:
+        host.env["PI_SUBAGENTS_CORE"] = f"{sys.executable} {FAKES / 'deaf_core.py'}"
+        with rpc(host) as pi:
+            assert commanded(pi, type="new_session")["success"]
+
+
 def test_prompt_templates_come_along(project: Project) -> None:
     with main_pi(project, {"text": "unused"}) as host, rpc(host) as pi:
         commands = commanded(pi, type="get_commands")["data"]["commands"]

@@ -18,7 +18,7 @@ from tests.fakes.driver import PATIENCE_S
 from tests.fakes.preset_place import MODEL, PresetPlace, counts, text_of
 from tests.fakes.processes import peak_memory
 
-from pi_subagents import errors, host_messages, messages
+from pi_subagents import errors, host_messages, messages, profile_messages
 from pi_subagents.core.bridge_params import PROTOCOL
 from pi_subagents.core.session import StoredRun
 from pi_subagents.core.session_entry import entry_of
@@ -31,6 +31,12 @@ if TYPE_CHECKING:
     from tests.fakes.workplace import Workplace
 
 DELEGATE = "delegate_to_subagents"
+# A core that looks after background runs without a pause.
+RESTLESS = (
+    "from pi_subagents.faces.bridge import open_session\n"
+    "open_session.POLL_S = 0\n"
+    "from pi_subagents.faces.cli.main import main; main(['bridge'])"
+)
 
 
 @pytest.fixture
@@ -267,7 +273,7 @@ async def test_the_hosts_tools_and_trust_are_the_childrens(
         name = f"as told {trusted}"
         asked = host.begin(
             f"c{number}", DELEGATE, {**tasks(name), "profile": "few"},
-            parentTools=["read", "bash", "mine"], trusted=trusted,
+            parentTools=["read", "bash", DELEGATE, "mine"], trusted=trusted,
         )  # fmt: skip
         child = await place.child(name)
         options = " ".join(child.arguments)
@@ -364,6 +370,7 @@ async def test_a_session_that_is_in_no_log_is_found_on_disk(
     await host.open(reason="fork", session="s2")
     output = await host.call("get_subagent_output", {"sessionId": session_id})
     assert text_of(output) == "before the fork"
+    assert await host.bye() == 0
 
 
 async def test_a_call_that_only_waits_answers_when_it_is_cancelled(
@@ -405,15 +412,16 @@ async def test_a_background_run_is_logged_shown_and_told_once_when_it_ends(
     assert row["counts"] == counts(running=1)
     logged = await host.told("entry")
     assert (logged["customType"], logged["data"]["runId"]) == ("pi-subagents:bg-run", row["runId"])
-    assert await host.told("status") == {"text": "bg: 1 running / 1 total"}
+    mine = {"sessionId": "s1"}
+    assert await host.told("status") == {**mine, "text": "bg: 1 running / 1 total"}
     await child.answer_and_exit("gold")
     told = await host.told("message")
     ended = host_messages.background_ended("scout", "completed", row["runId"], "")
     assert told["customType"] == "pi-subagents:bg-end"
     assert told["content"] == f"{ended}\nTask: dig\n\ngold"
     assert (told["details"]["runId"], told["details"]["status"]) == (row["runId"], "completed")
-    assert await host.told("notify") == {"message": ended, "level": "info"}
-    assert await host.told("status", skip=1) == {"text": "bg: 0 running / 1 total"}
+    assert await host.told("notify") == {**mine, "message": ended, "level": "info"}
+    assert await host.told("status", skip=1) == {**mine, "text": "bg: 0 running / 1 total"}
     update = await host.told("entry", lambda e: e["customType"] == "pi-subagents:bg-update")
     assert (update["data"]["status"], update["data"]["output"]) == ("completed", "gold")
     assert await host.bye() == 0
@@ -463,11 +471,37 @@ async def test_a_host_that_comes_back_is_told_of_what_ended_meanwhile(
         assert await back.told("status", lambda p: p["text"] == "bg: 1 running / 2 total")
         again = await back.open(*log, reason="resume")
         assert again["background"]["running"] == 1, "said twice, it is the same session"
+        footer = {"sessionId": "s1", "text": "bg: 1 running / 2 total"}
+        assert [told for told in back.all_told("status") if told == footer] == [footer] * 2
+        await back.request("close")
+        await back.open(*log, reason="resume")
         await goes_on.answer_and_exit("at last")
         told = await back.told("message", skip=1)
         assert told["details"]["runId"] == going_row["runId"]
         assert await back.bye() == 0
         assert len(back.all_told("notify")) == 2
+
+
+async def test_an_end_between_two_sessions_is_told_when_its_own_is_open_again(
+    here: PresetPlace,
+) -> None:
+    async with open_bridge(here.work.project, here.work.env, RESTLESS) as host:
+        await host.open()
+        row, child = await begun(here, host, "meanwhile")
+        log = json.loads(json.dumps(host.all_told("entry")))
+        assert await host.request("close") == {}
+        await child.answer_and_exit("gold")
+        await here.ended(row["runId"])
+        late = await host.call("background_agent_status", {"includeCompleted": True})
+        assert late["details"]["counts"] == counts(completed=1)
+        await host.open(session="s2", reason="resume")
+        await host.request("complete", prefix="")
+        assert host.all_told("notify") == host.all_told("message") == []
+        await host.open(*log, reason="resume")
+        told = await host.told("message")
+        assert (told["sessionId"], told["details"]["runId"]) == ("s1", row["runId"])
+        assert await host.bye() == 0
+        assert len(host.all_told("message")) == 1
 
 
 async def test_the_list_is_the_sessions_own_and_any_run_is_found_by_its_id(
@@ -483,6 +517,7 @@ async def test_the_list_is_the_sessions_own_and_any_run_is_found_by_its_id(
     found = await host.call(status, {"runId": foreign[:12]})
     assert [run["runId"] for run in found["details"]["runs"]] == [foreign]
     assert text_of(found).endswith("answer to another's")
+    assert found["details"]["counts"] == mine["details"]["counts"] == counts(running=1)
     stopped = await host.call("background_agent_stop", {})
     assert [run["runId"] for run in stopped["details"]["runs"]] == [row["runId"]]
     assert stopped["details"]["counts"] == counts(aborted=1)
@@ -533,10 +568,7 @@ async def test_a_watcher_that_fails_is_complained_of_once_and_the_core_goes_on(
     broken = (
         "from pi_subagents.background import Registry\n"
         "def look(*_): raise RuntimeError('no watching today')\n"
-        "Registry.look = look\n"
-        "from pi_subagents.faces.bridge import open_session\n"
-        "open_session.POLL_S = 0\n"
-        "from pi_subagents.faces.cli.main import main; main(['bridge'])"
+        f"Registry.look = look\n{RESTLESS}"
     )
     async with open_bridge(here.work.project, here.work.env, broken) as host:
         await host.open()
@@ -697,7 +729,8 @@ async def test_an_entry_that_the_host_could_not_keep_is_told_to_its_user(host: B
         told = {"method": method, "message": "disk\nfull"}
         host.send({"method": "failed", "params": told})
     message = host_messages.entry_not_kept("disk full")
-    assert await host.told("notify") == {"message": message, "level": "warning"}
+    warning = {"sessionId": "s1", "message": message, "level": "warning"}
+    assert await host.told("notify") == warning
     assert await host.bye() == 0
     assert len(host.all_told("notify")) == 1
 
@@ -761,7 +794,8 @@ async def test_a_profile_is_created_through_the_hosts_dialogs_where_the_host_is(
     place: Workplace, host: BridgeHost
 ) -> None:
     project = place.home / "another"
-    project.mkdir()
+    (project / ".pi/agent-profiles").mkdir(parents=True)
+    (project / ".pi/agent-profiles/bad.md").write_text("---\nname: bad\n")
 
     def answer(dialog: dict[str, Any]) -> object:
         kind, (title, *more) = dialog["kind"], dialog["arguments"]
@@ -781,6 +815,11 @@ async def test_a_profile_is_created_through_the_hosts_dialogs_where_the_host_is(
     assert text == "---\nname: demo\nmodel: big\n---\n"
     listed = await host.request("profile", line="", hasUI=True)
     assert listed == {"text": host_messages.PROFILE_USAGE, "level": "warning"}
+    assert host.all_told("notify") == []
+    assert (await host.request("profile", line="list", hasUI=True))["level"] == "info"
+    (warned,) = host.all_told("notify")
+    assert (warned["sessionId"], warned["level"]) == ("s2", "warning")
+    assert profile_messages.FENCE_NOT_CLOSED in warned["message"]
     items = (await host.request("complete", prefix="show "))["items"]
     assert "show demo" in [item["value"] for item in items]
     nobody = await host.request("profile", line="list", hasUI=False)

@@ -95,10 +95,14 @@ def started_to_json(run: BackgroundRun, runs: Sequence[BackgroundRun]) -> dict[s
     return {"content": _text(text), "details": details, "isError": False}
 
 
-def status_to_json(runs: Sequence[BackgroundRun], request: StatusRequest) -> dict[str, object]:
-    """Return the value of `background_agent_status`."""
+def status_to_json(
+    runs: Sequence[BackgroundRun],
+    request: StatusRequest,
+    to_count: Sequence[BackgroundRun] | None = None,
+) -> dict[str, object]:
+    """Return the value of `background_agent_status`; a host counts its own runs only."""
     shown = listed(runs, request)
-    counted = counts(runs)
+    counted = counts(runs if to_count is None else to_count)
     lines = [footer(counted), *(_line(run) for run in shown)]
     if request.run_id is not None:
         lines += [told for run in shown for told in _ending(run)]

@@ -10,11 +10,13 @@ import { existsSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
+import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import SPEC from "./tools.json" with { type: "json" };
 import { attempt, type Fields, fields, filled, word } from "./values.ts";
 
 const KEPT_STDERR = 4096;
+const CLOSE_MS = 1000; // no core keeps pi from another session for longer
 const FAILED = -32603;
 const FOLDER = dirname(fileURLToPath(import.meta.url));
 const OWN_PREFIX = /^(.*)\/lib\/(python3\.\d+)\/(?:site|dist)-packages\/pi_subagents\//;
@@ -40,10 +42,13 @@ export function open(opened: Session | undefined): void {
   request("hello", session.greeting()).catch(() => undefined); // whoever asks for more is told
 }
 
-/** End it: pi's API and context are stale from now on.  With pi the core ends too, by itself and in order. */
-export function close(reason: string): void {
-  session = undefined;
-  if (reason !== "quit" && reason !== "reload") return;
+/** End it before pi's API is stale; what the core says until it answers is kept.  With pi it ends too, in order. */
+export async function close(reason: string): Promise<void> {
+  const closed = session;
+  const isEnd = reason === "quit" || reason === "reload";
+  if (!isEnd) await Promise.race([request("close", {}), pause(CLOSE_MS, null, { ref: false })]).catch(() => undefined);
+  if (session === closed) session = undefined;
+  if (!isEnd) return;
   send({ id: 0, method: "bye", params: { reason } });
   core?.stdin.end();
   for (const each of [core, ...(core?.stdio ?? [])]) (each as { unref?(): void } | null)?.unref?.();
@@ -51,8 +56,7 @@ export function close(reason: string): void {
 }
 
 export function request(method: string, params: object): Promise<Fields> {
-  requests += 1;
-  const id = requests;
+  const id = ++requests;
   return new Promise((resolve, reject) => {
     if (core === undefined) return reject(new Error(absence));
     waiting.set(id, { resolve, reject });

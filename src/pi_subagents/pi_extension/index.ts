@@ -20,7 +20,6 @@ const LONGEST_AHEAD = 1000; // no path is longer, and whoever starts a child rea
 const AHEAD = new Map<unknown, string>(SPEC.tools.filter(({ ahead }) => ahead).map(({ name, ahead }) => [name, ahead]));
 
 type Result = Awaited<ReturnType<ToolDefinition["execute"]>>;
-type ToolSpec = (typeof SPEC.tools)[number];
 type Level = "info" | "warning" | "error";
 
 export default function extension(pi: ExtensionAPI): void {
@@ -61,7 +60,7 @@ export default function extension(pi: ExtensionAPI): void {
   });
 }
 
-function definition(pi: ExtensionAPI, tool: ToolSpec, models: readonly string[]): ToolDefinition {
+function definition(pi: ExtensionAPI, tool: (typeof SPEC.tools)[number], models: readonly string[]): ToolDefinition {
   // Every parameter `model` takes one of the models there are.
   const known = (key: string, value: object) => (key === "model" ? { ...value, enum: models } : value);
   return {
@@ -71,14 +70,9 @@ function definition(pi: ExtensionAPI, tool: ToolSpec, models: readonly string[])
     parameters: models.length > 0 ? JSON.parse(JSON.stringify(tool.parameters), known) : tool.parameters,
     execute: (callId, args, signal, onUpdate, ctx) => {
       calls.set(callId, { parts: new Map(), update: (told) => onUpdate?.(told as unknown as Result) });
-      const answer = core.request("call", {
-        callId,
-        tool: tool.name,
-        arguments: args,
-        ...circumstances(pi, ctx),
-        columns: process.stdout.columns ?? null,
-      });
-      return Promise.race([answer as unknown as Promise<Result>, tooLate(callId, signal)])
+      const columns = process.stdout.columns ?? null;
+      const asked = { callId, tool: tool.name, arguments: args, ...circumstances(pi, ctx), columns };
+      return inTime(core.request("call", asked) as unknown as Promise<Result>, callId, signal)
         .catch(({ message }) => ({ content: [{ type: "text" as const, text: message }], details: { isError: true } }))
         .finally(() => calls.delete(callId));
     },
@@ -112,14 +106,15 @@ function forerunner(pi: ExtensionAPI): (event: Fields, ctx: ExtensionContext) =>
 }
 
 /** Cancel a call on Escape, and fail if the core still has not answered some time after it. */
-function tooLate(callId: string, signal: AbortSignal | undefined): Promise<never> {
-  return new Promise((_, reject) => {
+function inTime<T>(answer: Promise<T>, callId: string, signal: AbortSignal | undefined): Promise<T> {
+  return new Promise((resolve, reject) => {
     const cancel = () => {
       core.send({ method: "cancel", params: { callId } });
       setTimeout(() => reject(new Error(filled(SPEC.words.unanswered, `${ESCAPE_S}`))), ESCAPE_S * 1000).unref();
     };
     if (signal?.aborted) cancel();
     else signal?.addEventListener("abort", cancel, { once: true });
+    answer.then(resolve, reject).finally(() => signal?.removeEventListener("abort", cancel));
   });
 }
 
@@ -157,8 +152,9 @@ function greeting({ cwd, sessionManager }: ExtensionContext, reason: string): ob
   return { protocol: PROTOCOL, piVersion: VERSION, host: "pi", cwd, sessionId, reason, entries: ours };
 }
 
-/** Do what the core says, or ask what it asks. */
-function served(pi: ExtensionAPI, { ui }: ExtensionContext, method: string, params: Fields): unknown {
+/** Do what the core says, or ask what it asks; what it says for another session came too late. */
+function served(pi: ExtensionAPI, { ui, sessionManager }: ExtensionContext, method: string, params: Fields): unknown {
+  if ((params.sessionId ?? sessionManager.getSessionId()) !== sessionManager.getSessionId()) return undefined;
   const { customType, content, details } = params as { customType: string; content: string; details: unknown };
   const deeds: Readonly<Record<string, () => unknown>> = {
     picture: () => change(params),

@@ -48,8 +48,9 @@ async def status(
     anywhere = BackgroundRuns(runs)
     request = replace(request, run_id=_find(request.run_id, session, anywhere))
     on_disk = [run for run in await anywhere.wait(request, stop) if run.run_id == request.run_id]
-    rows = {run.run_id: run for run in (*session.refresh(), *on_disk)}
-    return with_short_rows(status_to_json(list(rows.values()), request))
+    own = session.refresh()
+    rows = {run.run_id: run for run in (*own, *on_disk)}
+    return with_short_rows(status_to_json(list(rows.values()), request, own))
 
 
 async def stop(parameters: object, session: OpenSession, options: Options) -> Answer:

@@ -2,8 +2,9 @@
 The session that the host has open: what its log tells of sub-agents, and what is appended to it.
 
 In: the entries of the log, then what happens.  Out: notifications to the host (entries, the footer,
-the end of background runs).  Watching goes on only while a background run does, and a watcher that
-fails never takes the bridge along.
+the end of background runs), each with the session it belongs to.  Watching goes on only while a
+background run does, and never after the session was closed: who is told of an end is told once, so
+somebody must be there.  A watcher that fails never takes the bridge along.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from pi_subagents.background import Entry
     from pi_subagents.core.background import BackgroundRun
     from pi_subagents.core.bridge_params import HostSession
+    from pi_subagents.core.json_rpc import Params
     from pi_subagents.core.session import StoredRun
     from pi_subagents.faces.bridge.peer import Host
 
@@ -54,6 +56,7 @@ class OpenSession:
     def __init__(self, host: Host, env: Mapping[str, str], opened: HostSession) -> None:
         self._host = host
         self._opened = opened
+        self._is_open = True
         self.view = rebuild(opened.entries)
         self.registry = Registry(Runs(Path(opened.cwd), env), opened.entries)
         self._usage_told = usage_told(opened.entries)
@@ -67,7 +70,13 @@ class OpenSession:
     def is_same(self, other: HostSession) -> bool:
         """Tell whether the host opens again what it has open: some modes of pi say it twice."""
         mine = self._opened
-        return (mine.session_id, len(mine.entries)) == (other.session_id, len(other.entries))
+        known = (mine.session_id, len(mine.entries))
+        return self._is_open and known == (other.session_id, len(other.entries))
+
+    def greet_again(self) -> None:
+        """Show the footer once more: the host may have cleared it."""
+        if self._footer is not None:
+            self._notify("status", {"text": self._footer})
 
     def background(self) -> dict[str, object]:
         """Return how many background runs there are, and the line that says so."""
@@ -106,17 +115,26 @@ class OpenSession:
         """Say something beside an answer, once in a session."""
         if text not in self._notices:
             self._notices.add(text)
-            self._host.notify("notify", {"message": text, "level": "warning"})
+            self.warn(text)
+
+    def warn(self, text: str) -> None:
+        """Say that something is not as it should be."""
+        self._notify("notify", {"message": text, "level": "warning"})
 
     async def close(self) -> None:
-        """Watch no longer."""
+        """Watch no longer; calls that are under way may still append what ends."""
+        self._is_open = False
         if self._watcher is not None:
             self._watcher.cancel()
             with suppress(asyncio.CancelledError):
                 await self._watcher
 
+    def _notify(self, method: str, params: Params) -> None:
+        """Tell the host something that is for no other session than this one."""
+        self._host.notify(method, {"sessionId": self._opened.session_id, **params})
+
     def _append(self, entry: Entry) -> None:
-        self._host.notify("entry", entry)
+        self._notify("entry", entry)
 
     def _changed(self) -> None:
         """Tell the footer if it is another now, and watch if there is anything to watch."""
@@ -124,8 +142,9 @@ class OpenSession:
         text = footer(counted) if counted["total"] else None
         if text != self._footer:
             self._footer = text
-            self._host.notify("status", {"text": text})
-        if counted["total"] > len(self._told) and (self._watcher is None or self._watcher.done()):
+            self._notify("status", {"text": text})
+        is_watched = self._watcher is not None and not self._watcher.done()
+        if self._is_open and counted["total"] > len(self._told) and not is_watched:
             self._watcher = asyncio.create_task(self._watch())
 
     async def _watch(self) -> None:
@@ -147,7 +166,7 @@ class OpenSession:
         preset, why = one_line(run.preset, _SHOWN), one_line(run.error_message, _SHOWN)
         ended = host_messages.background_ended(preset, run.status, run.run_id, why)
         level = _LEVELS.get(run.status, "error")
-        self._host.notify("notify", {"message": ended, "level": level})
+        self._notify("notify", {"message": ended, "level": level})
         output = printable(run.output[:MAX_ENTRY_OUTPUT])
         if len(run.output) > MAX_ENTRY_OUTPUT:
             told, whole = MAX_ENTRY_OUTPUT, len(run.output)
@@ -161,9 +180,7 @@ class OpenSession:
             "picture": [part_to_json(part) for part in end_picture(run, output)],
         }
         content = host_messages.background_end_told(ended, one_line(run.task, _SHOWN), output)
-        self._host.notify(
-            "message", {"customType": END_MESSAGE, "content": content, "details": details}
-        )
+        self._notify("message", {"customType": END_MESSAGE, "content": content, "details": details})
 
     def _complain(self, reason: str) -> None:
         """Say on standard error why watching fails, once for each reason."""

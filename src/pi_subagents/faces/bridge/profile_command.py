@@ -33,10 +33,11 @@ _HELP = ("-h", "--help")
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What a person is shown at the end."""
+    """What a person is shown at the end, and what is wrong beside it."""
 
     text: str
     level: str
+    warning: str = ""
 
 
 class DialogConsole(Console):
@@ -47,12 +48,15 @@ class DialogConsole(Console):
         self.ask = ask
         self.models = models
         self.lines: list[str] = []
-        self.level = INFO
+        self.warnings: list[str] = []
 
     def notice(self, text: str) -> None:
-        """Collect what should be seen."""
-        super().notice(text)
-        self.level = WARNING
+        """Collect what should be seen; that it is a warning, the host says."""
+        self.warnings.append(printable(text).removeprefix("Warning: "))
+
+    def said(self, level: str) -> Said:
+        """Return everything that was collected."""
+        return Said("\n".join(self.lines), level, "\n".join(self.warnings))
 
     def progress(self, text: str, **style: object) -> None:
         """Say nothing: a dialog follows."""
@@ -73,13 +77,15 @@ def run_profile_line(line: str, ask: Ask, models: tuple[str, ...] = ()) -> Said:
     console = DialogConsole(ask, models)
     try:
         command.main(args=words, prog_name="/profile", obj=console, standalone_mode=False)
+    except click.MissingParameter:
+        return Said(host_messages.PROFILE_USAGE, WARNING)
     except click.ClickException as wrong:
         return _failed(console, wrong.format_message())
     except SubagentsError as refusal:
         return _failed(console, str(refusal))
     except (Exception, click.exceptions.Exit, click.Abort) as error:  # noqa: BLE001 - told, not raised
         return _failed(console, reason_of(error))
-    return Said("\n".join(console.lines), console.level)
+    return console.said(INFO)
 
 
 def completions(prefix: str) -> list[dict[str, str]]:
@@ -109,4 +115,5 @@ def _about(verb: str) -> str:
 
 
 def _failed(console: DialogConsole, reason: str) -> Said:
-    return Said("\n".join([*console.lines, printable(reason)]), ERROR)
+    console.lines.append(printable(reason))
+    return console.said(ERROR)

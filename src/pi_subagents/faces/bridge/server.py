@@ -49,6 +49,7 @@ class Bridge:
             "call": (bridge_params.parse_call, self._call),
             "profile": (bridge_params.parse_profile, self._profile),
             "complete": (bridge_params.parse_prefix, self._complete),
+            "close": (dict, self._close_session),
             "bye": (dict, self._bye),
         }
 
@@ -82,15 +83,13 @@ class Bridge:
                 self._calls.start_ahead(bridge_params.parse_ahead(params))
         elif method == "failed" and params.get("method") == "entry":
             reason = one_line(str(params.get("message")), MAX_REASON)
-            told = host_messages.entry_not_kept(reason)
-            self._host.notify("notify", {"message": told, "level": "warning"})
+            self._warn(host_messages.entry_not_kept(reason))
 
     async def stop(self) -> None:
         """End attached work in good order; background runs go on."""
         self.ended.set()
         self._calls.stop_all()
-        if self._session is not None:
-            await self._session.close()
+        await self._close_session()
 
     async def close(self) -> None:
         """Let go of what was kept for further calls; there are none left."""
@@ -127,11 +126,12 @@ class Bridge:
     async def _opened(self, opened: HostSession) -> OpenSession:
         from pi_subagents.faces.bridge.open_session import OpenSession
 
-        if self._session is None or not self._session.is_same(opened):
-            if self._session is not None:
-                await self._session.close()
-            _stand_in(opened.cwd)
-            self._session = OpenSession(self._host, self._env, opened)
+        if self._session is not None and self._session.is_same(opened):
+            self._session.greet_again()
+            return self._session
+        await self._close_session()
+        _stand_in(opened.cwd)
+        self._session = OpenSession(self._host, self._env, opened)
         return self._session
 
     async def _call(self, call: ToolCall) -> Answer | Failure:
@@ -160,6 +160,8 @@ class Bridge:
         # Its questions wait for a person: in a thread of its own nobody waits with it.
         asking = Dialogs(self._host, asyncio.get_running_loop())
         said = await asyncio.to_thread(run_profile_line, given.line, asking, given.models)
+        if said.warning:
+            self._warn(said.warning)
         return {"text": said.text, "level": said.level}
 
     async def _complete(self, prefix: str) -> Answer:
@@ -167,6 +169,16 @@ class Bridge:
 
         # pi takes no empty list for "nothing to offer".
         return {"items": await asyncio.to_thread(completions, prefix) or None}
+
+    def _warn(self, text: str) -> None:
+        if self._session is not None:
+            self._session.warn(text)
+
+    async def _close_session(self, _: object = None) -> Answer:
+        """Tell nobody of what ends from now on: the next greeting finds it."""
+        if self._session is not None:
+            await self._session.close()
+        return {}
 
     async def _bye(self, _: Params) -> Answer:
         self.ended.set()

@@ -208,7 +208,7 @@ async def test_the_summary_of_an_update_is_small_and_says_how_each_stands() -> N
     (row,) = update["details"].pop("windows")
     assert update == {
         "content": [{"type": "text", "text": "Sub-agents: 1 running"}],
-        "details": {"status": "running", "maxLines": 7},
+        "details": {"status": "running", "maxLines": 7, "sessionIds": [""]},
     }
     assert len(row.pop("name")) <= 200
     assert row == {"status": "running", "callCount": 3, "elapsedMs": 0, "errorMessage": None}

@@ -107,9 +107,14 @@ async def test_a_quote_that_nobody_closed_is_part_of_a_word(home: ProfileHome) -
 async def test_a_broken_file_is_a_warning_beside_the_list(home: ProfileHome) -> None:
     home.user.mkdir(parents=True, exist_ok=True)
     (home.user / "bad.md").write_text("---\nname: bad\n")
+    write_profile(home.user, "odd", "model: m", "colour: red")
     told = await said("list")
-    assert told.level == "warning"
-    assert profile_messages.FENCE_NOT_CLOSED in told.text
+    assert told.text == "Subagent profiles:\n  profile: odd, model=m (global)"
+    assert told.level == "info"
+    broken, odd = told.warning.split("\n")
+    assert broken.startswith("Not loaded: ")
+    assert profile_messages.FENCE_NOT_CLOSED in broken
+    assert odd.startswith(str(home.user / "odd.md")), "that it is a warning, pi says"
 
 
 @pytest.mark.parametrize(
@@ -117,8 +122,6 @@ async def test_a_broken_file_is_a_warning_beside_the_list(home: ProfileHome) -> 
     [
         ("show nope", 'Profile "nope" not found. Available: (none)'),
         ("nope", 'Profile "nope" not found. Available: (none)'),
-        ("show", "Missing argument 'NAME'."),
-        ("create", "Missing argument 'NAME'."),
         ("show a b", "Got unexpected extra argument (b)"),
     ],
 )
@@ -126,8 +129,10 @@ async def test_what_cannot_be_done_is_an_error(home: ProfileHome, line: str, tex
     assert await said(line) == Said(text, "error")
 
 
-@pytest.mark.parametrize("line", ["", "   ", "--help", "create --help", "-h"])
-async def test_nothing_at_all_is_answered_with_the_usage(home: ProfileHome, line: str) -> None:
+@pytest.mark.parametrize("line", ["", "   ", "--help", "create --help", "-h", "show", "create"])
+async def test_what_says_too_little_is_answered_with_the_usage(
+    home: ProfileHome, line: str
+) -> None:
     assert await said(line) == Said(host_messages.PROFILE_USAGE, "warning")
 
 
