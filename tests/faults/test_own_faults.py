@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import signal
 from typing import TYPE_CHECKING
 
 from tests.fakes.child_modes import in_both_modes
-from tests.fakes.workplace import answered, told
+from tests.fakes.workplace import answered, expected, told
 
 from pi_subagents import messages
+from pi_subagents.core import events as ev
 from pi_subagents.procs import supervisor_start
 
 if TYPE_CHECKING:
@@ -56,3 +58,35 @@ async def test_a_supervisor_that_cannot_even_begin_is_told(
     result = await place.delegate_by_api("unlucky").result()
     assert (result.status, result.error_message) == ("interrupted", messages.INTERRUPTED)
     assert place.driver.children == []
+
+
+POWERLESS = "t = s.process_tree; t.SWEEP_LIMIT_S = 0.05; t.kill_exactly = lambda *_: None"
+
+
+async def test_a_child_that_even_sigkill_does_not_end_keeps_no_run_from_its_end(
+    place: Workplace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken(monkeypatch, POWERLESS)
+    work = place.delegate_by_api("undead")
+    child = await place.child("undead")
+    await child.do("ignore_term")
+    work.force()
+    assert told(await work.result()) == expected(
+        "undead",
+        "aborted",
+        error_message=messages.STOPPED_ON_REQUEST,
+        notes=(messages.NOTE_PROCESSES_LEFT,),
+    )
+    child.signal(signal.SIGKILL)
+    await child.gone()
+
+
+async def test_one_that_cannot_be_ended_and_never_stops_writing_is_heard_no_longer(
+    place: Workplace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken(monkeypatch, POWERLESS)
+    work = place.delegate("undead", argv=("yes",))
+    await work.sees(ev.OutputText)
+    work.force()
+    result = await work.result()
+    assert (result.status, result.notes[0]) == ("aborted", messages.NOTE_PROCESSES_LEFT)

@@ -2,21 +2,36 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
+import signal
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.fakes.driver import PATIENCE_S
+from tests.fakes.workplace import answered, told
 
+from pi_subagents import messages
 from pi_subagents.core import events as ev
 from pi_subagents.core.request import Task
+from pi_subagents.core.run_result import RunResult
+from pi_subagents.disk.config_home import data_dir
+from pi_subagents.disk.run_dir import RunDir
 from pi_subagents.procs import pool as pools
 from pi_subagents.procs.identity import process_stat
 from pi_subagents.procs.pool import Pool
+from pi_subagents.procs.slots import _take_slot
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable
 
     from tests.fakes.driver import FakeProcess
     from tests.fakes.workplace import Delegating, Workplace
+
+    from pi_subagents.core.run_spec import RunSpec
 
 
 @pytest.fixture
@@ -41,6 +56,37 @@ async def served(place: Workplace, pool: Pool, prompt: str) -> FakeProcess:
     child = await answer(place, prompt)
     await work.results()
     return child
+
+
+async def waiting(place: Workplace, pool: Pool, prompt: str) -> FakeProcess:
+    """Let one call come and go; return its child, which waits and still does as it is told."""
+    work = call(place, pool, prompt)
+    child = await place.child(prompt)
+    await child.say("done")
+    await child.settle()
+    await work.results()
+    return child
+
+
+given = pools.Held.give
+
+
+def give_and_stop(held: pools.Held, spec: RunSpec) -> None:
+    given(held, spec)
+    held.channel.sendall(b"stop\n")
+
+
+def give_and_go(held: pools.Held, spec: RunSpec) -> None:
+    held.process.send_signal(signal.SIGSTOP)  # it finds both at once
+    given(held, spec)
+    held.let_go()
+    held.process.send_signal(signal.SIGCONT)
+
+
+def give_what_is_over(held: pools.Held, spec: RunSpec) -> None:
+    stopped = RunResult(spec.run_id, spec.session_id, spec.name, "aborted", error_message="stopped")
+    assert RunDir(Path(spec.run_dir)).write_result(stopped)
+    given(held, spec)
 
 
 def supervisor_of(child: FakeProcess) -> int:
@@ -101,6 +147,31 @@ async def test_a_child_that_nobody_wanted_for_long_is_let_go(place: Workplace, p
     assert pool._idle == []
     await pool._seeing_off
     assert held.process.poll() == 0
+
+
+async def test_whoever_goes_is_seen_off_whatever_else_waits_and_whoever_asked(
+    place: Workplace, pool: Pool
+) -> None:
+    """A cancelled caller leaves no zombie, even where asyncio has no thread to spare."""
+    await served(place, pool, "one")
+    (held,) = pool._idle
+    others = threading.Event()
+    loop = asyncio.get_running_loop()
+    loop.set_default_executor(ThreadPoolExecutor(1))
+    busy = loop.run_in_executor(None, others.wait)
+    pool.warm = 0
+    settling = asyncio.create_task(pool.settle())
+    await asyncio.sleep(0)  # it has begun
+    settling.cancel()
+    await asyncio.wait([settling])
+    for thread in threading.enumerate():
+        if thread.name == "see-off":
+            thread.join(PATIENCE_S)
+    others.set()
+    await busy
+    assert held.process.returncode == 0
+    assert held.process.stdout is not None
+    assert held.process.stdout.closed
 
 
 async def test_no_child_waits_where_memory_is_short(
@@ -176,11 +247,60 @@ async def test_a_stop_that_comes_right_behind_the_order_is_not_lost(
     place: Workplace, pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await served(place, pool, "first")
-    given = pools.Held.give
-
-    def give_and_stop(held: pools.Held, spec: object) -> None:
-        given(held, spec)  # type: ignore[arg-type]  # as it came
-        held.channel.sendall(b"stop\n")
-
     monkeypatch.setattr(pools.Held, "give", give_and_stop)
     assert (await call(place, pool, "second").result()).status == "aborted"
+
+
+@pytest.mark.parametrize("end", [give_and_stop, give_what_is_over])
+async def test_a_run_that_ends_before_it_begins_leaves_the_child_that_was_started_ahead_free(
+    place: Workplace,
+    pool: Pool,
+    monkeypatch: pytest.MonkeyPatch,
+    end: Callable[[pools.Held, RunSpec], None],
+) -> None:
+    place.settings(warm_children=2, max_machine_children=1)
+    await served(place, pool, "first")
+    used, ahead = pool._idle
+    pool._discard(used)
+    slot = _take_slot(str(data_dir(place.env) / "slots"), 1)  # so that the run has to wait
+    assert slot is not None
+    with monkeypatch.context() as patched:
+        patched.setattr(pools.Held, "give", end)
+        assert (await call(place, pool, "second").result()).status == "aborted"
+    os.close(slot)
+    kept, newcomer = pool._idle
+    assert kept is ahead
+    pool._discard(newcomer)
+    work = call(place, pool, "third")
+    third = await place.child("third")
+    assert supervisor_of(third) == ahead.process.pid
+    await third.answer_and_exit("done")
+    assert told(await work.result()) == answered("third", "done")
+
+
+async def test_a_child_that_dies_while_it_waits_leaves_nothing_and_is_replaced(
+    place: Workplace, pool: Pool
+) -> None:
+    first = await waiting(place, pool, "first")
+    supervisor = supervisor_of(first)
+    await first.fork_setsid()
+    grandchild = await place.driver.grandchild()
+    first.signal(signal.SIGKILL)
+    await grandchild.gone()
+    work = call(place, pool, "second")
+    second = await place.child("second")
+    assert second.pid != first.pid
+    assert supervisor_of(second) == supervisor, "whoever is given a run has to be there for it"
+    await second.answer_and_exit("done")
+    assert told(await work.result()) == answered("second", "done")
+
+
+async def test_a_caller_that_goes_while_an_unfit_child_is_let_go_is_missed(
+    place: Workplace, pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = await waiting(place, pool, "first")
+    await first.write(b"half a line", until_read=True)
+    await first.exit(0)  # once its input has ended
+    monkeypatch.setattr(pools.Held, "give", give_and_go)
+    result = await call(place, pool, "second").result()
+    assert (result.status, result.error_message) == ("interrupted", messages.INTERRUPTED)

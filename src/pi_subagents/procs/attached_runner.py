@@ -13,6 +13,7 @@ import os
 import time
 from abc import ABC, abstractmethod
 from contextlib import suppress
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,6 +25,7 @@ from pi_subagents.core.stop_switch import FORCING, StopSwitch
 from pi_subagents.disk import crash_points
 from pi_subagents.disk.journal_tail import JournalTail
 from pi_subagents.disk.run_dir import RunDir
+from pi_subagents.procs.own_thread import in_own_thread
 from pi_subagents.procs.recovery import conclude_lost
 
 if TYPE_CHECKING:
@@ -35,6 +37,9 @@ if TYPE_CHECKING:
 # Records told before everything else gets its turn: children may write faster than we can read,
 # and even then there is Ctrl+C, a display, and the other children.
 AT_ONCE = 16
+# How long whoever has the lock of a lost run is waited for: ending strays may take five seconds.
+TURN_LIMIT_S = 10.0
+_TURN_PAUSE_S = 0.01
 
 
 class AttachedRunner(ABC):
@@ -183,10 +188,26 @@ async def _result_of_lost(spec: RunSpec, run_dir: RunDir) -> RunResult:
     """Conclude a run whose supervisor went without a word."""
     result = None
     with suppress(RuntimeError, OSError):  # no thread, no space: then say it all the same
-        result = await asyncio.to_thread(conclude_lost, run_dir)
+        result = await in_own_thread("conclude", partial(_conclude_in_turn, run_dir))
     return result or _conclude(
         spec, "interrupted", messages.INTERRUPTED, messages.NOTE_NO_SUPERVISOR
     )
+
+
+def _conclude_in_turn(run_dir: RunDir) -> RunResult | None:
+    """Conclude a lost run; whoever has its lock, to do the same or just to look, comes first."""
+    # Asked again and again, since a wait for the lock would have no end if its holder has none.
+    deadline = time.monotonic() + TURN_LIMIT_S
+    while (result := conclude_lost(run_dir)) is None and _may_be_held(run_dir):
+        if time.monotonic() >= deadline:
+            break
+        time.sleep(_TURN_PAUSE_S)
+    return result
+
+
+def _may_be_held(run_dir: RunDir) -> bool:
+    """Tell whether it can only be somebody else's turn that a run was not concluded."""
+    return run_dir.lock.is_file() and not run_dir.redirected() and not run_dir.result.exists()
 
 
 def _conclude(spec: RunSpec, status: Status, message: str, note: str) -> RunResult:

@@ -62,14 +62,6 @@ class Lifeline:
         """Hear what comes from now on, locks included if it is a socket."""
         listener.hear(self._descriptor, lambda: self._on_readable(listener))
 
-    def hear_out(self) -> None:
-        """Take no more, and hear what was said until now: whoever speaks later is told so."""
-        if self._carries_locks and not self.lost:
-            with self._socket() as held:
-                held.shutdown(_socket.SHUT_RD)
-            while data := self._read():
-                self.on_frames(self._framer.feed(data))
-
     def _on_readable(self, listener: Listener) -> None:
         data = self._read()
         if data is None:

@@ -51,6 +51,8 @@ def do_run(
             supervisor = Supervisor(spec, run_dir, listener, child)
             lifeline.on_frames = supervisor.obey
             lifeline.on_end = lambda: supervisor.stop(Cause.LIFELINE_LOST)
+            if lifeline.lost:  # meanwhile, as the child before was let go
+                lifeline.on_end()
             return DONE, supervisor.run(early_commands)
         except Exception as error:  # noqa: BLE001 - the last line before a run would end untold
             process_tree.kill_tree(None, lambda _: None)

@@ -12,11 +12,13 @@ import asyncio
 import os
 import socket
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from pi_subagents.core.run_spec import RPC_MODE, RunSpec
 from pi_subagents.core.value import replace
+from pi_subagents.procs.own_thread import in_own_thread
 from pi_subagents.procs.reuse import MAX_RUNS
 from pi_subagents.procs.supervisor_start import spec_line, start_supervisor
 
@@ -222,7 +224,7 @@ class Pool:
     async def _see_off(self) -> None:
         leaving, self._leaving = self._leaving, []
         if leaving:  # in one go: whoever is not waited for any more is still seen gone
-            await asyncio.to_thread(_wait_for, leaving)
+            await in_own_thread("see-off", partial(_wait_for, leaving))
 
     def _later(self, seconds: float, act: Callable[[], None]) -> None:
         """Look after those that wait at this moment, not at the one that was named before."""

@@ -73,6 +73,7 @@ class Supervisor:
         self._talked = False  # everything that was to be said to the child was said
         self._counts = True  # whether the child's account of its session is one of this run
         self._kept = False
+        self._outlived = False  # killed and swept, some of it is still there
         self._start_clock()
 
     def run(self, early_commands: list[Frame]) -> Child | None:
@@ -186,13 +187,13 @@ class Supervisor:
         )
 
     def _watch(self, child: Child) -> None:
-        """Serve the child until it has been reaped, or is free for another run."""
+        """Serve the child until it has been reaped, is free for another run, or cannot be ended."""
         for pipe, take in self._streams(child):
             self._listener.hear(pipe, self._reader(pipe, take))
         if self._talk is not None:
             self._begin_talk(child, self._talk)
             self._check_time(child)  # it may be over before anything is heard
-        while not child.ended and not self._kept:
+        while not (child.ended or self._kept or self._outlived):
             self._serve(self._pause())
             self._note_reaped(process_tree.reap()[0])
             self._check_time(child)
@@ -286,7 +287,7 @@ class Supervisor:
             case Rung.TERM:
                 child.terminate()
             case Rung.KILL:
-                process_tree.kill_tree(child.pid, self._note_reaped)
+                self._outlived = not process_tree.kill_tree(child.pid, self._note_reaped)
 
     def _check_talk(self, child: Child, talk: RpcTalk, now: float) -> None:
         """Go by how far the conversation is: the child is told to finish, kept, or let go."""
@@ -341,11 +342,14 @@ class Supervisor:
 
     def _end_tree(self, child: Child) -> None:
         """Leave no process behind, then read what is left in the pipes."""
-        if not process_tree.kill_tree(child.pid, self._note_reaped):
+        gone = not self._outlived and process_tree.kill_tree(child.pid, self._note_reaped)
+        if not gone:
             self._intake.notes.append(messages.NOTE_PROCESSES_LEFT)
         for pipe, take in self._streams(child):
             while data := read_ready(pipe):
                 take(data)
+                if not gone:  # whoever is left may write for ever
+                    break
         self._intake.end()
 
     # What is left behind

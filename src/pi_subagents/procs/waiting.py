@@ -3,7 +3,8 @@ A supervisor whose child serves several runs, one at a time, and waits in betwee
 
 In: the lifeline.  Out: the byte FREE whenever the child waits; the next specification begins the
 next run.  What the child says between runs belongs to nobody and is dropped; what it had to say
-before its first run is told there.  It ends with the lifeline, with a signal, or with its child.
+before its first run is told there.  It ends with the lifeline or with a signal; a child that dies
+while it waits is replaced when there is something to do.
 """
 
 from __future__ import annotations
@@ -46,8 +47,11 @@ def serve_many(
     else:
         code, child = do_run(spec, early_commands, lifeline, listener)
         early_commands = []
+    has_served = not spec.ahead
     while child is not None:
         waiting = _Waiting(child, lifeline, listener)
+        if has_served:  # also where the run ended before it reached the child
+            _say_free()
         order = waiting.for_an_order(early_commands)  # which may have come before we were up
         early_commands = []
         if order is None or not waiting.child_is_fit:
@@ -55,7 +59,16 @@ def serve_many(
             child = None
         if order is not None:
             code, child = do_run(order, waiting.commands, lifeline, listener, child)
+            has_served = True
     return code
+
+
+def _say_free() -> None:
+    # Waited for, unlike news: nobody would look here again without this byte.
+    os.set_blocking(WAKE, True)
+    with suppress(OSError):
+        os.write(WAKE, FREE)
+    os.set_blocking(WAKE, False)
 
 
 def _let_go(child: Child, listener: Listener) -> None:
@@ -94,7 +107,7 @@ class _Waiting:
         return not self._child.ended and self._output.empty
 
     def for_an_order(self, early: list[Frame]) -> RunSpec | None:
-        """Return the next specification; None if there will be none, or no child to serve it."""
+        """Return the next specification; None if there will be none."""
         child, listener = self._child, self._listener
         listener.on_stop_signal = lambda _: self._stop()
         self._lifeline.on_frames = self._on_frames
@@ -104,25 +117,21 @@ class _Waiting:
             (child.stderr.fileno(), self._on_error_output),
         ):
             listener.hear(stream, partial(self._read, stream, take))
-        if child.runs:
-            self._say_free()
         self._on_frames(early)
-        _reap(child)
-        while not (self._stopped or self._order or child.ended or self._lifeline.lost):
+        self._look_after_child()
+        while not (self._stopped or self._order or self._lifeline.lost):
             listener.serve(None)
-            _reap(child)
-        if child.ended and not self._order:
-            self._lifeline.hear_out()
+            self._look_after_child()
         for pipe in (child.stdout, child.stderr):
             listener.forget(pipe.fileno())
         return self._order
 
-    def _say_free(self) -> None:
-        # Waited for, unlike news: nobody would look here again without this byte.
-        os.set_blocking(WAKE, True)
-        with suppress(OSError):
-            os.write(WAKE, FREE)
-        os.set_blocking(WAKE, False)
+    def _look_after_child(self) -> None:
+        """Notice its end, and end what it was made of: the next order may be long in coming."""
+        known = self._child.ended
+        _reap(self._child)
+        if self._child.ended and not known:
+            process_tree.kill_tree(self._child.pid, lambda _: None)
 
     def _stop(self) -> None:
         self._stopped = True

@@ -1,19 +1,26 @@
-"""How the journal of a run is told to its caller: in turns, so that nobody has to wait."""
+"""How a run is told to its caller: its journal in turns, and its end though nobody else tells it."""
 
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import os
+import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
 from tests.fakes.driver import PATIENCE_S
 
+from pi_subagents import messages
 from pi_subagents.core import events as ev
 from pi_subagents.core.journal import Entry, encode_entry
+from pi_subagents.core.run_result import RunResult
+from pi_subagents.core.run_spec import RunSpec
 from pi_subagents.disk.run_dir import RunDir
-from pi_subagents.procs.attached_runner import AT_ONCE, Attachment
+from pi_subagents.procs import attached_runner
+from pi_subagents.procs.attached_runner import AT_ONCE, Attachment, _result_of_lost
+from pi_subagents.procs.recovery import conclude_lost
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -173,3 +180,111 @@ async def test_after_letting_go_nothing_is_told_any_more(supervisor: Supervisor)
     await passes(5)
     assert known == len(told) < MANY
     supervisor.go()
+
+
+# A run whose supervisor went without a word
+
+
+class Lost:
+    """A run that had answered, and whose lock somebody else has."""
+
+    def __init__(self, root: Path) -> None:
+        self.dir = RunDir(root / ("f" * 32))
+        os.close(self.dir.begin({"runId": self.dir.run_id, "name": "lost"}, b""))
+        said: list[Event] = [
+            ev.AssistantMessage("42", stop_reason="stop"),
+            ev.Settled(),
+        ]
+        with self.dir.events.open("wb") as journal:
+            for number, event in enumerate(said, start=1):
+                journal.write(encode_entry(Entry(number, 1, event)))
+        self._lock = -1
+
+    def lock(self, how: int) -> None:
+        self._lock = os.open(self.dir.lock, os.O_RDWR)
+        fcntl.flock(self._lock, how)
+
+    def unlock(self) -> None:
+        os.close(self._lock)
+
+    def after_first_look(self, monkeypatch: pytest.MonkeyPatch, act: Callable[[], None]) -> None:
+        """Let something happen when the caller has found the lock taken."""
+        looks: list[RunResult | None] = []
+
+        def look(run_dir: RunDir) -> RunResult | None:
+            assert threading.current_thread() is not threading.main_thread()
+            looks.append(conclude_lost(run_dir))
+            if len(looks) == 1:
+                assert looks == [None]
+                act()
+            return looks[-1]
+
+        monkeypatch.setattr(attached_runner, "conclude_lost", look)
+
+    async def result(self) -> RunResult:
+        spec = RunSpec(self.dir.run_id, "", "lost", str(self.dir.path), ("pi",), "/")
+        async with asyncio.timeout(PATIENCE_S):
+            return await _result_of_lost(spec, self.dir)
+
+
+@pytest.fixture
+def lost(tmp_path: Path) -> Lost:
+    return Lost(tmp_path)
+
+
+@pytest.mark.parametrize("how", [fcntl.LOCK_SH, fcntl.LOCK_EX])
+async def test_a_lost_run_that_somebody_looks_at_is_concluded_when_he_has_looked(
+    lost: Lost, monkeypatch: pytest.MonkeyPatch, how: int
+) -> None:
+    lost.lock(how)
+    lost.after_first_look(monkeypatch, lost.unlock)
+    result = await lost.result()
+    assert (result.status, result.output) == ("interrupted", "42")
+    assert result.notes == (messages.NOTE_HAD_ANSWERED,)
+    assert lost.dir.read_result() == result
+
+
+async def test_what_another_recoverer_concludes_is_what_the_caller_tells(
+    lost: Lost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    theirs = RunResult(lost.dir.run_id, "", "lost", "interrupted", error_message="by another")
+
+    def conclude() -> None:
+        assert lost.dir.write_result(theirs)
+        lost.unlock()
+
+    lost.lock(fcntl.LOCK_EX)
+    lost.after_first_look(monkeypatch, conclude)
+    assert await lost.result() == theirs == lost.dir.read_result()
+
+
+async def test_a_lock_that_is_never_let_go_of_does_not_keep_the_caller(
+    lost: Lost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(attached_runner, "TURN_LIMIT_S", 0.05)
+    lost.lock(fcntl.LOCK_EX)
+    result = await lost.result()
+    lost.unlock()
+    assert (result.status, result.notes) == ("interrupted", (messages.NOTE_NO_SUPERVISOR,))
+    assert lost.dir.read_result() == result
+
+
+@pytest.mark.parametrize("what", ["no directory", "a link", "no result to be read"])
+async def test_what_can_never_be_concluded_is_not_waited_for(
+    lost: Lost, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, what: str
+) -> None:
+    moved = tmp_path / "moved"
+    match what:
+        case "no directory":
+            lost.dir.path.rename(moved)
+        case "a link":
+            lost.dir.path.rename(moved)
+            lost.dir.path.symlink_to(moved)
+        case _:
+            lost.dir.result.write_bytes(b"{")
+    looks = []
+    monkeypatch.setattr(
+        attached_runner, "conclude_lost", lambda run: looks.append(conclude_lost(run))
+    )
+    assert (await lost.result()).notes == (messages.NOTE_NO_SUPERVISOR,)
+    assert looks == [None]

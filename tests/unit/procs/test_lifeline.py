@@ -161,33 +161,6 @@ def test_the_first_run_has_its_lock_beside_it_too(sockets: Holder, tmp_path: Pat
         os.close(each)
 
 
-def test_a_lifeline_that_is_heard_out_loses_nothing_and_takes_no_more(
-    sockets: Holder, tmp_path: Path
-) -> None:
-    assert isinstance(sockets.theirs, socket.socket)
-    lock = os.open(tmp_path / "lock", os.O_CREAT | os.O_RDWR)
-    socket.send_fds(sockets.theirs, [line(SPEC)], [lock])
-    sockets.lifeline.hear_out()
-    assert sockets.heard == [Line(line(SPEC).removesuffix(b"\n"))]
-    (got,) = sockets.lifeline.locks
-    with pytest.raises(BrokenPipeError):
-        sockets.theirs.send(line(NEXT))
-    for each in (got, lock):
-        os.close(each)
-
-
-def test_a_pipe_is_not_shut_by_hearing_it_out() -> None:
-    ours, theirs = os.pipe()
-    holder = Holder(ours, theirs)
-    holder.lifeline.listen(holder.listener)
-    holder.lifeline.hear_out()
-    holder.says(b"stop\n")
-    assert holder.hears() == [Line(b"stop")]
-    holder.listener.selector.close()
-    for end in (ours, theirs):
-        os.close(end)
-
-
 def test_an_order_that_comes_before_anybody_listens_is_not_lost_nor_is_its_lock(
     tmp_path: Path,
 ) -> None:
