@@ -133,7 +133,16 @@ class BackgroundRuns:
         views = [self._runs.find(run.run_id) for run in chosen]
         for view in views:
             view.run_dir.send(STOP)  # all at once: each may take its time
-        return [_row(self._stopped(view)) for view in views]
+        rows: list[BackgroundRun] = []
+        deaf: errors.RunNotListening | None = None
+        for view in views:
+            try:
+                rows.append(_row(self._stopped(view)))
+            except errors.RunNotListening as error:  # which spares no other
+                deaf = error
+        if deaf is not None:
+            raise deaf
+        return rows
 
     def _find_any(self, any_id: str) -> BackgroundRun:
         """Return a run by its id or its session's, also one that outlived a host's call."""

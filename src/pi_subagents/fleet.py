@@ -205,10 +205,10 @@ class Fleet:
                 continue
             run_dir = self._live[path].run_dir
             liveness = liveness_of(run_dir)
+            if liveness is Liveness.LOST:
+                self._runs.recover()
+                liveness = liveness_of(run_dir)  # alive again, while another concludes it
             if liveness is not Liveness.ALIVE:
-                if liveness is Liveness.LOST:
-                    self._runs.recover()
-                    liveness = liveness_of(run_dir)
                 self._conclude(run_dir, liveness)
             elif looks > 1:
                 self._suspects[path] = looks - 1

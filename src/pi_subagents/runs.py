@@ -29,7 +29,13 @@ from pi_subagents.disk.run_removal import (
 )
 from pi_subagents.disk.run_store import RUN_ID_BEGINNING, open_store
 from pi_subagents.disk.settings_files import load_settings
-from pi_subagents.errors import RunAmbiguous, RunNotActive, RunNotFound, RunUnreadable
+from pi_subagents.errors import (
+    RunAmbiguous,
+    RunNotActive,
+    RunNotFound,
+    RunNotListening,
+    RunUnreadable,
+)
 from pi_subagents.procs.completion_hook import tell_completion
 from pi_subagents.procs.identity import boot_id
 from pi_subagents.procs.recovery import conclude_lost, liveness_of
@@ -177,14 +183,26 @@ class Runs:
         return self._view(self._locate(run))
 
     def stop(self, view: RunView, *, force: bool) -> RunView:
-        """End a run and return how it stands then; RunNotActive if it is over."""
+        """
+        End a run and return how it stands then.
+
+        RunNotActive if it is over, RunNotListening if it goes on and nobody takes the order.
+        """
         run_dir = view.run_dir
-        if view.active and run_dir.send(KILL if force else STOP):
-            run_dir.wait_for_end()
-        elif not view.active or not run_dir.write_result(never_started(view)):
+        if not view.active:
             raise RunNotActive(run_dir.run_id, view.status)
-        else:
-            run_dir.send(KILL)  # to a supervisor that began to listen meanwhile
+        if run_dir.send(KILL if force else STOP):
+            run_dir.wait_for_end()
+            return self._view(run_dir)
+        # One that has begun listens until its result is there, if it ever does.
+        if view.status != "planned":
+            now = self._view(run_dir)
+            if now.active:
+                raise RunNotListening(run_dir.run_id)
+            raise RunNotActive(run_dir.run_id, now.status)
+        if not run_dir.write_result(never_started(view)):
+            raise RunNotActive(run_dir.run_id, view.status)
+        run_dir.send(KILL)  # to a supervisor that began to listen meanwhile
         return self._view(run_dir)
 
     def choose_removals(

@@ -14,6 +14,7 @@ import sqlite3
 import threading
 import time
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
 from pi_subagents import child_messages
@@ -26,6 +27,7 @@ from pi_subagents.disk.file_news import FileNews
 from pi_subagents.disk.journal_tail import JournalTail
 from pi_subagents.errors import RunNotFound, SteerTargetNotFound
 from pi_subagents.fleet import ENDING, SUSPECT_LOOKS, SUSPECT_S
+from pi_subagents.procs.own_thread import in_own_thread
 from pi_subagents.runs import Runs
 
 if TYPE_CHECKING:
@@ -57,7 +59,7 @@ async def steer_run(request: SteerRequest, runs: Runs, stop: StopSwitch) -> Stee
     ears = _Ears(request.wait_s)
     leave = stop.listen(lambda _level: ears.give_up())
     try:
-        return await asyncio.to_thread(_steer, request, runs, ears)
+        return await in_own_thread("steering", partial(_steer, request, runs, ears))
     except asyncio.CancelledError:
         ears.give_up()
         raise
@@ -70,25 +72,29 @@ class _Ears:
 
     def __init__(self, wait_s: float) -> None:
         self._deadline = time.monotonic() + wait_s
-        self._news = FileNews()
+        self._news: FileNews | None = None  # opened and closed by the thread that waits
         self._given_up = threading.Event()
         self._looks = 0  # how often to look again at a run whose files were just closed
 
     def listen_to(self, run_dir: RunDir) -> None:
+        self._news = FileNews()
         self._news.watch(run_dir.path)
 
     def give_up(self) -> None:
-        self._given_up.set()
-        self._news.wake()
+        self._given_up.set()  # first: who opens news from now on sees it before he waits
+        if self._news is not None:
+            self._news.wake()
 
     def close(self) -> None:
-        self._news.close()
+        if self._news is not None:
+            self._news.close()
 
     def wait(self) -> bool:
         """Tell whether there may be something to see; not any more, if the time is up."""
         left = self._deadline - time.monotonic()
         if left <= 0 or self._given_up.is_set():
             return False
+        assert self._news is not None
         # The kernel tells of a dying supervisor's files before it lets go of its lock.
         news = self._news.wait(min(left, SUSPECT_S) if self._looks else left)
         ending = any(each.kind == "closed" and each.name in ENDING for each in news.changes)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import os
 import queue
+import signal
 import sys
 import threading
 from typing import TYPE_CHECKING
@@ -146,6 +147,8 @@ class RpcPi:
     # Commands
 
     def _read_commands(self) -> None:
+        # Taken here, a signal would wake nobody: its handler runs in the main thread, which waits.
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
         for line in sys.stdin.buffer:
             self._obey(json.loads(line))
         self._input_ended = True

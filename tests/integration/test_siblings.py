@@ -144,9 +144,7 @@ async def test_a_healthy_sibling_finishes_beside_every_misbehaviour(place: Workp
         deed.__name__: deed
         for deed in (nothing, stubborn, forker, looper, babbler, flooder, long_winded, suicide)
     } | {deed.__name__: deed for deed in (quitter, halted, lingerer)}
-    work = place.delegate(
-        *misbehave, "healthy", stop_grace_s=0.3, settled_grace_s=5, timeout_s=600
-    )
+    work = place.delegate(*misbehave, "healthy", stop_grace_s=0.3, settled_grace_s=5, timeout_s=600)
     healthy = await place.child("healthy")
     await healthy.say("so far so good")
     for name, deed in misbehave.items():

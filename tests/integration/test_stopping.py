@@ -17,8 +17,12 @@ from tests.fakes.workplace import answered, expected, tokens, told
 
 import pi_subagents
 from pi_subagents import messages
+from pi_subagents.api import call_tool
 from pi_subagents.core import events as ev
 from pi_subagents.core.request import Task
+from pi_subagents.errors import RunNotActive, RunNotListening
+from pi_subagents.fleet_actions import FleetActions, Told
+from pi_subagents.runs import Runs
 
 if TYPE_CHECKING:
     from tests.fakes.driver import FakeProcess
@@ -241,6 +245,42 @@ async def test_another_process_can_stop_a_run_through_its_directory(
     assert await other.wait() == 0
     assert told(await work.result()) == stopped("remote", exit_code=code, signal_name=name)
     assert place.run_dir(child).send("stop") is False, "nobody listens any more"
+
+
+async def test_a_run_that_takes_no_orders_is_not_called_stopped(place: Workplace) -> None:
+    """As where a file system has no FIFOs: it goes on, and so does its answer."""
+    work = place.delegate_by_api("deaf")
+    child = await place.child("deaf")
+    await work.sees(ev.StateChanged("running"))
+    run_dir = place.run_dir(child)
+    run_dir.control.unlink()
+    runs = Runs(place.project, place.env)
+    for force in (False, True):
+        with pytest.raises(RunNotListening) as refusal:
+            runs.stop(runs.find(run_dir.run_id), force=force)
+        assert refusal.value.run == run_dir.run_id
+    actions = FleetActions(place.project, place.env, lambda _: None)
+    refused = str(RunNotListening(run_dir.run_id))
+    assert actions.stop(run_dir.run_id) == Told(refused, bad=True)
+    answer = await call_tool(
+        "background_agent_stop", {"runId": run_dir.run_id}, cwd=place.project, env=place.env
+    )
+    assert (answer["isError"], answer["content"]) == (True, [{"type": "text", "text": refused}])
+    await child.answer_and_exit("the answer")
+    assert told(await work.result()) == answered("deaf", "the answer")
+
+
+async def test_a_run_that_ended_before_the_order_came_is_over(place: Workplace) -> None:
+    work = place.delegate_by_api("quick")
+    child = await place.child("quick")
+    await work.sees(ev.StateChanged("running"))
+    runs = Runs(place.project, place.env)
+    view = runs.find(child.run_id)
+    await child.answer_and_exit("the answer")
+    await work.result()
+    with pytest.raises(RunNotActive) as refusal:
+        runs.stop(view, force=False)
+    assert refusal.value.status == "completed"
 
 
 async def test_nonsense_on_the_control_channel_changes_nothing(place: Workplace) -> None:

@@ -221,7 +221,7 @@ async def test_without_a_terminal_the_list_is_printed_once(place: Workplace) -> 
             timeout=PATIENCE_S,
         )
         assert wanted in done.stdout
-        hint = "" if arguments else f"{watch_messages.NOT_A_TERMINAL}\n"
+        hint = "" if arguments else f"{watch_messages.NOTHING_TO_PAINT_ON}\n"
         assert done.stderr == hint
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import sys
@@ -12,9 +13,11 @@ from tests.fakes.fleet_place import USAGE, FleetPlace, following
 
 from pi_subagents import fleet, messages
 from pi_subagents.core import events as ev
+from pi_subagents.core.value import replace
 from pi_subagents.disk import file_news
 from pi_subagents.disk.file_news import Change, FileNews, News
 from pi_subagents.fleet import Fleet
+from pi_subagents.runs import Runs
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -58,6 +61,35 @@ def test_a_run_whose_supervisor_dies_is_interrupted(place: FleetPlace, news: Fil
         rows = followed.until(lambda rows: not rows["new"].active)
         assert (rows["new"].status, rows["new"].last_line) == ("interrupted", messages.INTERRUPTED)
         assert run.run_dir.read_result() is not None  # it was recovered, as by any look
+
+
+def test_a_dead_run_that_somebody_else_concludes_is_shown_as_interrupted(
+    place: FleetPlace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever concludes it has its lock: it seems alive again, and then it is over."""
+    run = place.going_on("new")
+    run.does(ev.StateChanged("running"))
+    looking = Fleet(place.runs, place.env)
+    looking._load(lambda: None)
+    locks: list[int] = []
+
+    def come_too_late(_: object) -> list[object]:
+        locks.append(os.open(run.run_dir.lock, os.O_RDWR))
+        fcntl.flock(locks[0], fcntl.LOCK_EX)
+        return []
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Runs, "recover", come_too_late)
+        run.dies()
+        looking._take(News(frozenset({Change(run.run_dir.path, "run.lock", "closed")})))
+    looking._publish()
+    assert [row.status for row in looking.rows] == ["running"]
+    run.run_dir.write_result(replace(run.result, status="interrupted"))
+    os.close(*locks)
+    looking._take(News())
+    looking._publish()
+    looking._release()
+    assert [row.status for row in looking.rows] == ["interrupted"]
 
 
 def test_a_run_that_was_planned_and_taken_back_disappears(

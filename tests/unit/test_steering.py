@@ -7,6 +7,7 @@ import fcntl
 import os
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import pytest
@@ -61,6 +62,10 @@ def at_work(place: FleetPlace, name: str = "look", session: str = "") -> GoingOn
     run = place.going_on(name, session, childMode="rpc")
     run.does(ev.StateChanged("running"))
     return run
+
+
+def threads() -> list[threading.Thread]:
+    return [each for each in threading.enumerate() if each.name == "steering"]
 
 
 async def sent(place: FleetPlace, any_id: str, **more: object) -> tuple[str, str]:
@@ -126,8 +131,45 @@ async def test_a_call_that_is_cancelled_leaves_no_thread_behind(place: FleetPlac
         call.cancel()
         with pytest.raises(asyncio.CancelledError):
             await call
-        await loop.shutdown_default_executor()  # waits for its threads
+    for waiting in threads():
+        waiting.join(PATIENCE_S)
+    assert threads() == []
     thread.join(PATIENCE_S)
+    run.ends()
+
+
+async def test_whoever_waits_keeps_nobody_elses_thread(place: FleetPlace) -> None:
+    """asyncio has few, and the end of every delegation needs one."""
+    run = at_work(place)
+    thread = Listening(run).then(lambda number: run.does(ev.Steer(number, ev.DELIVERED, MESSAGE)))
+    others = threading.Event()
+    loop = asyncio.get_running_loop()
+    loop.set_default_executor(ThreadPoolExecutor(1))
+    busy = loop.run_in_executor(None, others.wait)
+    try:
+        async with asyncio.timeout(PATIENCE_S):
+            assert await sent(place, run.run_dir.run_id) == ("delivered", "")
+    finally:
+        others.set()
+        await busy
+        run.ends()
+    thread.join(PATIENCE_S)
+
+
+async def test_a_call_that_is_cancelled_at_once_leaves_no_descriptor_behind(
+    place: FleetPlace,
+) -> None:
+    run = at_work(place)
+    Listening(run)
+    before = set(os.listdir("/proc/self/fd"))
+    call = asyncio.create_task(sent(place, run.run_dir.run_id, wait_seconds=3600))
+    await asyncio.sleep(0)  # it has begun
+    call.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await call
+    for waiting in threads():
+        waiting.join(PATIENCE_S)
+    assert set(os.listdir("/proc/self/fd")) == before
     run.ends()
 
 

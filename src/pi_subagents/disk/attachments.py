@@ -12,7 +12,13 @@ import stat
 from typing import TYPE_CHECKING
 
 from pi_subagents import messages
-from pi_subagents.core.attachment import MAX_FILE_BYTES, FileSpec, select_lines
+from pi_subagents.core.attachment import (
+    MAX_FILE_BYTES,
+    MAX_FILES_BYTES,
+    FileSpec,
+    select_lines,
+)
+from pi_subagents.disk.safe_io import all_there_is
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,7 +26,16 @@ if TYPE_CHECKING:
 
 def read_files(files: tuple[FileSpec, ...], cwd: Path) -> list[tuple[str, str]]:
     """Return every file's path as it was given and its text, in the order asked for."""
-    return [(spec.path, _content(spec, cwd)) for spec in files]
+    room, told = MAX_FILES_BYTES, []
+    for spec in files:
+        text = _content(spec, cwd)
+        size = len(text.encode("utf-8", "replace"))
+        if size > room:
+            text = messages.file_over_total(spec.path, MAX_FILES_BYTES)
+        else:
+            room -= size
+        told.append((spec.path, text))
+    return told
 
 
 def _content(spec: FileSpec, cwd: Path) -> str:
@@ -28,14 +43,14 @@ def _content(spec: FileSpec, cwd: Path) -> str:
         descriptor = os.open(cwd / spec.path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (FileNotFoundError, NotADirectoryError):
         return messages.file_not_found(spec.path)
-    except OSError:
+    except (OSError, ValueError):  # ValueError: half a character, or a null byte
         return messages.file_unreadable(spec.path)
     try:
         info = os.fstat(descriptor)
         if not stat.S_ISREG(info.st_mode):
             return messages.file_unreadable(spec.path)
         with os.fdopen(os.dup(descriptor), "rb") as file:
-            data = file.read(MAX_FILE_BYTES + 1)  # it may have grown since
+            data = all_there_is(file.read(MAX_FILE_BYTES + 1))  # it may have grown since
         size = max(info.st_size, len(data))
         if size > MAX_FILE_BYTES:
             return messages.file_too_large(spec.path, size, MAX_FILE_BYTES)

@@ -70,9 +70,10 @@ class ChildKinds:
 
     def _find_kind(self, shape: ChildShape, argv: tuple[str, ...], added: Mapping[str, str]) -> str:
         """Look at everything; `argv` has the content of files in the place of their names."""
-        setup = ChildSetup(shape.argv, Path(shape.cwd), self._env, shape.trusted)
-        if shape.isolation == FRESH:
+        # Where there is no such directory no child starts, and its parents are not worth a look.
+        if shape.isolation == FRESH or not os.path.isdir(shape.cwd):  # noqa: PTH112 - any text
             return ""
+        setup = ChildSetup(shape.argv, Path(shape.cwd), self._env, shape.trusted)
         if shape.isolation != REUSE and any(self._foreign_extensions(setup)):
             return ""
         environment = {**self._env, **added}

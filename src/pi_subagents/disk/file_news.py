@@ -14,6 +14,7 @@ import select
 import struct
 import sys
 import threading
+import time
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -82,6 +83,7 @@ class FileNews:
     def __init__(self, *, poll: bool = False) -> None:
         self._inotify = None if poll else _Inotify.open()
         self._polled: set[Path] = set()
+        self._next_poll = 0.0
         self._wake_in, self._wake_out = os.pipe()
         for descriptor in (self._wake_in, self._wake_out):
             os.set_blocking(descriptor, False)
@@ -102,6 +104,8 @@ class FileNews:
             return
         except OSError:  # no watches left, or not on this file system
             pass
+        if not self._polled:
+            self._next_poll = time.monotonic() + POLL_S
         self._polled.add(directory)
 
     def forget(self, directory: Path) -> None:
@@ -114,14 +118,28 @@ class FileNews:
         """Return what changed since the last call, waiting for it; nothing when woken or late."""
         if self._closed:
             return News()
-        polls = bool(self._polled) and (timeout_s is None or timeout_s >= POLL_S)
-        limit = POLL_S if polls else timeout_s
+        limit = self._patience(timeout_s)
         heard = {number for number, _ in self._ears.poll(None if limit is None else limit * 1000)}
         if self._wake_in in heard:
             os.read(self._wake_in, _READ_BYTES)
+        told = News()
         if self._inotify is not None and self._inotify.fd in heard:
-            return self._inotify.news()
-        return News(everything=polls and not heard)
+            told = self._inotify.news()
+        return News(told.changes, everything=self._poll_is_due() or told.everything)
+
+    def _patience(self, timeout_s: float | None) -> float | None:
+        if not self._polled:
+            return timeout_s
+        left = max(self._next_poll - time.monotonic(), 0)
+        return left if timeout_s is None else min(left, timeout_s)
+
+    def _poll_is_due(self) -> bool:
+        """Tell so once, however much is heard of other directories meanwhile."""
+        now = time.monotonic()
+        if not self._polled or now < self._next_poll:
+            return False
+        self._next_poll = now + POLL_S
+        return True
 
     def wake(self) -> None:
         """Let whoever waits go on."""

@@ -20,9 +20,7 @@ if TYPE_CHECKING:
 MAX_TRUST_BYTES = 4 * 1024 * 1024
 
 
-def is_trusted(
-    cwd: Path, env: Mapping[str, str], decided: tuple[Path, bool] | None = None
-) -> bool:
+def is_trusted(cwd: Path, env: Mapping[str, str], decided: tuple[Path, bool] | None = None) -> bool:
     """Tell whether pi may load what the project itself configures."""
     home = agent_dir(env)
     decisions = _object(home / "trust.json")

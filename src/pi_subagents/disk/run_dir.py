@@ -33,7 +33,10 @@ _TIMES = ("createdAt", "startedAt")
 _LAST_MS = 253_402_300_799_999  # the end of the year 9999
 RESERVED_BYTES = 64 * 1024
 MAX_KEPT_IN_RESERVE = 48 * 1024
+MAX_WORD_IN_RESERVE = 256  # a child says these, and may say anything
 MAX_META_BYTES = 1024 * 1024
+# Nothing is there, or what nobody of us can have locked: a link, a socket.
+_NO_LOCK_THERE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENXIO)
 _STEER_NUMBER = re.compile(r"[0-9a-f]{16}")
 # The longest line we parse, escaped as ASCII, and room for the rest.
 MAX_RESULT_BYTES = 256 * 1024 * 1024
@@ -223,8 +226,16 @@ class RunDir:
             return None
 
     def alive(self) -> bool:
-        """Tell whether somebody answers for the run: its planner, then its supervisor."""
-        return not self._shared_lock(fcntl.LOCK_NB)
+        """
+        Tell whether somebody answers for the run: its planner, then its supervisor.
+
+        Where we cannot look (no descriptor is left) somebody may: nobody else's run is concluded,
+        removed or resumed on a guess.
+        """
+        try:
+            return not self._shared_lock(fcntl.LOCK_NB)
+        except OSError:
+            return True
 
     def locked_by(self, descriptor: int) -> bool:
         """Tell whether a descriptor is this run's lock: the directory is still the one it was."""
@@ -235,16 +246,19 @@ class RunDir:
         return not self.redirected() and os.path.samestat(there, os.fstat(descriptor))
 
     def wait_for_end(self) -> None:
-        """Wait, without polling, until nobody holds the lock."""
-        self._shared_lock(0)
+        """Wait, without polling, until nobody holds the lock; where we cannot look, no longer."""
+        with suppress(OSError):
+            self._shared_lock(0)
 
     def _shared_lock(self, flags: int) -> bool:
-        """Take the lock for an instant; return whether that was possible."""
+        """Take the lock for an instant; return whether that was possible, OSError if unknown."""
         try:
             how = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
             descriptor = os.open(self.lock, how)
-        except OSError:
-            return True
+        except OSError as error:
+            if error.errno in _NO_LOCK_THERE:
+                return True
+            raise
         try:
             fcntl.flock(descriptor, fcntl.LOCK_SH | flags)
         except BlockingIOError:
@@ -299,6 +313,8 @@ class RunDir:
             if not stat.S_ISFIFO(os.fstat(descriptor).st_mode):
                 return False  # nobody listens on anything else
             os.write(descriptor, command.encode("ascii") + b"\n")
+        except BrokenPipeError:  # whoever listened went in this very moment
+            return False
         finally:
             os.close(descriptor)
         return True
@@ -320,17 +336,22 @@ def _fitting(result: RunResult) -> bytes:
     kept = MAX_KEPT_IN_RESERVE
     while True:
         cut = len(result.output) > kept
+        notes = tuple(note[:kept] for note in result.notes[:16])
         data = safe_io.to_json_bytes(
             result_to_json(
                 replace(
                     result,
+                    name=result.name[:kept],
                     output=result.output[:kept],
                     error_message=result.error_message[:kept],
-                    notes=((messages.NOTE_OUTPUT_CUT,) if cut else ()) + result.notes[:16],
+                    notes=((messages.NOTE_OUTPUT_CUT,) if cut else ()) + notes,
+                    stop_reason=result.stop_reason[:MAX_WORD_IN_RESERVE],
+                    provider=result.provider[:MAX_WORD_IN_RESERVE],
+                    model=result.model[:MAX_WORD_IN_RESERVE],
                     artifacts_truncated=True,
                 )
             )
         )
-        if len(data) <= RESERVED_BYTES:
+        if len(data) <= RESERVED_BYTES or not kept:
             return data
         kept //= 2

@@ -30,6 +30,8 @@ KEY_NAME = "seal.key"
 KEY_BYTES = 32
 VERSION = 3
 _WAIT_S = 10.0
+_PAUSE_S = 0.02  # where SQLite does not wait by itself
+_PRIMARY_CODE = 0xFF  # of SQLite's error codes; the rest tells more exactly
 _AT_ONCE = 500  # every SQLite takes as many values in one question
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS runs (
@@ -234,24 +236,37 @@ class RunIndex:
 
     def _select(self, where: str, values: tuple[str, ...]) -> list[IndexedRun]:
         query = f"SELECT run_id, session_id, directory, created_ms, detached FROM runs {where}"  # noqa: S608 - constants
-        return self._use(
-            lambda db: [
-                IndexedRun(run_id, session_id, directory, created_ms, bool(detached))
-                for run_id, session_id, directory, created_ms, detached in db.execute(query, values)
-            ]
-        )
+        try:
+            rows = self._use(lambda db: db.execute(query, values).fetchall())
+        except UnicodeEncodeError:  # half a character: no id has that
+            return []
+        return [
+            IndexedRun(run_id, session_id, directory, created_ms, bool(detached))
+            for run_id, session_id, directory, created_ms, detached in rows
+        ]
 
     def _use(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """Do the work in one transaction; a damaged index is put aside and begun anew."""
         try:
-            return self._attempt(work)
-        except sqlite3.OperationalError:  # busy, full, not writable: the file is not to blame
-            if self._is_an_index():
+            return self._attempt_patiently(work)
+        except sqlite3.OperationalError as error:  # full, not writable: the file is not to blame
+            if _is_busy(error) or self._is_an_index():
                 raise
         except sqlite3.DatabaseError:
             pass
         self._put_aside()
-        return self._attempt(work)
+        return self._attempt_patiently(work)
+
+    def _attempt_patiently(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Try again while another process is at it: SQLite waits for most locks, not all."""
+        deadline = time.monotonic() + _WAIT_S
+        while True:
+            try:
+                return self._attempt(work)
+            except sqlite3.OperationalError as error:
+                if not _is_busy(error) or time.monotonic() >= deadline:
+                    raise
+            time.sleep(_PAUSE_S)
 
     def _is_an_index(self) -> bool:
         """Tell whether there is no index yet, or one with our table."""
@@ -287,6 +302,12 @@ class RunIndex:
             self._path.rename(self._path.with_suffix(f".damaged-{time.time_ns()}"))
         for leftover in ("-wal", "-shm"):
             Path(f"{self._path}{leftover}").unlink(missing_ok=True)
+
+
+def _is_busy(error: sqlite3.Error) -> bool:
+    """Tell whether another process is in the way, whatever it does there."""
+    code: int = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_OK)
+    return code & _PRIMARY_CODE == sqlite3.SQLITE_BUSY
 
 
 def _same_place(directory: str | None, path: Path) -> bool:

@@ -2,7 +2,8 @@
 The supervisor's pen: journal, transcript and raw logs of one run, each bounded.
 
 An event that anyone was shown is in the journal first.  Logs are best effort: a log that cannot
-be written is given up, remembered as truncated, and never keeps a run from its result.
+be written is given up, remembered as truncated, with the reason, and never keeps a run from its
+result.
 """
 
 from __future__ import annotations
@@ -43,12 +44,13 @@ class CappedFile:
         self.name = path.name
         self.cap = cap
         self.truncated = False
+        self.problem = ""  # why it was given up; empty where it reached its cap
         self._left = cap
         try:
             self._descriptor = safe_io.open_new(path, append=True)
-        except OSError:
+        except OSError as error:
             self._descriptor = -1
-            self.truncated = True
+            self._give_up(error)
 
     def write(self, data: bytes) -> bool:
         """Append what still fits; return whether all of it was kept."""
@@ -57,8 +59,8 @@ class CappedFile:
         kept = b"" if self._whole and len(data) > self._left else data[: self._left]
         try:
             safe_io.write_all(self._descriptor, kept)
-        except OSError:
-            self.truncated = True
+        except OSError as error:
+            self._give_up(error)
             if self._whole:  # what the kernel took of it is no record
                 with suppress(OSError):
                     os.ftruncate(self._descriptor, self.cap - self._left)
@@ -72,8 +74,20 @@ class CappedFile:
         try:
             if self._descriptor >= 0:
                 Calls.fsync(self._descriptor)
-        except OSError:
+        except OSError as error:
+            self._give_up(error)
+
+    def _give_up(self, error: OSError) -> None:
+        """Write nothing more; what went wrong first is the reason."""
+        if not self.truncated:
             self.truncated = True
+            self.problem = error.strerror or str(error)
+
+    def note(self) -> str:
+        """Return what has to be said of a file that is not whole."""
+        if self.problem:
+            return messages.note_log_unwritable(self.name, self.problem)
+        return messages.note_log_cut(self.name, self.cap)
 
     def close(self) -> None:
         """Close the file; a second call changes nothing."""
@@ -145,7 +159,7 @@ class RunLog:
 
     def notes(self) -> tuple[str, ...]:
         """Return what has to be said about artifacts that are not whole."""
-        return tuple(messages.note_log_cut(f.name, f.cap) for f in self._files if f.truncated)
+        return tuple(file.note() for file in self._files if file.truncated)
 
     def close(self) -> None:
         """Close every file."""

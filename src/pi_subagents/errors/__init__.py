@@ -42,10 +42,12 @@ SubagentsError
     RunNotFound
     BackgroundRunNotFound
     BackgroundNotIndexed  nobody would find the run again
+    AnswerNotWritten      standard output takes no more
     IndexUnreadable       which background runs there are is not known
     RunAmbiguous
     RunUnreadable
     RunNotActive
+    RunNotListening       it goes on, and cannot be stopped from outside
     SteerTargetNotFound   nothing of that id to be told anything
     StoreUnwritable
     SessionNotFound
@@ -131,12 +133,14 @@ from pi_subagents.errors.setup import (
     TokenFileUnusable,
 )
 from pi_subagents.errors.store import (
+    AnswerNotWritten,
     BackgroundNotIndexed,
     BackgroundRunNotFound,
     IndexUnreadable,
     RunAmbiguous,
     RunNotActive,
     RunNotFound,
+    RunNotListening,
     RunUnreadable,
     SessionNotFound,
     SteerTargetNotFound,
@@ -146,6 +150,7 @@ from pi_subagents.errors.store import (
 __all__ = [
     "PINNED_PI_VERSION",
     "PI_CHOSEN_BY",
+    "AnswerNotWritten",
     "BackgroundNotIndexed",
     "BackgroundRunNotFound",
     "ConfigNotEditable",
@@ -189,6 +194,7 @@ __all__ = [
     "RunAmbiguous",
     "RunNotActive",
     "RunNotFound",
+    "RunNotListening",
     "RunUnreadable",
     "RuntimeDirUnusable",
     "SessionNotFound",

@@ -46,6 +46,15 @@ class IndexUnreadable(StoreError):
         )
 
 
+class AnswerNotWritten(StoreError):
+    """What standard output leads to takes no more."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(
+            f"Cannot write the answer: {reason}. What was done is kept: `subagents runs` lists it."
+        )
+
+
 class RunAmbiguous(StoreError):
     """Several runs begin with the given characters."""
 
@@ -70,6 +79,17 @@ class RunNotActive(StoreError):
         self.run = run
         self.status = status
         super().__init__(f'Run "{run}" is not running (status: {status}); nothing to stop.')
+
+
+class RunNotListening(StoreError):
+    """A stop was asked for a run that goes on and takes no orders through its directory."""
+
+    def __init__(self, run: str) -> None:
+        self.run = run
+        super().__init__(
+            f'Run "{run}" goes on: nobody takes orders for it in its directory. Press Ctrl+C where '
+            "it was started."
+        )
 
 
 class SteerTargetNotFound(StoreError):

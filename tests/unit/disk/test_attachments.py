@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pi_subagents.core.attachment import FileSpec, format_blocks
+from pi_subagents.disk import attachments
 from pi_subagents.disk.attachments import read_files
 
 if TYPE_CHECKING:
@@ -39,6 +40,13 @@ def test_a_missing_file_becomes_a_placeholder(tmp_path: Path) -> None:
         assert with_files("Go.", (FileSpec(path),), tmp_path) == expected
 
 
+@pytest.mark.parametrize("path", ["half \ud83d of a character", "null \0 byte"])
+def test_a_path_that_no_file_can_have_becomes_a_placeholder(tmp_path: Path, path: str) -> None:
+    (tmp_path / "a").write_text("one")
+    expected = f"=== {path} ===\n[could not read file: {path}]\n\n=== a ===\none\n\nGo."
+    assert with_files("Go.", (FileSpec(path), FileSpec("a")), tmp_path) == expected
+
+
 def test_what_is_no_readable_text_becomes_a_placeholder(tmp_path: Path) -> None:
     (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")
     os.mkfifo(tmp_path / "fifo")  # with no writer: a blocking open would wait for ever
@@ -62,3 +70,16 @@ def test_a_file_over_one_megabyte_becomes_a_placeholder_with_its_size(tmp_path: 
     # Even for a few of its lines: the limit is the file's.
     expected = block("more", "[file too large: more (1501KB, limit 1024KB)]")
     assert with_files("Go.", (FileSpec("more", head=1),), tmp_path) == expected
+
+
+def test_files_that_are_too_large_together_become_placeholders(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(attachments, "MAX_FILES_BYTES", 2048)
+    for name, size in (("a", 1500), ("b", 1500), ("c", 500)):
+        (tmp_path / name).write_text("x" * size)
+    assert attachments.read_files(tuple(map(FileSpec, "abc")), tmp_path) == [
+        ("a", "x" * 1500),
+        ("b", "[file left out: b (the files of a task may have 2KB together)]"),
+        ("c", "x" * 500),
+    ]

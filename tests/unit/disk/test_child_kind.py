@@ -61,7 +61,7 @@ def test_runs_that_differ_in_their_ids_alone_are_of_one_kind(home: Home) -> None
 
 CHANGES: list[dict[str, object]] = [
     {"texts": {"/runs/1/system-prompt.md": b"Be long."}},
-    {"cwd": "/elsewhere"},
+    {"cwd": "/"},
     {"trusted": True},
     {"environment": {"PI_API_KEY": "another"}},
     {"argv": ("/bin/pi", "--mode", "rpc")},
@@ -71,6 +71,14 @@ CHANGES: list[dict[str, object]] = [
 @pytest.mark.parametrize("change", CHANGES, ids=lambda change: next(iter(change)))
 def test_whatever_else_differs_makes_another_kind(home: Home, change: dict[str, object]) -> None:
     assert home.kind() != home.kind(**change) != ""
+
+
+def test_where_there_is_no_directory_no_file_is_looked_at_and_no_child_shared(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ChildKinds, "_content_digest", None)  # nobody may ask for it
+    for cwd in ("/" + "a/" * 600, str(home.project / "none"), "/" + "a" * 300, "/a\0b"):
+        assert home.kind(cwd=cwd, isolation="reuse") == ""
 
 
 def test_one_call_tells_its_children_apart_as_calls_of_their_own_do(home: Home) -> None:

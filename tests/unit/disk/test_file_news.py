@@ -29,6 +29,10 @@ def news() -> Iterator[FileNews]:
     ears.close()
 
 
+def none_left(*_: object) -> None:
+    raise OSError(28, "No space left on device")
+
+
 @needs_inotify
 def test_a_change_is_heard_of_with_its_name_and_kind(news: FileNews, tmp_path: Path) -> None:
     news.watch(tmp_path)
@@ -106,9 +110,6 @@ def test_a_link_is_not_followed(news: FileNews, tmp_path: Path) -> None:
 def test_where_no_watch_is_left_every_while_counts_as_news(
     news: FileNews, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def none_left(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
     assert news._inotify is not None
     monkeypatch.setattr(news._inotify, "add", none_left)
     monkeypatch.setattr(file_news, "POLL_S", 0.01)
@@ -125,9 +126,29 @@ def test_without_inotify_every_while_counts_as_news(
     ears = FileNews(poll=True)
     assert ears.wait(0) == News()
     ears.watch(tmp_path)
+    monkeypatch.setattr(file_news, "POLL_S", 3600.0)
     assert ears.wait() == News(everything=True)
     assert ears.wait(0) == News()  # asked for less patience than that
     ears.close()
+
+
+@needs_inotify
+def test_whatever_is_heard_of_others_a_directory_without_a_watch_has_its_turn(
+    news: FileNews, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    busy, deaf = tmp_path / "busy", tmp_path / "deaf"
+    busy.mkdir()
+    news.watch(busy)
+    monkeypatch.setattr(file_news, "POLL_S", 0.0)  # it is due now
+    assert news._inotify is not None
+    with monkeypatch.context() as patch:
+        patch.setattr(news._inotify, "add", none_left)
+        news.watch(deaf)
+    monkeypatch.setattr(file_news, "POLL_S", 3600.0)
+    (busy / "a").mkdir()
+    assert news.wait() == News(frozenset({Change(busy, "a", "entry")}), everything=True)
+    (busy / "b").mkdir()
+    assert news.wait() == News(frozenset({Change(busy, "b", "entry")}))
 
 
 @pytest.mark.parametrize("poll", [False, True])

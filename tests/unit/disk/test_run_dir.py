@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 
+from pi_subagents.core.liveness import Liveness
 from pi_subagents.core.run_result import RunResult
 from pi_subagents.core.run_spec import MAX_STEER_BYTES
 from pi_subagents.core.value import replace
 from pi_subagents.disk import safe_io
 from pi_subagents.disk.run_dir import RunDir
+from pi_subagents.procs.recovery import liveness_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,6 +22,10 @@ if TYPE_CHECKING:
 ID = "0123456789abcdef" * 2
 META = {"schemaVersion": 1, "runId": ID, "name": "build"}
 RESULT = RunResult(ID, "5" * 16, "build", "completed", "Done \ud800.")
+
+
+def full(*_: object) -> NoReturn:
+    raise OSError(errno.ENOSPC, "No space left on device")
 
 
 @pytest.fixture
@@ -111,9 +117,6 @@ def test_a_run_is_alive_from_its_beginning_for_as_long_as_its_lock_is_held(tmp_p
 def test_a_full_disk_leaves_a_result_in_the_reserved_space(
     run: RunDir, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(*_: object) -> NoReturn:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
     monkeypatch.setattr(safe_io, "write_once", full)
     whole = replace(RESULT, output="\u00e9" * 100_000)
     assert run.write_result(whole) is True
@@ -128,6 +131,20 @@ def test_a_full_disk_leaves_a_result_in_the_reserved_space(
     assert len(kept.output) > 5000
     assert run.result.stat().st_size <= 64 * 1024
     assert not run.reserved.exists()
+
+
+@pytest.mark.parametrize("field", ["model", "provider", "stop_reason", "name", "notes"])
+def test_a_full_disk_has_room_for_a_result_whatever_a_child_calls_itself(
+    run: RunDir, monkeypatch: pytest.MonkeyPatch, field: str
+) -> None:
+    monkeypatch.setattr(safe_io, "write_once", full)
+    long = "\U0001f600" * 70_000
+    whole = replace(RESULT, output="ok", **{field: (long,) if field == "notes" else long})
+    assert run.write_result(whole) is True
+    kept = run.read_result()
+    assert kept is not None
+    assert (kept.status, kept.output) == ("completed", "ok")
+    assert run.result.stat().st_size <= 64 * 1024
 
 
 def test_a_planned_run_can_be_taken_back(tmp_path: Path) -> None:
@@ -147,6 +164,44 @@ def test_another_look_at_the_lock_is_no_sign_of_life(run: RunDir) -> None:
 
 def test_without_a_lock_file_nobody_answers_for_it(tmp_path: Path) -> None:
     assert RunDir(tmp_path / "absent").alive() is False
+
+
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.ENFILE, errno.EACCES, errno.EIO])
+def test_a_run_whose_lock_cannot_be_looked_at_is_not_called_lost(
+    run: RunDir, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    def fail(*_: object) -> NoReturn:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(os, "open", fail)
+    assert (run.alive(), liveness_of(run)) == (True, Liveness.ALIVE)
+    run.wait_for_end()  # says no more than that it waits no longer
+
+
+@pytest.mark.parametrize("what", ["nothing", "link", "socket"])
+def test_what_is_no_lock_of_ours_is_held_by_nobody(run: RunDir, what: str) -> None:
+    run.lock.unlink()
+    if what == "link":
+        run.lock.symlink_to(run.meta)
+    if what == "socket":
+        os.mknod(run.lock, stat.S_IFSOCK | 0o600)
+    assert run.alive() is False
+
+
+def test_a_supervisor_that_goes_before_the_command_is_written_did_not_take_it(
+    run: RunDir, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    os.mkfifo(run.control)
+    readers = [os.open(run.control, os.O_RDONLY | os.O_NONBLOCK)]
+    look = os.fstat
+
+    def go_first(descriptor: int) -> os.stat_result:
+        while readers:
+            os.close(readers.pop())
+        return look(descriptor)
+
+    monkeypatch.setattr(os, "fstat", go_first)
+    assert run.send("stop") is False
 
 
 def test_a_command_reaches_whoever_listens(run: RunDir) -> None:

@@ -3,11 +3,13 @@ from __future__ import annotations
 import os
 import sqlite3
 import stat
+import time
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from pi_subagents.disk import run_index
 from pi_subagents.disk.run_dir import RunDir
 from pi_subagents.disk.run_index import IndexedRun, RunIndex
 
@@ -112,6 +114,12 @@ def test_runs_are_found_by_their_session_oldest_first(index: RunIndex) -> None:
     assert index.of_session("1" * 16) == [row(B, "1" * 16, 10), row(A, "1" * 16, 30)]
 
 
+def test_an_id_that_cannot_be_encoded_has_no_runs(index: RunIndex) -> None:
+    index.add([row(A)])
+    for half in ("\ud83d", "\udcff"):
+        assert (index.of_session(half), index.starting_with(half)) == ([], [])
+
+
 def test_what_ended_or_is_gone_is_not_looked_at_again(index: RunIndex) -> None:
     index.add([row(A), row(B), row(C)])
     index.mark_ended([A])
@@ -138,6 +146,31 @@ def test_a_damaged_index_is_put_aside_and_begun_anew(index: RunIndex, tmp_path: 
     index.add([row(B)])
     assert index.not_ended() == [row(B)]
     assert len(list((tmp_path / "data").glob("index.damaged-*"))) == 1
+
+
+def test_a_first_use_waits_while_another_process_begins_the_same_index(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SQLite does not wait for this lock by itself, and there is no table of ours yet."""
+    path = tmp_path / "index.sqlite3"
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        monkeypatch.setattr(time, "sleep", lambda _: other.execute("COMMIT"))
+        RunIndex(tmp_path).add([row(A)])
+    assert RunIndex(tmp_path).all() == [row(A)]
+    assert list(tmp_path.glob("index.damaged-*")) == []
+
+
+def test_an_index_that_stays_in_use_is_not_put_aside(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "index.sqlite3"
+    monkeypatch.setattr(run_index, "_WAIT_S", 0.0)
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(sqlite3.OperationalError, match="locked"):
+            RunIndex(tmp_path).add([row(A)])
+        assert [each.name for each in tmp_path.iterdir() if "damaged" in each.name] == []
 
 
 @pytest.mark.parametrize("count", [1, 499, 500, 501, 1001])

@@ -154,6 +154,35 @@ def test_a_log_that_cannot_be_opened_never_harms_the_run(run: RunDir) -> None:
     log.close()
     log.close()
     assert (run.transcript.read_text(), log.truncated) == ("someone was here", True)
+    assert log.notes() == (
+        "transcript.log could not be written (File exists); what followed was not kept.",
+    )
+
+
+def test_a_full_disk_is_told_as_such_and_a_limit_as_a_limit(
+    run: RunDir, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = RunLog(run, "t", max_bytes=64 * 4)
+    log.error_output(b"12345")
+
+    def full(descriptor: int, data: object) -> int:
+        raise OSError(28, "No space left on device")
+
+    def broken(descriptor: int) -> None:
+        raise OSError(5, "Input/output error")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Calls, "write", staticmethod(full))
+        log.record(ev.Settled(), 1)
+        log.output(b"x")
+        patch.setattr(Calls, "fsync", staticmethod(broken))
+        log.sync()  # what went wrong first is the reason
+    log.close()
+    assert log.notes() == (
+        "events.jsonl could not be written (No space left on device); what followed was not kept.",
+        "stdout.log could not be written (No space left on device); what followed was not kept.",
+        "stderr.log reached its limit of 4 bytes; what followed was not kept.",
+    )
 
 
 def test_a_log_that_cannot_be_written_is_given_up(
@@ -180,6 +209,6 @@ def test_a_failed_flush_is_remembered(tmp_path: Path, monkeypatch: pytest.Monkey
     with monkeypatch.context() as patch:
         patch.setattr(Calls, "fsync", staticmethod(fail))
         file.sync()
-    assert file.truncated is True
+    assert (file.truncated, file.problem) == (True, "Input/output error")
     file.close()
     file.sync()  # a closed file has nothing to flush
