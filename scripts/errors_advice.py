@@ -59,6 +59,10 @@ ADVICE: Mapping[str, str] = {
     "RunAmbiguous": "Give more characters.",
     "RunUnreadable": "Its directory was damaged or only half removed. Other runs are not affected.",
     "RunNotActive": "`subagents show` tells how it ended.",
+    "RunNotListening": (
+        "The file system has no FIFOs, or `control` was removed from the run's directory. A "
+        "background run ends by itself, at the latest with its time-out."
+    ),
     "StoreUnwritable": "Check the free disk space and the permissions of that directory.",
     "SessionNotFound": "`subagents sessions` lists the sessions of this project.",
     "ProfileExists": (
@@ -138,6 +142,7 @@ ADVICE: Mapping[str, str] = {
     "note_log_cut": (
         "The result is not affected. `max_run_megabytes` sets the limit ([settings](settings.md))."
     ),
+    "note_log_unwritable": "The result is not affected. Free some space, if that is the reason.",
     "note_untrusted_profile": "The task went on without them.",
     # Placeholders
     "file_not_found": (

@@ -5,8 +5,8 @@ Write the generated parts of the documents: docs/cli.md, docs/errors.md, the tab
     python scripts/update_docs.py            rewrite what is out of date
     python scripts/update_docs.py --check    change nothing, exit 1 if anything is
 
-In: the live `--help` of every verb, every exception and message, and the first sentence of every
-module's docstring.
+In: the live `--help` of every verb and of what is below it, every exception and message, and the
+first sentence of every module's docstring.
 Needs the package's own dependencies and nothing else.
 """
 
@@ -19,6 +19,12 @@ import json
 import re
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src"
@@ -86,23 +92,36 @@ def architecture_page() -> str:
 
 def cli_page() -> str:
     """Return docs/cli.md as it should be."""
-    from pi_subagents.faces.cli.main import VERBS
+    from pi_subagents.faces.cli.main import group
 
     parts = [CLI_HEAD]
-    for verb in ("", *VERBS):
-        title = f"subagents {verb}".strip()
-        parts.append(f"## {title}\n\n```text\n{help_of(verb)}\n```\n")
+    for words in commands(group):
+        heading = "###" if len(words) > 1 else "##"
+        title = " ".join(["subagents", *words])
+        parts.append(f"{heading} {title}\n\n```text\n{help_of(words)}\n```\n")
     return "\n".join(parts)
 
 
-def help_of(verb: str) -> str:
-    """Return what `subagents VERB --help` prints on a terminal of a fixed width."""
+def commands(command: click.Command, words: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Yield the words that lead to a command and to all below it, in the order of its help."""
+    yield words
+    if not isinstance(command, click.Group):
+        return
+    context = click.Context(command)
+    for name in command.list_commands(context):
+        below = command.get_command(context, name)
+        assert below is not None
+        yield from commands(below, (*words, name))
+
+
+def help_of(words: Sequence[str]) -> str:
+    """Return what `subagents WORDS --help` prints on a terminal of a fixed width."""
     from pi_subagents.faces.cli.main import group
 
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         group.main(
-            args=[*([verb] if verb else []), "--help"],
+            args=[*words, "--help"],
             prog_name="subagents",
             standalone_mode=False,
             terminal_width=HELP_WIDTH,

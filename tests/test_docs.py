@@ -75,6 +75,19 @@ def test_generated_pages_are_up_to_date(path: Path):
     )
 
 
+def test_commands_below_a_verb_are_on_the_page_of_the_command_line():
+    sections = re.split(r"^#+ (subagents.*)\n", update_docs.cli_page(), flags=re.MULTILINE)
+    helps = dict(zip(sections[1::2], sections[2::2], strict=True))
+
+    for command, option in (
+        ("subagents profile create", "--extra-args"),
+        ("subagents preset lint", "--strict"),
+        ("subagents background wait", "--timeout"),
+    ):
+        assert f"Usage: {command} " in helps[command]
+        assert option in helps[command]
+
+
 EXCEPTIONS = {
     name: value
     for name, value in vars(errors).items()

@@ -143,6 +143,11 @@ EXAMPLES: dict[str, tuple[Exception, str]] = {
         errors.RunNotActive("abcd", "completed"),
         'Run "abcd" is not running (status: completed); nothing to stop.',
     ),
+    "RunNotListening": (
+        errors.RunNotListening("abcd"),
+        ('Run "abcd" goes on: nobody takes orders for it in its directory. Press Ctrl+C where it '
+        "was started."),
+    ),
     "SessionNotFound": (
         errors.SessionNotFound("c4d5"),
         'Session "c4d5" not found. The session may have expired or the ID is incorrect.',
@@ -190,6 +195,8 @@ TEXTS: list[tuple[Callable[..., str], str, str]] = [
      "A line of 9 bytes was skipped: the limit is 8 bytes."),
     (messages.note_log_cut, messages.note_log_cut("stdout.log", 8),
      "stdout.log reached its limit of 8 bytes; what followed was not kept."),
+    (messages.note_log_unwritable, messages.note_log_unwritable("stdout.log", "why"),
+     "stdout.log could not be written (why); what followed was not kept."),
     (messages.wrong_task_count, messages.wrong_task_count(16, 17), "must hold 1 to 16 tasks, not 17"),
     (messages.wrong_length, messages.wrong_length(200), "must have 1 to 200 characters"),
     (messages.wrong_timeout, messages.wrong_timeout(1.0, 86_400.0), "must be 1 to 86400 seconds"),

@@ -31,8 +31,12 @@ STEER_JSON_MODE = (
 STEER_AFTER_THIS_STEP = "The sub-agent reads it after its current step."
 STEER_AT_ITS_START = "The sub-agent has not begun yet; it reads it when it does."
 STEER_NOBODY_LISTENS = "Nobody takes messages for this sub-agent."
-TYPE_THE_MESSAGE = "Type the message; Ctrl+D sends it."
 WRAP_UP_LINE = "told to finish: its time is almost up"
+
+
+def type_it(what: str) -> str:
+    """Return what to do at a terminal that is waited for."""
+    return f"Type {what}; Ctrl+D sends it."
 
 
 def prompt_refused(reason: str) -> str:

@@ -70,6 +70,7 @@ FILE_FORMS = "takes `start` and `end`, or `head`, or `tail` beside its `path`"
 MUST_BE_LINE = "must be a whole number of at least 1"
 START_AFTER_END = "starts after it ends"
 MUST_NOT_BE_EMPTY = "must not be empty"
+EMPTY_IS_NOT_ALL = "must not be empty; leave it out to stop all that are active"
 MUST_NOT_HAVE_NULL = "must not contain a null byte"
 SETTINGS_NOT_AN_OBJECT = "should be a JSON object; ignored"
 SETTING_GLOBAL_ONLY = "ignored: it counts in the global settings file only"
@@ -119,6 +120,9 @@ def index_unusable(reason: str) -> str:
 def not_json(reason: str) -> str:
     """Return why parameters could not be read."""
     return f"parameters: must be JSON: {reason}"
+
+
+CWD_GONE = "The current directory does not exist any more. Change to another directory."
 
 
 def internal_error(error: Exception) -> str:
@@ -319,6 +323,11 @@ def note_log_cut(name: str, limit: int) -> str:
     return f"{name} reached its limit of {limit} bytes; what followed was not kept."
 
 
+def note_log_unwritable(name: str, reason: str) -> str:
+    """Return the note on an artifact that the system could not write any more."""
+    return f"{name} could not be written ({reason}); what followed was not kept."
+
+
 def entry_cut(more: int) -> str:
     """Return the mark at the end of a text that a host's session log holds a part of."""
     return f"[cut: {more} more characters]"
@@ -375,6 +384,11 @@ def file_unreadable(path: str) -> str:
 def file_too_large(path: str, size: int, limit: int) -> str:
     """Return the placeholder for a file over the limit; sizes are rounded up to whole KB."""
     return f"[file too large: {path} ({-(-size // 1024)}KB, limit {limit // 1024}KB)]"
+
+
+def file_over_total(path: str, limit: int) -> str:
+    """Return the placeholder for a file that would make a task's files too large together."""
+    return f"[file left out: {path} (the files of a task may have {limit // 1024}KB together)]"
 
 
 # Marks in what a resumed sub-agent is told of its session.

@@ -7,7 +7,9 @@ NO_RUNS_ANYWHERE = "No runs on this machine yet."
 NOTHING_WANTED = "No run matches the filter."
 LOADING = "Reading the runs..."
 EARLIER_LEFT_OUT = "(The earlier part of the transcript is not shown; it is in the run directory.)"
-NOT_A_TERMINAL = "Not a terminal: the list as it is now. `subagents watch --web` shows it live."
+NOTHING_TO_PAINT_ON = (
+    "No terminal to paint on: the list as it is now. `subagents watch --web` shows it live."
+)
 PROMPT_IS_EMPTY = "Nothing to go on with: the prompt is empty."
 RUN_IS_OVER = "It is over already."
 HOW_TO_END = "Ctrl+C ends it; runs go on."

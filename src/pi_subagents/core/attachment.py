@@ -11,10 +11,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from pi_subagents import messages
+from pi_subagents.core.plain_text import shortened
 from pi_subagents.core.value import value
 from pi_subagents.errors import InvalidRequest
 
 MAX_FILE_BYTES = 1024 * 1024
+MAX_FILES_BYTES = 32 * MAX_FILE_BYTES  # of one task: more than any model takes
+_MAX_DIGITS = 18
+_MAX_SHOWN = 80
 _FORMS = (("start", "end"), ("head",), ("tail",))
 
 
@@ -42,6 +46,9 @@ def parse_file_argument(argument: str) -> FileSpec:
     first, dash, last = lines.partition("-")
     numbers = [part for part in (first, last) if part]
     if colon and path and dash and numbers and all(part.isdecimal() for part in numbers):
+        # More digits than any file has lines may be more than int() takes.
+        if any(len(part) > _MAX_DIGITS or int(part) < 1 for part in numbers):
+            raise InvalidRequest(shortened(argument, _MAX_SHOWN), messages.MUST_BE_LINE)
         start, end = (int(part) if part else None for part in (first, last))
         return _checked(argument, FileSpec(path, start=start, end=end))
     return _checked(argument, FileSpec(argument))

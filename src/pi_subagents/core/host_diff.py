@@ -2,7 +2,7 @@
 Show what changes in a configuration file, line by line, without what is none of our business.
 
 In: the text before and after.  Out: the lines of a unified diff.  Other people's keys may stand
-beside our entry, so values of lines that stay, or go, are hidden.
+beside our entry, so of all quoted texts only names and what is new are shown.
 """
 
 from __future__ import annotations
@@ -10,12 +10,19 @@ from __future__ import annotations
 import difflib
 import posixpath
 import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _CONTEXT = 3
 _LONGEST = 160
-_VALUE = re.compile(r"""([:=]\s*)(?:"(?:[^"\\]|\\.)*"|'[^']*')""")
-_ITEM = re.compile(r"""^(\s*)(?:"(?:[^"\\]|\\.)*"|'[^']*')(,?\s*)$""")
-_HIDDEN = r'\1"…"'
+_FIRST_LINE = re.compile(r"\+(\d+)")
+# A text may go on in the next line; one before a colon or an equals sign is a name.
+_TEXT = re.compile(r"""(?P<text>"(?:[^"\\]|\\.?)*(?:"|$)|'[^']*(?:'|$))(?P<sign>\s*[:=])?""")
+_HIDDEN = '"…"'
+
+Place = tuple[int, int]  # the number of a line, and where in it
 
 
 def diff_lines(before: str, after: str, path: str) -> list[str]:
@@ -25,29 +32,43 @@ def diff_lines(before: str, after: str, path: str) -> list[str]:
             before.splitlines(), after.splitlines(), path, path, n=_CONTEXT, lineterm=""
         )
     )
-    gone = [row[1:] for row in rows[2:] if row.startswith("-")]
-    return rows[:2] + [_shown(row, gone) for row in rows[2:]]
+    return rows[:2] + list(_shown(rows[2:], _new_texts(before, after)))
 
 
-def _shown(row: str, gone: list[str]) -> str:
-    if row.startswith("@@"):
-        return row
-    mark, text = row[:1], row[1:]
-    text = _new_part_shown(text, gone) if mark == "+" else _hidden(text)
-    # All of a file may be on one line.
-    return mark + (text if len(text) <= _LONGEST else f"(a line of {len(row) - 1} characters)")
+def _shown(rows: list[str], new: set[Place]) -> Iterator[str]:
+    line = 0
+    for row in rows:
+        mark, text = row[:1], row[1:]
+        if mark == "@" and (found := _FIRST_LINE.search(row)):
+            line = int(found[1]) - 1
+            yield row
+            continue
+        shown = _hidden(text, {at for number, at in new if number == line and mark == "+"})
+        # All of a file may be on one line.
+        yield mark + (shown if len(shown) <= _LONGEST else f"(a line of {len(text)} characters)")
+        line += mark != "-"
 
 
-def _new_part_shown(text: str, gone: list[str]) -> str:
-    """Return a new line; where it is an old one with something put in, only that is shown."""
-    for old in sorted(gone, key=len, reverse=True):
-        before = len(posixpath.commonprefix([old, text]))
-        behind = len(old) - before
-        if text.endswith(old[before:]):
-            end = len(text) - behind
-            return _hidden(text[:before]) + text[before:end] + _hidden(text[end:])
-    return text
+def _hidden(text: str, new: set[int]) -> str:
+    """Return a line without its quoted texts, but for names and those that are new."""
+    return _TEXT.sub(
+        lambda found: found[0] if found["sign"] or found.start() in new else _HIDDEN, text
+    )
 
 
-def _hidden(text: str) -> str:
-    return _ITEM.sub(rf"{_HIDDEN}\2", _VALUE.sub(_HIDDEN, text))
+def _new_texts(before: str, after: str) -> set[Place]:
+    """Return where texts stand that came with the change."""
+    start = len(posixpath.commonprefix([before, after]))
+    behind = len(posixpath.commonprefix([before[start:][::-1], after[start:][::-1]]))
+    gone = {text for _, text in _texts(before, start, len(before) - behind)}
+    return {place for place, text in _texts(after, start, len(after) - behind) if text not in gone}
+
+
+def _texts(text: str, start: int, end: int) -> Iterator[tuple[Place, str]]:
+    """Yield the quoted texts of which some is in that part, however little."""
+    at = 0
+    for number, line in enumerate(text.splitlines(keepends=True)):
+        for found in _TEXT.finditer(line.rstrip("\r\n")):
+            if at + found.start() < end and at + found.end("text") > start:
+                yield (number, found.start()), found["text"]
+        at += len(line)

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import re
 
-# Each alternative consumes a bounded class and an optional terminator, so matching is linear.
+# No payload goes beyond its line or over another opening, so matching is linear and a stray opening
+# costs no other line.  An 8-bit one needs an end: in text that was encoded twice they are letters.
 _SEQUENCES = re.compile(
-    r"(?:\x1b[\]PX^_]|[\x90\x98\x9d\x9e\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?"  # OSC, DCS ...
+    r"\x1b[\]PX^_][^\n\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?"  # OSC, DCS ...
+    r"|[\x90\x98\x9d-\x9f][^\n\x07\x1b\x80-\x9f]*(?:\x07|\x1b\\|\x9c)"  # their 8-bit forms
     r"|(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]?"  # CSI
     r"|\x1b[ -/]*[0-~]?"  # two-character escapes
 )

@@ -95,7 +95,10 @@ def parse_stop(parameters: object) -> str | None:
     """Read the parameters of `background_agent_stop`: one run's id, or None for all."""
     given = _object(parameters, messages.NEEDS_OBJECT)
     refuse_unknown("parameters", given, ("runId",))
-    return optional_text("runId", given.get("runId")) or None
+    run_id = optional_text("runId", given.get("runId"))
+    if run_id == "":
+        raise InvalidRequest("runId", messages.EMPTY_IS_NOT_ALL)
+    return run_id
 
 
 def _task(where: str, given: Mapping[str, object], caller_cwd: str) -> PresetTask:

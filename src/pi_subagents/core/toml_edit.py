@@ -9,6 +9,7 @@ not written as a section of its own.
 from __future__ import annotations
 
 import json
+import math
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -19,7 +20,7 @@ from pi_subagents import messages
 from pi_subagents.errors import ConfigNotEditable, MalformedConfig
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 _BOM = "\ufeff"
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
@@ -51,15 +52,12 @@ class _Statement:
 
 def parse_toml(text: str) -> Table:
     """Return what the text says."""
-    try:
-        return tomllib.loads(text.removeprefix(_BOM))
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise MalformedConfig(str(error)) from error
+    return _parsed(text, float)
 
 
 def set_table(text: str, path: Keys, values: Table) -> str:
     """Return the text with these keys in that table; its other keys stay."""
-    before = parse_toml(text)
+    before = _comparable(text)
     wanted = _with(before, path, values)
     if wanted == before:
         return text
@@ -80,7 +78,7 @@ def set_table(text: str, path: Keys, values: Table) -> str:
 
 def remove_table(text: str, path: Keys) -> str:
     """Return the text without that table and the tables below it; without it, as it is."""
-    before = parse_toml(text)
+    before = _comparable(text)
     if _found(before, path) is None:
         return text
     statements = list(_statements(text))
@@ -98,6 +96,18 @@ def table_text(path: Keys, values: Table, newline: str = "\n") -> str:
     rows = [f"[{'.'.join(_key(part) for part in path)}]"]
     rows += [f"{_key(key)} = {_value(value)}" for key, value in values.items()]
     return "".join(f"{row}{newline}" for row in rows)
+
+
+def _parsed(text: str, parse_float: Callable[[str], object]) -> Table:
+    try:
+        return tomllib.loads(text.removeprefix(_BOM), parse_float=parse_float)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise MalformedConfig(str(error)) from error
+
+
+def _comparable(text: str) -> Table:
+    """Return what the text says, with a word for each NaN: that is not equal to itself."""
+    return _parsed(text, lambda number: "nan" if math.isnan(float(number)) else float(number))
 
 
 def _appended(text: str, path: Keys, values: Table) -> str:
@@ -220,7 +230,7 @@ def _proved(edited: str, wanted: Table, path: Keys) -> str:
     """Return the text, after a proof that it says what it should."""
     try:
         # A table that only led to the one that is gone may be gone as well.
-        if _filled(parse_toml(edited), path) == _filled(wanted, path):
+        if _filled(_comparable(edited), path) == _filled(wanted, path):
             return edited
     except MalformedConfig:
         pass

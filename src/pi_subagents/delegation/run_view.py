@@ -16,11 +16,14 @@ from pi_subagents.core.liveness import Liveness
 from pi_subagents.core.run_result import RunResult
 from pi_subagents.core.usage import Usage
 from pi_subagents.core.value import value
+from pi_subagents.disk import safe_io
 from pi_subagents.disk.journal_tail import JournalTail
+from pi_subagents.disk.run_dir import MAX_RESULT_BYTES
 from pi_subagents.errors import RunUnreadable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from pi_subagents.disk.run_dir import RunDir
 
@@ -61,7 +64,7 @@ def view_run(run_dir: RunDir, liveness: Liveness) -> RunView:
     if result is None and os.path.lexists(run_dir.result):
         result = run_dir.read_result()  # it came this instant, or it is damaged: never "lost"
         if result is None:
-            raise RunUnreadable(run_dir.run_id, "result.json is damaged or of another version")
+            raise RunUnreadable(run_dir.run_id, _why_not_readable(run_dir.result))
     if result is not None:
         return RunView(
             run_dir, meta, result.status, created_ms, result.duration_ms, result.usage,
@@ -87,6 +90,15 @@ def never_started(view: RunView) -> RunResult:
         error_message=messages.STOPPED_ON_REQUEST,
         finished_at_ms=time.time_ns() // 1_000_000,
     )
+
+
+def _why_not_readable(result: Path) -> str:
+    """Return what keeps a result from being read: the system, or what is in it."""
+    try:
+        safe_io.read_bounded(result, MAX_RESULT_BYTES)
+    except OSError as error:
+        return f"{result.name}: {error.strerror or error}"
+    return f"{result.name} is damaged or of another version"
 
 
 def _journal_state(run_dir: RunDir) -> tuple[str, Usage]:

@@ -1,32 +1,42 @@
-"""Check the hosts that start our MCP server: does the command in their files still exist."""
+"""Check the hosts that start our MCP server: does their command exist, and can it serve."""
 
 from __future__ import annotations
 
 import os
 import shutil
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from pi_subagents.disk.host_files import Configured, configured_hosts
 from pi_subagents.doctor.check import Check, Place, Subject
+from pi_subagents.errors import McpNotInstalled
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 HOSTS = Subject("mcp-hosts", "MCP hosts")
+NO_LIBRARY = "the library `mcp` is not installed here: `subagents mcp` cannot start"
 
 
 def check_hosts(place: Place) -> Check:
-    """Tell which hosts start our server, and which of them name a command that is gone."""
+    """Tell which hosts start our server, and what keeps the server from starting."""
     found = list(configured_hosts(place.cwd, place.env))
     unreadable = [each for each in found if each.problem]
     entries = [each for each in found if not each.problem]
     gone = [each for each in entries if not _exists(each, place.env)]
     titles = ", ".join(dict.fromkeys(each.host.title for each in entries)) or "none"
-    if gone:
+    found_out = [f"{each.path}: {each.argv[0]} is gone" for each in gone]
+    fixes = [f"subagents install {each.host.name}" for each in gone]
+    public = [f"{len(gone)} with a command that is gone"] if gone else []
+    if entries and find_spec("mcp") is None:
+        found_out.append(NO_LIBRARY)
+        fixes.append(str(McpNotInstalled()))
+        public.append(NO_LIBRARY)
+    if found_out:
         return HOSTS.problem(
-            "\n".join([titles, *(f"{each.path}: {each.argv[0]} is gone" for each in gone)]),
-            "; ".join(dict.fromkeys(f"subagents install {each.host.name}" for each in gone)),
-            public=f"{titles}; {len(gone)} with a command that is gone",
+            "\n".join([titles, *found_out]),
+            "; ".join(dict.fromkeys(fixes)),
+            public="; ".join([titles, *public]),
         )
     if unreadable:
         count = f"{len(unreadable)} file{'' if len(unreadable) == 1 else 's'}"

@@ -31,8 +31,10 @@ def check_run_dir(runs: Runs, place: Place) -> Check:
     # Nothing is left behind, so a project that never delegated stays as it is.
     probe = target / f".doctor-{os.urandom(6).hex()}"
     try:
-        safe_io.write_new(probe, b"can this be written?\n")
-        probe.unlink()
+        try:
+            safe_io.write_new(probe, b"can this be written?\n")
+        finally:  # a full disk makes the file, and then takes nothing
+            probe.unlink(missing_ok=True)
     except OSError as error:
         return RUN_DIR.fatal(
             f"{target} cannot be written ({error.strerror})",

@@ -55,9 +55,11 @@ def claim_stdio() -> Wire:
 
 def _private(descriptor: int) -> int:
     try:
-        return fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, _ABOVE_STANDARD)
+        private = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, _ABOVE_STANDARD)
     except OSError:  # a host that closed it has nothing to say, and hears nothing
         return _nothing()
+    os.set_blocking(private, True)  # our threads wait; a host may have left it otherwise
+    return private
 
 
 def _nothing() -> int:

@@ -112,10 +112,29 @@ def test_blocks_stand_before_the_prompt_under_their_headers() -> None:
         ("a:b:1-2", FileSpec("a:b", start=1, end=2)),
         (":1-2", FileSpec(":1-2")),
         ("a:-", FileSpec("a:-")),
+        ("a:1-" + "9" * 18, FileSpec("a", start=1, end=10**18 - 1)),
     ],
 )
 def test_a_person_types_a_path_and_perhaps_a_range(argument: str, spec: FileSpec) -> None:
     assert parse_file_argument(argument) == spec
+
+
+@pytest.mark.parametrize(
+    ("argument", "where", "problem"),
+    [
+        ("x:0-0", "x:0-0", messages.MUST_BE_LINE),
+        ("x:0-5", "x:0-5", messages.MUST_BE_LINE),
+        ("x:-0", "x:-0", messages.MUST_BE_LINE),
+        ("x:00-", "x:00-", messages.MUST_BE_LINE),
+        ("x:1-" + "9" * 5000, "x:1-" + "9" * 75 + "…", messages.MUST_BE_LINE),
+        ("x:5-4", "x:5-4", messages.START_AFTER_END),
+        ("", "", messages.NEEDS_FILE),
+    ],
+)
+def test_a_range_that_no_file_has_is_refused(argument: str, where: str, problem: str) -> None:
+    with pytest.raises(InvalidRequest) as refusal:
+        parse_file_argument(argument)
+    assert (refusal.value.where, refusal.value.problem) == (where, problem)
 
 
 @thoroughly

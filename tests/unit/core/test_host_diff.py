@@ -43,7 +43,45 @@ def test_new_lines_are_shown_whole_and_their_neighbours_without_values() -> None
 def test_what_goes_is_shown_without_values() -> None:
     gone = BEFORE.replace('        "KEY": "sk-secret",\n', "")
     assert '-        "KEY": "…",' in diff_lines(BEFORE, gone, "x")
-    assert "-A = \"…\" # 'c'" in diff_lines("A = 'k' # 'c'\n", "", "x")
+    assert '-A = "…" # "…"' in diff_lines("A = 'k' # 'c'\n", "", "x")
+    assert '-A = "…"' in diff_lines("A = 'goes on\n", "", "x")
+    assert '-A = "…"' in diff_lines('A = "goes on\\\n', "", "x")
+
+
+def test_a_list_on_one_line_is_shown_without_its_values() -> None:
+    other = '    "o": {"args": ["-y", "s\\"v", "--key", "sk-1"], "n": 7, "env": {"K": "sk-2"}}'
+    ours = '    "ours": {"args": ["-y", "mcp"]}'
+    less, more = f"{{\n{other}\n}}", f"{{\n{other},\n{ours}\n}}"
+    hidden = '    "o": {"args": ["…", "…", "…", "…"], "n": 7, "env": {"K": "…"}}'
+    own = '    "ours": {"args": ["…", "…"]}'
+    assert diff_lines(less, more, "x")[3:] == [
+        " {", f"-{hidden}", f"+{hidden},", f"+{ours}", " }"
+    ]  # fmt: skip
+    assert diff_lines(more, less, "x")[3:] == [
+        " {", f"-{hidden},", f"-{own}", f"+{hidden}", " }"
+    ]  # fmt: skip
+    toml = """args = ["-y", '--key', 'sk-1']  # "sk-2"\n"""
+    assert diff_lines(toml, f'{toml}\n[ours]\nargs = ["mcp"]\n', "x")[3:] == [
+        ' args = ["…", "…", "…"]  # "…"', "+", "+[ours]", '+args = ["mcp"]'
+    ]  # fmt: skip
+
+
+def test_what_an_entry_had_before_it_was_changed_is_not_shown() -> None:
+    before = '{"ours": {"command": "/old", "env": {"K": "sk-1"}, "args": ["a"]}}'
+    after = before.replace("/old", "/new").replace('"a"', '"a", "b"')
+    assert diff_lines(before, after, "x")[3:] == [
+        '-{"ours": {"command": "…", "env": {"K": "…"}, "args": ["…"]}}',
+        '+{"ours": {"command": "/new", "env": {"K": "…"}, "args": ["…", "b"]}}',
+    ]
+
+
+def test_an_entry_before_one_that_is_much_alike_is_shown_alone() -> None:
+    before = '{"s": {"other": {"K": "sk-1", "args": ["mcp"]}}}'
+    after = before.replace('"other"', '"ours": {"args": ["mcp"]}, "other"')
+    assert diff_lines(before, after, "x")[3:] == [
+        '-{"s": {"other": {"K": "…", "args": ["…"]}}}',
+        '+{"s": {"ours": {"args": ["mcp"]}, "other": {"K": "…", "args": ["…"]}}}',
+    ]
 
 
 def test_of_a_line_that_was_there_only_what_is_new_is_shown() -> None:

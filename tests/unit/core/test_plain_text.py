@@ -42,6 +42,10 @@ hostile = st.text(
         # DCS, SOS, PM, APC
         (f"a{ESC}Pq#0;2;0;0;0{ST}b", "ab"),
         (f"a{ESC}Xsos{ST}b{ESC}^pm{ST}c{ESC}_apc{ST}d", "abcd"),
+        # a payload stays on its line, and 8-bit openings (often text encoded twice) need an end
+        (f"a{ESC}]0;never ended\nb", "a\nb"),
+        ("it says \u00e2\x80\x9dyes\u00e2\x80\x9c and more", "it says \u00e2yes\u00e2 and more"),
+        ("a\x9dnever ended\nb\x90c\nd\x9c", "anever ended\nbc\nd"),
         ("a\x90dcs\x9cb\x9fapc\x9cc\x98sos\x9cd\x9epm\x9ce", "abcde"),
         # two-character escapes and character sets
         (f"a{ESC}cb{ESC}(Bc{ESC}7d{ESC}=e", "abcde"),
@@ -81,6 +85,15 @@ def test_no_control_character_but_newline_and_tab_survives(text: str) -> None:
 @given(st.text(st.characters(exclude_categories=("C", "Zl", "Zp")), max_size=50))
 def test_harmless_text_is_left_as_it_is(text: str) -> None:
     assert printable(text) == text
+
+
+@thoroughly
+@given(st.lists(st.just("a harmless line") | hostile.map(lambda text: text.replace("\n", ""))))
+def test_a_line_without_control_characters_survives_its_neighbours(lines: list[str]) -> None:
+    kept = printable("\n".join(lines)).split("\n")
+    assert len(kept) == max(len(lines), 1)
+    for line, shown in zip(lines, kept, strict=False):
+        assert shown == line or line != "a harmless line"
 
 
 @pytest.mark.parametrize(

@@ -161,7 +161,7 @@ def test_what_status_cannot_take_is_refused_with_its_place(
 
 
 def test_a_stop_is_for_one_run_or_for_all() -> None:
-    assert (parse_stop({"runId": "r"}), parse_stop({}), parse_stop({"runId": ""})) == (
+    assert (parse_stop({"runId": "r"}), parse_stop({}), parse_stop({"runId": None})) == (
         "r",
         None,
         None,
@@ -170,6 +170,15 @@ def test_a_stop_is_for_one_run_or_for_all() -> None:
     for parameters in wrong:
         with pytest.raises(InvalidRequest):
             parse_stop(parameters)
+
+
+def test_an_empty_id_never_stops_all_runs() -> None:
+    with pytest.raises(InvalidRequest) as refusal:
+        parse_stop({"runId": ""})
+    assert (refusal.value.where, refusal.value.problem) == (
+        "runId",
+        "must not be empty; leave it out to stop all that are active",
+    )
 
 
 keys = st.sampled_from(

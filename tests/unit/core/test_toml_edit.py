@@ -158,6 +158,21 @@ def test_a_key_is_added_to_a_section_that_ends_the_file() -> None:
     assert set_table("[mcp_servers.ours]", PATH, {"a": 1}) == "[mcp_servers.ours]\na = 1\n"
 
 
+def test_a_file_may_hold_what_is_not_equal_to_itself() -> None:
+    text = "x = nan\ny = [-nan, 1.50, +inf]\n[mcp_servers]\nz = nan\n"
+    edited = set_table(text, PATH, ENTRY)
+    assert edited == f"{text}\n{SECTION}"
+    assert set_table(edited, PATH, ENTRY) == edited
+    assert remove_table(edited, PATH) == text
+
+
+def test_a_number_with_a_fraction_is_written_and_kept() -> None:
+    edited = set_table("", PATH, {"wait": 1.5})
+    assert edited == "[mcp_servers.ours]\nwait = 1.5\n"
+    assert set_table(edited, PATH, {"wait": 1.5}) == edited
+    assert set_table(edited, PATH, {"wait": 2.5}) == edited.replace("1.5", "2.5")
+
+
 def test_a_table_that_is_not_there_is_not_taken_out() -> None:
     for text in ("", "\ufeff", CONFIG, 'mcp_servers = "x"\n'):
         assert remove_table(text, PATH) == text

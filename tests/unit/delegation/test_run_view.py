@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import json
 import os
 from typing import TYPE_CHECKING
@@ -112,6 +113,26 @@ def test_a_run_that_cannot_be_told_says_why(run: RunDir, content: bytes | None) 
     with pytest.raises(RunUnreadable) as refusal:
         view_run(run, Liveness.LOST)
     assert str(refusal.value).startswith(f'Run "{A}" cannot be read: ')
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ("{}", "result.json is damaged or of another version"),
+        (None, f"result.json: {os.strerror(errno.ELOOP)}"),
+    ],
+    ids=["damaged", "a link"],
+)
+def test_a_result_that_cannot_be_read_says_what_keeps_it(
+    run: RunDir, content: str | None, reason: str
+) -> None:
+    if content is None:
+        run.result.symlink_to(run.meta)  # as good as a file that may not be read: root reads all
+    else:
+        run.result.write_text(content)
+    with pytest.raises(RunUnreadable) as refusal:
+        view_run(run, Liveness.LOST)
+    assert str(refusal.value) == f'Run "{A}" cannot be read: {reason}'
 
 
 # Finding one by its id

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 from pi_subagents.core.hosts import HOSTS
@@ -7,9 +8,12 @@ from pi_subagents.disk.host_files import apply_change, host_file, plan_install
 from pi_subagents.doctor.examination import examine
 from pi_subagents.doctor.hosts import HOSTS as SUBJECT
 from pi_subagents.doctor.hosts import check_hosts
+from pi_subagents.errors import McpNotInstalled
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    import pytest
 
     from pi_subagents.doctor.check import Place
 
@@ -51,6 +55,24 @@ def test_a_command_that_is_gone_is_a_problem_with_what_to_do(place: Place) -> No
         f"Codex, Cursor\n{path}: /gone/subagents is gone",
         "subagents install cursor",
         public="Codex, Cursor; 1 with a command that is gone",
+    )
+
+
+def test_a_server_that_lacks_its_library_is_a_problem_if_a_host_starts_it(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "mcp", None)  # as where it is not installed
+    assert check_hosts(place) == SUBJECT.ok("none")
+    configure(place, "codex", program(place))
+    lacks = "the library `mcp` is not installed here: `subagents mcp` cannot start"
+    assert check_hosts(place) == SUBJECT.problem(
+        f"Codex\n{lacks}", str(McpNotInstalled()), public=f"Codex; {lacks}"
+    )
+    path = configure(place, "cursor", "/gone/subagents")
+    assert check_hosts(place) == SUBJECT.problem(
+        f"Codex, Cursor\n{path}: /gone/subagents is gone\n{lacks}",
+        f"subagents install cursor; {McpNotInstalled()}",
+        public=f"Codex, Cursor; 1 with a command that is gone; {lacks}",
     )
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tests.fakes.healthy_place import make_run, runs_of
 
 from pi_subagents.core.value import replace
-from pi_subagents.disk import safe_io
+from pi_subagents.disk.calls import Calls
 from pi_subagents.doctor import store
 
 if TYPE_CHECKING:
@@ -37,17 +37,19 @@ def test_a_project_that_cannot_be_written_is_told_with_where_its_runs_go(
     )
 
 
-def test_a_run_directory_that_cannot_be_written_is_fatal(
+def test_a_run_directory_that_cannot_be_written_is_fatal_and_left_as_it_was(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(*_: object) -> None:
+    def full(*_: object) -> int:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(safe_io, "write_new", full)
+    before = sorted(place.cwd.rglob("*"))
+    monkeypatch.setattr(Calls, "write", staticmethod(full))
     assert store.check_run_dir(runs_of(place), place) == store.RUN_DIR.fatal(
         f"{place.cwd}/.pi cannot be written (No space left on device)",
         "Give yourself write access to it, or free disk space.",
     )
+    assert sorted(place.cwd.rglob("*")) == before
 
 
 def test_the_index_is_opened_and_counted(place: Place) -> None:

@@ -173,6 +173,25 @@ def test_whatever_is_printed_goes_to_standard_error_and_no_child_has_the_wire() 
     assert done.stderr == b"printed before\nprinted\nwritten\nchild\n['0', '1', '2'] False\n"
 
 
+def test_ends_that_a_host_made_non_blocking_are_waited_for() -> None:
+    code = (
+        "from pi_subagents.faces.wire import claim_stdio; import os\n"
+        "wire = claim_stdio()\n"
+        "os.write(wire.writing, bytes([os.get_blocking(wire.reading), os.get_blocking(wire.writing)]))\n"
+    )
+    reading, host_writing = os.pipe()
+    host_reading, writing = os.pipe()
+    for ours in (reading, writing):
+        os.set_blocking(ours, False)
+    subprocess.run(
+        [sys.executable, "-S", "-c", code], stdin=reading, stdout=writing, check=True,
+        env={"PYTHONPATH": SOURCES, "PATH": os.defpath}, timeout=PATIENCE_S,
+    )  # fmt: skip
+    assert os.read(host_reading, 9) == b"\1\1"
+    for descriptor in (reading, host_writing, host_reading, writing):
+        os.close(descriptor)
+
+
 @pytest.mark.parametrize("closed", [0, 1, 2])
 def test_a_descriptor_that_was_closed_is_nothing_and_none_is_left_open(closed: int) -> None:
     standard = [0, 1] if closed == 2 else [0, 1, 2]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pi_subagents.faces.cli import options
+from pi_subagents.faces.cli.given import FiniteRange, text_or_typed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -74,7 +75,8 @@ def start(
 
     Exit code: 0 started, 1 it could not be started, 2 refused.
     """
-    parameters = {"preset": preset, "task": options.text_or_stdin(task), "model": model, "cwd": cwd}
+    text = text_or_typed(console, task, "the task")
+    parameters = {"preset": preset, "task": text, "model": model, "cwd": cwd}
     chosen: Options = {
         "offline": offline,
         "trust_project": trust_project,
@@ -88,7 +90,7 @@ def start(
 @command.command("status")
 @click.argument("run", required=False)
 @click.option("-a", "--all", "everything", is_flag=True, help="Ended runs too.")
-@click.option("--wait", "wait_s", type=click.FloatRange(0, 3600), default=0.0, help="Wait so long.")
+@click.option("--wait", "wait_s", type=FiniteRange(0, 3600), default=0.0, help="Wait so long.")
 @options.json_option
 @click.pass_obj
 def status(
@@ -118,7 +120,7 @@ def status(
 
 @command.command("wait")
 @click.argument("runs", nargs=-1)
-@click.option("--timeout", type=click.FloatRange(0), help="Give up after so many seconds.")
+@click.option("--timeout", type=FiniteRange(0), help="Give up after so many seconds.")
 @click.pass_obj
 def wait(console: Console, *, runs: tuple[str, ...], timeout: float | None) -> int:
     """
@@ -156,7 +158,7 @@ def stop(console: Console, *, run: str | None, everything: bool, as_json: bool) 
     """Stop one RUN, or all with --all."""
     if bool(run) == everything:
         raise click.UsageError("Name a RUN, or say --all.")
-    return _tell(console, "background_agent_stop", {"runId": run}, {}, as_json=as_json)
+    return _tell(console, "background_agent_stop", {"runId": run or None}, {}, as_json=as_json)
 
 
 @command.command("logs")

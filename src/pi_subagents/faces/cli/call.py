@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pi_subagents.faces.cli import options
+from pi_subagents.faces.cli.given import text_or_typed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -57,7 +58,7 @@ def command(
     from pi_subagents.messages import not_json
 
     try:
-        decoded: object = json.loads(options.text_or_stdin(parameters))
+        decoded: object = json.loads(text_or_typed(console, parameters, "the JSON"))
     except (ValueError, RecursionError) as error:
         console.json(refusal_to_json(not_json(str(error))))
         return EXIT_REFUSED

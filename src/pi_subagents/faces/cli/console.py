@@ -10,12 +10,14 @@ import json
 import os
 import shutil
 import sys
+from contextlib import suppress
 from enum import IntEnum
 from typing import TYPE_CHECKING, TextIO
 
 import click
 
 from pi_subagents.core.plain_text import printable
+from pi_subagents.errors import AnswerNotWritten
 
 if TYPE_CHECKING:
     from pi_subagents.core.profile_questions import Ask
@@ -59,6 +61,11 @@ class Console:
         if self.verbosity >= Verbosity.VERBOSE:
             self._write(sys.stderr, text, {"dim": True})
 
+    def beside(self, line: str) -> None:
+        """Write a line beside the answer; where nobody can read it, the work goes on."""
+        with suppress(OSError):
+            click.echo(line, file=sys.stderr)
+
     def json(self, value: dict[str, object]) -> None:
         """Write one object for a script, with its version."""
         self._write(sys.stdout, json.dumps({"schemaVersion": 1, **value}, indent=2), {})
@@ -69,7 +76,20 @@ class Console:
 
     def _write(self, stream: TextIO, text: str, style: dict[str, object]) -> None:
         safe = printable(text)
-        click.echo(self.style(safe, stream, **style) if style else safe, file=stream)
+        line = self.style(safe, stream, **style) if style else safe
+        if stream is sys.stderr:
+            self.beside(line)
+        else:
+            _answer(line)
+
+
+def _answer(text: str) -> None:
+    try:
+        click.echo(text, file=sys.stdout)
+    except BrokenPipeError:  # its reader went away, as is its right
+        raise
+    except OSError as error:
+        raise AnswerNotWritten(error.strerror or str(error)) from None
 
 
 def coloured(stream: TextIO) -> bool:

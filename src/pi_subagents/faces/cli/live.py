@@ -12,8 +12,6 @@ import signal
 import sys
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import click
-
 from pi_subagents import api, messages
 from pi_subagents.core import events as ev
 from pi_subagents.core.plain_text import one_line
@@ -24,6 +22,7 @@ from pi_subagents.core.summary import refusal_to_json
 from pi_subagents.errors import SubagentsError
 from pi_subagents.faces.cli.console import FALLBACK_WIDTH, Console, Verbosity
 from pi_subagents.faces.cli.main import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_REFUSED
+from pi_subagents.faces.terminal.cells import cells, cut
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 WIDE = 160  # where nobody sees where a line ends
+LEAST = 20  # of a line, however narrow the terminal
 COLOURS = ("cyan", "magenta", "green", "blue", "yellow", "bright_red")
 
 
@@ -55,8 +55,7 @@ class ProgressPrinter:
             name = one_line(update.run.task.name, 30)
             colour = COLOURS[update.run.index % len(COLOURS)]
             prefix = self._console.style(f"[{name}]", sys.stderr, fg=colour)
-            room = max((columns() or WIDE) - len(name) - 3, 20)
-            click.echo(f"{prefix} {one_line(text, room)}", err=True)
+            self._console.beside(f"{prefix} {_fitting(text, name)}")
 
     def _text(self, update: Update) -> str:
         what = update.what
@@ -74,6 +73,15 @@ class ProgressPrinter:
                 # That a tool finished well goes without saying; that it failed does not.
                 routine = isinstance(what, ev.ToolFinished) and not what.failed
                 return "" if routine and not verbose else text
+
+
+def _fitting(text: str, name: str) -> str:
+    """Return the text as one line that fits behind a name in brackets."""
+    width = columns()
+    if width is None:
+        return one_line(text, max(WIDE - len(name) - 3, LEAST))
+    room = max(width - cells(name) - 3, LEAST)
+    return cut(one_line(text, room), room)
 
 
 def run_stoppable(

@@ -9,8 +9,9 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from contextlib import suppress
 from importlib import import_module
-from io import StringIO
+from io import StringIO, TextIOWrapper
 from typing import NoReturn
 
 import click
@@ -25,6 +26,8 @@ EXIT_INTERNAL = 3
 EXIT_INTERRUPTED = 130
 # Modules are most of what a verb makes, and none of that is ever garbage.
 GARBAGE_OBJECTS = 50_000
+# What Python does by itself with characters that an encoding lacks: it fails.
+FAILING = ("strict", "surrogateescape")
 
 # The verbs, with what the list in --help says of each: only the verb that is used is imported, from
 # the module of its name.
@@ -123,9 +126,11 @@ def group(ctx: click.Context, *, quiet: bool, verbose: bool) -> None:
 def main(arguments: list[str] | None = None) -> None:
     """Run the command and exit; every error is one line on standard error, never a traceback."""
     from pi_subagents.errors import SubagentsError
-    from pi_subagents.messages import internal_error
+    from pi_subagents.messages import CWD_GONE, internal_error
 
     gc.set_threshold(GARBAGE_OBJECTS)
+    _open_what_is_closed()
+    _say_what_can_be_said()
     try:
         _refuse_windows()
         code = group.main(args=arguments, prog_name="subagents", standalone_mode=False)
@@ -149,22 +154,47 @@ def main(arguments: list[str] | None = None) -> None:
         sys.stdout = None
         sys.exit(EXIT_FAILED)
     except Exception as error:  # noqa: BLE001 - the outer edge of this face
-        _tell_error(internal_error(error))
-        sys.exit(EXIT_INTERNAL)
+        lost = isinstance(error, FileNotFoundError) and _cwd_is_gone()
+        _tell_error(CWD_GONE if lost else internal_error(error))
+        sys.exit(EXIT_REFUSED if lost else EXIT_INTERNAL)
+
+
+def _open_what_is_closed() -> None:
+    """Let what a shell closed (`>&-`) lead nowhere, before a file of ours takes its number."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115, PTH123 - for as long as we live
+
+
+def _cwd_is_gone() -> bool:
+    try:
+        os.getcwd()  # noqa: PTH109 - nothing else is needed of it
+    except OSError:
+        return True
+    return False
+
+
+def _say_what_can_be_said() -> None:
+    """Let no answer fail on a character that standard output cannot encode."""
+    out = sys.stdout  # standard error never fails
+    if isinstance(out, TextIOWrapper) and out.encoding != "utf-8" and out.errors in FAILING:
+        out.reconfigure(errors="replace")
 
 
 def _leave(code: int, *, at_once: bool) -> NoReturn:
     """Exit; a process of our own without Python's tidying, which takes longer than many a verb."""
     if at_once:
         sys.stdout.flush()
-        sys.stderr.flush()
+        with suppress(OSError):
+            sys.stderr.flush()
         os._exit(code)
     sys.exit(code)
 
 
 def _tell_error(message: str) -> None:
     """Say what went wrong; it may quote a name that somebody else chose."""
-    click.echo(f"Error: {printable(message)}", err=True)
+    with suppress(OSError):
+        click.echo(f"Error: {printable(message)}", err=True)
 
 
 def _refuse_windows() -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pi_subagents.faces.cli import options
+from pi_subagents.faces.cli.given import FiniteRange
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -40,7 +41,7 @@ _ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 )
 @click.option(
     "--answer-within",
-    type=click.FloatRange(0, 86_400),
+    type=FiniteRange(0, 86_400),
     default=50,
     show_default=True,
     metavar="SECONDS",

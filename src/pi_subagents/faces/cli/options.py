@@ -94,4 +94,4 @@ def text_or_stdin(argument: str) -> str:
     """Return the argument, or all of standard input where it is `-`."""
     if argument != "-":
         return argument
-    return sys.stdin.buffer.read().decode("utf-8", "replace")
+    return sys.stdin.buffer.read().decode("utf-8-sig", "replace")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pi_subagents.faces.cli import options
+from pi_subagents.faces.cli.given import FiniteRange
 
 if TYPE_CHECKING:
     from pi_subagents.faces.cli.console import Console
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 @click.option(
     "--wait",
     "wait_s",
-    type=click.FloatRange(0, 3600),
+    type=FiniteRange(0, 3600),
     default=0.0,
     help="Wait so many seconds for its end.",
 )

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import time
 from typing import TYPE_CHECKING
 
 import click
 
 from pi_subagents.faces.cli import options
+from pi_subagents.faces.cli.given import FiniteRange
 
 if TYPE_CHECKING:
     from pi_subagents.core.retention import Removal
@@ -18,23 +18,15 @@ KIB = 1024
 REASONS = {"age": "too old", "space": "too much in all"}
 
 
-def _finite(_ctx: click.Context, _parameter: click.Parameter, value: float | None) -> float | None:
-    if value is not None and not math.isfinite(value):
-        raise click.BadParameter("must be a number; 0 does not limit.")
-    return value
-
-
 @click.command("prune")
 @click.option(
     "--days",
-    type=click.FloatRange(min=0),
-    callback=_finite,
+    type=FiniteRange(min=0),
     help="Remove runs that ended longer ago (default: subagents.retention_days, 30).",
 )
 @click.option(
     "--megabytes",
-    type=click.FloatRange(min=0),
-    callback=_finite,
+    type=FiniteRange(min=0),
     help="Remove the oldest until the rest takes less (default: subagents.retention_megabytes, "
     "2048).",
 )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pi_subagents.faces.cli import options
+from pi_subagents.faces.cli.given import text_or_typed
 
 if TYPE_CHECKING:
     from pi_subagents.core.request import DelegateRequest, Task
@@ -105,7 +106,7 @@ def command(
         tasks, profile = list(request.tasks), profile or request.profile
     else:
         tasks = _typed_tasks(
-            prompts, names=names, sessions=sessions, files=files, cwd=cwd, timeout=timeout
+            console, prompts, names=names, sessions=sessions, files=files, cwd=cwd, timeout=timeout
         )
     chosen: Options = {
         "offline": options.offline_choice(offline=offline, script=offline_script),
@@ -118,6 +119,7 @@ def command(
 
 
 def _typed_tasks(
+    console: Console,
     prompts: tuple[str, ...],
     *,
     names: tuple[str, ...],
@@ -140,7 +142,7 @@ def _typed_tasks(
     return [
         Task(
             name=names[index] if index < len(names) else f"task-{index + 1}",
-            prompt=options.text_or_stdin(prompt),
+            prompt=text_or_typed(console, prompt, "the prompt"),
             cwd=directory,
             files=attached,
             timeout_s=DEFAULT_TIMEOUT_S if timeout is None else timeout,

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from typing import TYPE_CHECKING
 
 import click
 
 from pi_subagents.faces.cli import options
-from pi_subagents.faces.cli.console import width
-from pi_subagents.faces.cli.table import print_table, room_for_last
+from pi_subagents.faces.cli.table import print_table
 
 if TYPE_CHECKING:
     from pi_subagents.core.session_view import Session
@@ -21,7 +19,6 @@ HEADINGS = ("SESSION", "RUNS", "STATUS", "AGE", "MODEL")
 MAX_ID = 32
 MAX_MODEL = 16
 MAX_NAME = 50
-LEAST_NAME = 8
 
 
 @click.command("sessions")
@@ -86,8 +83,7 @@ def _table(console: Console, sessions: tuple[Session, ...]) -> None:
     rows = [
         (*_cells(session, now_ms), *((_cost(session),) if costly else ())) for session in sessions
     ]
-    room = room_for_last(headings, rows, width(sys.stdout))
-    names = [one_line(each.latest.name, min(max(room, LEAST_NAME), MAX_NAME)) for each in sessions]
+    names = [one_line(each.latest.name, MAX_NAME) for each in sessions]
     whole = [(*row, name) for row, name in zip(rows, names, strict=True)]
     print_table(console, (*headings, "TASK"), whole, COLOURS)
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 import click
 
 from pi_subagents.faces.cli import options
+from pi_subagents.faces.cli.given import FiniteRange, text_or_typed
 
 if TYPE_CHECKING:
     from pi_subagents.faces.cli.console import Console
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @click.option(
     "--wait",
     "wait_s",
-    type=click.FloatRange(0, 3600),
+    type=FiniteRange(0, 3600),
     default=30.0,
     help="Wait so many seconds until it has read it (default: 30).",
 )
@@ -42,13 +42,10 @@ def command(console: Console, *, any_id: str, text: str, wait_s: float, as_json:
       subagents steer 3f9c "Look at the tests only."
       git diff | subagents steer 3f9c -
     """  # noqa: D301 - the backspace is click's mark for "do not re-wrap"
-    from pi_subagents.child_messages import TYPE_THE_MESSAGE
     from pi_subagents.faces.cli.main import EXIT_FAILED, EXIT_REFUSED
     from pi_subagents.faces.cli.retrieve import ask
 
-    if text == "-" and sys.stdin.isatty():
-        console.notice(TYPE_THE_MESSAGE)
-    message = options.text_or_stdin(text)
+    message = text_or_typed(console, text, "the message")
     parameters = {"sessionId": any_id, "message": message, "waitSeconds": wait_s}
     answer = ask(console, "steer_subagent", parameters, as_json=as_json)
     details = answer["details"]

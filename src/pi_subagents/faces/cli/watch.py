@@ -38,7 +38,7 @@ def command(
 
     Sessions with work under way stand first. Enter opens a transcript and follows it, `s` stops a
     run, `r` goes on with its session, `/` filters, `?` shows all keys. Leaving ends no run. Where
-    there is no terminal, or with --json, the list is printed once.
+    there is no terminal, with TERM=dumb or with --json, the list is printed once.
 
     \b
     Examples:
@@ -58,7 +58,7 @@ def command(
         from pi_subagents.faces.watch.web import serve
 
         serve(console, fleet, port=port, open_browser=not no_open)
-    elif as_json or not (sys.stdin.isatty() and sys.stdout.isatty()):
+    elif as_json or not _can_be_painted_on():
         _print_once(console, fleet, machine=machine, as_json=as_json)
     else:
         from pi_subagents.faces.watch.app import WatchApp
@@ -70,6 +70,12 @@ def command(
         app.run()
         if app.failure is not None:
             raise app.failure
+
+
+def _can_be_painted_on() -> bool:
+    if os.environ.get("TERM", "dumb") in ("", "dumb"):
+        return False
+    return sys.stdin.isatty() and sys.stdout.isatty()
 
 
 def _print_once(console: Console, fleet: Fleet, *, machine: bool, as_json: bool) -> None:
@@ -85,4 +91,4 @@ def _print_once(console: Console, fleet: Fleet, *, machine: bool, as_json: bool)
         return
     now_ms = time.time_ns() // 1_000_000
     print_list(console, rows, now_ms=now_ms, today_ms=today_ms(), machine=machine)
-    console.notice(watch_messages.NOT_A_TERMINAL)
+    console.notice(watch_messages.NOTHING_TO_PAINT_ON)

@@ -57,6 +57,9 @@ class WatchApp(App[None]):
     #details { height: auto; max-height: 3; padding: 0 1; color: $text-muted; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
+        # In the order of the last line, which a narrow terminal cuts: first what leads to the rest.
+        Binding("question_mark", "help", "Keys", key_display="?"),
+        Binding("q,ctrl+c", "quit", "Leave"),
         Binding("enter,o,ctrl+o", "open", "Open", key_display="⏎"),
         Binding("slash", "filter", "Filter", key_display="/"),
         Binding("f", "next_which", "Status"),
@@ -65,9 +68,7 @@ class WatchApp(App[None]):
         Binding("r", "resume", "Resume"),
         Binding("c", "copy_id", "Copy id"),
         Binding("d", "directory", "Directory"),
-        Binding("question_mark", "help", "Keys", key_display="?"),
         Binding("escape", "clear", show=False),
-        Binding("q,ctrl+c", "quit", "Leave"),
     ]
 
     class Changed(Message):

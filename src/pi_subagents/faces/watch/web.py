@@ -43,6 +43,7 @@ MAX_CONNECTIONS = 64
 IDLE_S = 3600.0
 ARRIVAL_S = 10.0  # for a request
 UNREAD_S = 60.0  # for a page that reads nothing any more
+_SIZE = re.compile(r"[0-9]{1,18}")  # int() fails on thousands of digits
 _INLINE = re.compile(rb"<(style|script)>(.*?)</\1>", re.DOTALL)
 
 
@@ -184,7 +185,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _body(self) -> dict[str, object] | None:
         length = self.headers.get("Content-Length", "")
-        if not length.isdecimal() or int(length) > MAX_BODY:
+        if not _SIZE.fullmatch(length) or int(length) > MAX_BODY:
             return None
         try:
             value = json.loads(self.rfile.read(int(length)))

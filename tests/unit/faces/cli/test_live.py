@@ -12,10 +12,14 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.fakes.driver import PATIENCE_S
 from tests.fakes.pty_command import open_pty, set_size
+from tests.unit.delegation.fake_runner import planned
 
+from pi_subagents.core import events as ev
+from pi_subagents.core.request import Task
 from pi_subagents.core.window import Window, WindowLine, WindowTitle
+from pi_subagents.delegation.ports import PlannedRun, Update
 from pi_subagents.faces.cli.console import Console, Verbosity
-from pi_subagents.faces.cli.live import run_stoppable
+from pi_subagents.faces.cli.live import ProgressPrinter, run_stoppable
 from pi_subagents.faces.terminal import display
 from pi_subagents.faces.terminal.display import Display
 from pi_subagents.faces.terminal.terminal import Terminal
@@ -114,3 +118,36 @@ def test_the_width_is_that_of_the_terminal_progress_is_shown_on() -> None:
     with open(os.devnull, "w") as nowhere, pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "stderr", nowhere)
         assert run_stoppable(Console(), {}, work, plain=False) == (None, False)
+
+
+def named(name: str) -> PlannedRun:
+    return PlannedRun(0, Task(name, "1"), planned(0).spec)
+
+
+def test_a_line_of_progress_takes_no_more_cells_than_the_terminal_has() -> None:
+    with a_person() as person:
+        set_size(person, 40, 24)
+        for text in ("日本語" * 9, "x" * 99, "日" * 17 + "a"):
+            ProgressPrinter(Console())(Update(planned(0), ev.Note(text)))
+        os.write(sys.stderr.fileno(), b"end")
+        lines = read_until(person, "end").splitlines()
+    assert lines == [
+        "[t0] " + "日本語" * 5 + "日本…",
+        "[t0] " + "x" * 34 + "…",
+        "[t0] " + "日" * 17 + "a",
+        "end",
+    ]
+
+
+def test_the_name_before_a_line_of_progress_counts_by_its_cells() -> None:
+    with a_person() as person:
+        set_size(person, 40, 24)
+        ProgressPrinter(Console())(Update(named("日本語"), ev.Note("x" * 99)))
+        assert read_until(person, "\n") == "[日本語] " + "x" * 30 + "…\r\n"
+
+
+def test_progress_that_nobody_watches_is_cut_by_characters(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    ProgressPrinter(Console())(Update(named("日本語"), ev.Note("日" * 200)))
+    assert capsys.readouterr().err == "[日本語] " + "日" * 153 + "…\n"

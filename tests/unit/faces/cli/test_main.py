@@ -1,9 +1,19 @@
+import errno
+import io
+import os
+import signal
+import subprocess
 import sys
+from pathlib import Path
+from typing import NoReturn
 
+import click
 import pytest
 
-from pi_subagents.errors import RunNotFound
+from pi_subagents import messages
+from pi_subagents.errors import AnswerNotWritten, RunNotFound
 from pi_subagents.faces.cli import main as cli
+from pi_subagents.faces.cli.console import Console, Verbosity
 
 
 def ended(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[object, str, str]:
@@ -54,6 +64,110 @@ def test_every_error_is_one_line_and_an_exit_code(
     assert got[:2] == (code, "")
     assert got[2].startswith(message)
     assert len(got[2].splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("encoding", "errors", "shown"),
+    [
+        ("latin-1", "strict", b"? \xfc\n"),
+        ("ascii", "surrogateescape", b"? ?\n"),  # the C locale
+        ("latin-1", "xmlcharrefreplace", b"&#10003; \xfc\n"),  # somebody's own wish
+        ("utf-8", "strict", "✓ ü\n".encode()),
+    ],
+)
+def test_an_answer_is_printed_as_far_as_standard_output_can_say_it(
+    monkeypatch: pytest.MonkeyPatch, encoding: str, errors: str, shown: bytes
+) -> None:
+    written = io.BytesIO()
+    stream = io.TextIOWrapper(written, encoding, errors)
+    monkeypatch.setattr(sys, "stdout", stream)
+    monkeypatch.setattr(cli.group, "main", lambda **_: click.echo("✓ ü", file=sys.stdout))
+    with pytest.raises(SystemExit) as stop:
+        cli.main([])
+    stream.flush()
+    assert (stop.value.code, written.getvalue()) == (0, shown)
+
+
+@pytest.mark.parametrize("stream", [None, io.StringIO()])
+def test_standard_output_may_be_anything_or_nothing(
+    monkeypatch: pytest.MonkeyPatch, stream: io.StringIO | None
+) -> None:
+    monkeypatch.setattr(sys, "stdout", stream)
+    monkeypatch.setattr(cli.group, "main", lambda **_: 0)
+    with pytest.raises(SystemExit) as stop:
+        cli.main([])
+    assert stop.value.code == 0
+    if stream is None:
+        sys.stdout.close()
+
+
+def test_a_directory_that_is_gone_is_said_and_not_reported_as_our_fault(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    error = FileNotFoundError(2, "No such file or directory")
+    fail_with(monkeypatch, error)
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    assert ended(capsys)[0] == 3
+    gone.rmdir()
+    assert ended(capsys) == (2, "", f"Error: {messages.CWD_GONE}\n")
+
+
+@pytest.mark.parametrize("stream", [1, 2])
+def test_what_a_shell_closed_leads_nowhere(stream: int) -> None:
+    code = (
+        "import os\n"
+        "from pi_subagents.faces.cli.main import main\n"
+        "try: main(['--version'])\n"
+        f"except SystemExit: os.write({stream}, b'x')\n"
+    )
+    shell = ["sh", "-c", f'exec "$0" -c "$1" {stream}>&-', sys.executable, code]
+    done = subprocess.run(shell, capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_ctrl_c_while_the_command_still_loads_is_no_traceback() -> None:
+    code = (
+        "import os, signal, sys, pi_subagents.__main__ as entry\n"
+        "class Loading:\n"
+        "    def find_spec(self, name, *_):\n"
+        "        if name == 'pi_subagents.faces.cli.main': os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Loading())\n"
+        "entry.main()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, b"", b"")
+
+
+# What cannot be written
+
+
+class FullStream(io.StringIO):
+    """What leads to a full disk."""
+
+    def write(self, _: str) -> NoReturn:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_an_answer_that_finds_no_room_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdout", FullStream())
+    with pytest.raises(AnswerNotWritten, match=r"No space left on device\."):
+        Console().answer("x")
+    with pytest.raises(AnswerNotWritten):
+        Console().json({})
+
+
+def test_progress_that_nobody_can_read_harms_nothing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    console = Console(Verbosity.VERBOSE)
+    with monkeypatch.context() as full:
+        full.setattr(sys, "stderr", FullStream())
+        for write in (console.notice, console.progress, console.detail, console.beside):
+            write("lost")
+    console.progress("read")
+    assert capsys.readouterr().err == "read\n"
 
 
 def test_an_error_that_quotes_somebody_elses_name_cannot_drive_the_terminal(

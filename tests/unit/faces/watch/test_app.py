@@ -12,6 +12,7 @@ import pytest
 from tests.fakes.driver import PATIENCE_S
 from tests.fakes.fleet_place import USAGE, FleetPlace
 from textual.widgets import Input, RichLog, Static, TextArea
+from textual.widgets._footer import FooterKey
 
 from pi_subagents import watch_messages
 from pi_subagents.core import events as ev
@@ -80,6 +81,12 @@ class Seen:
     def line(self, name: str) -> str:
         widget = self.app.screen_stack[0].query_one(f"#{name}", Static)
         return str(widget.render())
+
+    def keys_in_view(self) -> list[str]:
+        """Return what the keys of the last line do, as far as it is not cut."""
+        room = self.app.size.width
+        keys = self.app.screen.query(FooterKey)
+        return [key.description for key in keys if 0 < key.region.right <= room]
 
     def said(self) -> list[str]:
         return [each.message for each in self.app._notifications]
@@ -405,6 +412,7 @@ async def test_forty_columns_are_enough(place: FleetPlace) -> None:
         assert line.startswith("▌●")
         assert "a name that…" in line
         assert seen.line("totals") == "●1 ○0 today:0 ✗0 0 $0.0000"
+        await seen.until(lambda: seen.keys_in_view()[:3] == ["Keys", "Leave", "Open"])
         run.ends()
 
 

@@ -250,15 +250,18 @@ def test_what_is_no_action_is_not_done(asking: Asking, what: str, body: str) -> 
     assert asking.actions.done == []
 
 
-def test_a_body_that_is_too_large_is_not_read(asking: Asking) -> None:
+@pytest.mark.parametrize("length", [str(MAX_BODY + 1), "9" * 5000, "²", "-1", "+1", ""])
+def test_a_body_that_is_too_large_or_of_no_size_is_not_read(
+    asking: Asking, capfd: pytest.CaptureFixture[str], length: str
+) -> None:
     with socket.create_connection(("127.0.0.1", asking.server.server_port), PATIENCE_S) as client:
         head = (
             f"POST /{asking.token}/stop/1 HTTP/1.1\r\nHost: 127.0.0.1:{asking.server.server_port}\r\n"
-            f"Origin: {asking.server.guard.origin}\r\nContent-Length: {MAX_BODY + 1}\r\n\r\n"
+            f"Origin: {asking.server.guard.origin}\r\nContent-Length: {length}\r\n\r\n"
         )
         client.sendall(head.encode())
         assert client.recv(100).startswith(b"HTTP/1.1 404 ")
-    assert asking.actions.done == []
+    assert (asking.actions.done, capfd.readouterr().err) == ([], "")
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
