@@ -57,6 +57,7 @@ class Delegation:
 
 async def delegate(tasks: Iterable[Task], **options: Unpack[Options]) -> Delegation:
     """Run every task in a sub-agent of its own and return the results in task order."""
+    launch.check_options(options)
     return await delegate_request(checked_request(tasks, options.get("profile")), options)
 
 
@@ -70,6 +71,7 @@ async def call_tool(name: str, parameters: object, **options: Unpack[Options]) -
     from pi_subagents.tool_calls import call
 
     try:
+        launch.check_options(options)
         return await call(name, parameters, options)
     except SubagentsError as refusal:
         return summary.refusal_to_json(str(refusal))

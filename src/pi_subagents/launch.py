@@ -17,8 +17,10 @@ from typing import TYPE_CHECKING, TypedDict
 
 from pi_subagents import errors, messages
 from pi_subagents.core.invocation import CHILD_VARIABLE, ModelOverride
+from pi_subagents.core.parameters import refuse_unknown
+from pi_subagents.core.request import MAX_TASKS
 from pi_subagents.core.run_spec import RPC_MODE
-from pi_subagents.core.settings import TMUX
+from pi_subagents.core.settings import RUNNERS, TMUX
 from pi_subagents.core.stop_switch import StopSwitch
 from pi_subagents.core.value import value
 from pi_subagents.delegation.delegate import delegate_runs
@@ -76,6 +78,16 @@ class Options(TypedDict, total=False):
     told: Told  # what a host's own log tells of a session, on disk or not
 
 
+def check_options(options: Options) -> None:
+    """Refuse what no type checker has seen: an option that is none, a value that means nothing."""
+    refuse_unknown("options", options, tuple(Options.__annotations__))
+    concurrency: object = options.get("concurrency")
+    if concurrency is not None and concurrency not in range(1, MAX_TASKS + 1):
+        raise errors.InvalidRequest("concurrency", messages.MUST_BE_CONCURRENCY)
+    if options.get("runner") not in (None, *RUNNERS):
+        raise errors.InvalidRequest("runner", messages.MUST_BE_RUNNER)
+
+
 @value
 class Ground:
     """Where a call stands: directory, environment, settings, the pi it has, the runs it sees."""
@@ -102,7 +114,7 @@ class Ground:
 
 def place_of(options: Options) -> tuple[Path, Mapping[str, str]]:
     """Return the directory and the environment of a caller."""
-    return options.get("cwd") or Path.cwd(), options.get("env", os.environ)
+    return Path(options.get("cwd") or Path.cwd()), options.get("env", os.environ)
 
 
 def stand(options: Options) -> Ground:

@@ -19,8 +19,15 @@ from typing import TYPE_CHECKING
 
 from pi_subagents import child_messages
 from pi_subagents.core import events as ev
+from pi_subagents.core.parameters import seconds
 from pi_subagents.core.run_spec import RPC_MODE, STEER
-from pi_subagents.core.steer import DEFAULT_WAIT_S, Steered, SteerRequest, checked_message
+from pi_subagents.core.steer import (
+    DEFAULT_WAIT_S,
+    MAX_WAIT_S,
+    Steered,
+    SteerRequest,
+    checked_message,
+)
 from pi_subagents.core.stop_switch import StopSwitch
 from pi_subagents.core.value import replace
 from pi_subagents.disk.file_news import FileNews
@@ -50,7 +57,8 @@ async def steer(
     stop: StopSwitch | None = None,
 ) -> Steered:
     """Give a sub-agent at work a message, by its session's id or its run's."""
-    request = SteerRequest(session_id, checked_message(message), wait_seconds)
+    wait_s = seconds("wait_seconds", wait_seconds, 0, MAX_WAIT_S)
+    request = SteerRequest(session_id, checked_message(message), wait_s)
     return await steer_run(request, Runs(cwd, env), stop or StopSwitch())
 
 

@@ -3,10 +3,11 @@
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from pi_subagents import Task, delegate, errors
+from pi_subagents import Task, delegate, errors, steer
 from pi_subagents.api import call_tool
 from pi_subagents.disk import skill_files
 from pi_subagents.disk.profile_files import invalidate_profiles_cache
@@ -44,6 +45,50 @@ async def test_an_unknown_tool_is_refused_with_the_known_ones(tmp_path: Path) ->
     assert str(answer["content"]).startswith(
         "[{'type': 'text', 'text': 'Unknown tool: \"nonsense\"."
     )
+
+
+@pytest.mark.parametrize(
+    ("options", "where"),
+    [
+        ({"ofline": True}, "options"),
+        ({"concurrency": 0}, "concurrency"),
+        ({"concurrency": 17}, "concurrency"),
+        ({"concurrency": "4"}, "concurrency"),
+        ({"runner": "zzz"}, "runner"),
+    ],
+)
+async def test_an_option_that_means_nothing_is_refused(
+    tmp_path: Path, options: dict[str, Any], where: str
+) -> None:
+    """A misspelt `offline` must not send a task to a model that costs money."""
+    with pytest.raises(errors.InvalidRequest) as refusal:
+        await delegate([Task("a", "b")], cwd=tmp_path, env={}, **options)
+    assert refusal.value.where == where
+    answer = await call_tool("list_subagent_profiles", {}, cwd=tmp_path, env={}, **options)
+    assert answer["isError"] is True
+
+
+@pytest.mark.parametrize(
+    ("task", "refusal"),
+    [
+        ({"prompt": 5}, "tasks[0].prompt: is required and must be a string"),
+        ({"name": None}, "tasks[0].name: is required and must be a string"),
+        ({"cwd": Path("/")}, "tasks[0].cwd: must be a string"),
+        ({"timeout_s": "60"}, "tasks[0].timeout: must be a number of seconds"),
+        ({"files": ("a.txt",)}, "tasks[0].files[0]: must be a FileSpec"),
+    ],
+)
+async def test_a_task_of_wrong_types_is_refused_by_name(
+    tmp_path: Path, task: dict[str, Any], refusal: str
+) -> None:
+    with pytest.raises(errors.InvalidRequest) as refused:
+        await delegate([Task(**{"name": "a", "prompt": "b", **task})], cwd=tmp_path, env={})
+    assert str(refused.value) == refusal
+
+
+async def test_a_wait_for_a_message_has_its_limits(tmp_path: Path) -> None:
+    with pytest.raises(errors.InvalidRequest, match="wait_seconds: must be 0 to 3600 seconds"):
+        await steer("s", "text", wait_seconds=-1, cwd=tmp_path, env={})
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from pi_subagents import messages
 from pi_subagents.core.attachment import FileSpec, parse_files
@@ -79,28 +80,21 @@ def _parse_task(where: str, task: object) -> Task:
     if not isinstance(task, Mapping):
         raise InvalidRequest(where, messages.NEEDS_TASK_OBJECT)
     refuse_unknown(where, task, _TASK_KEYS)
-    for key in ("name", "prompt"):
-        if not isinstance(task.get(key), str):
-            raise InvalidRequest(f"{where}.{key}", messages.NEEDS_STRING)
-    cwd, profile, resume = (
-        optional_text(f"{where}.{key}", task.get(key)) for key in ("cwd", "profile", "resume")
-    )
-    given = {key: value for key, value in task.items() if value is not None}
-    timeout = given.get("timeout", DEFAULT_TIMEOUT_S)
-    if isinstance(timeout, bool) or not isinstance(timeout, int | float):
-        raise InvalidRequest(f"{where}.timeout", messages.MUST_BE_SECONDS)
+    given: dict[str, Any] = {"name": None, "prompt": None}  # which are refused if they stay so
+    given |= {key: value for key, value in task.items() if value is not None}
     return Task(
-        name=task["name"],
-        prompt=task["prompt"],
-        cwd=cwd,
-        timeout_s=timeout,
+        name=given["name"],
+        prompt=given["prompt"],
+        cwd=given.get("cwd"),
+        timeout_s=given.get("timeout", DEFAULT_TIMEOUT_S),
         files=parse_files(f"{where}.files", given.get("files", [])),
-        profile=profile,
-        resume=resume,
+        profile=given.get("profile"),
+        resume=given.get("resume"),
     )
 
 
 def _check_task(where: str, task: Task) -> None:
+    _check_types(where, task)
     if not task.name.strip() or len(task.name) > MAX_NAME_LENGTH:
         raise InvalidRequest(f"{where}.name", messages.wrong_length(MAX_NAME_LENGTH))
     if not task.prompt.strip():
@@ -110,3 +104,18 @@ def _check_task(where: str, task: Task) -> None:
     if task.timeout_s is not None and not MIN_TIMEOUT_S <= task.timeout_s <= MAX_TIMEOUT_S:
         problem = messages.wrong_timeout(MIN_TIMEOUT_S, MAX_TIMEOUT_S)
         raise InvalidRequest(f"{where}.timeout", problem)
+
+
+def _check_types(where: str, task: Task) -> None:
+    """Refuse what only a type checker would have found: tasks come from programs, too."""
+    for key in ("name", "prompt"):
+        if not isinstance(getattr(task, key), str):
+            raise InvalidRequest(f"{where}.{key}", messages.NEEDS_STRING)
+    for key in ("cwd", "profile", "resume"):
+        optional_text(f"{where}.{key}", getattr(task, key))
+    timeout: object = task.timeout_s
+    if isinstance(timeout, bool) or not isinstance(timeout, int | float | None):
+        raise InvalidRequest(f"{where}.timeout", messages.MUST_BE_SECONDS)
+    for index, each in enumerate(task.files):
+        if not isinstance(each, FileSpec):
+            raise InvalidRequest(f"{where}.files[{index}]", messages.NEEDS_FILE_SPEC)
