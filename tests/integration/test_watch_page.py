@@ -12,7 +12,9 @@ from tests.fakes.chromium import needs_chromium
 from tests.fakes.driver import PATIENCE_S
 from tests.fakes.fleet_place import USAGE, FleetPlace
 
+from pi_subagents import watch_messages
 from pi_subagents.core import events as ev
+from pi_subagents.errors import ResumeStillRunning
 from pi_subagents.faces.watch.hub import Hub
 from pi_subagents.faces.watch.web import WatchServer
 from pi_subagents.fleet import Fleet
@@ -168,6 +170,42 @@ def test_the_list_is_filtered_and_the_keys_are_told(
     browser.until("document.querySelectorAll('#rows tr').length === 2")
     browser.press("ArrowDown")
     assert browser.asks("document.querySelector('.chosen .name').textContent") == "old"
+
+
+def test_an_open_run_that_the_filter_hides_is_still_known(
+    browser: Browser, place: FleetPlace, address: str
+) -> None:
+    hidden = place.finished("hidden")
+    browser.open(address)
+    browser.until("document.querySelectorAll('#rows tr').length === 1")
+    browser.press("Enter")
+    browser.sees("✓ completed · hidden")
+    browser.press("f")
+    browser.until("document.querySelectorAll('#rows tr').length === 0")
+    browser.press("d")
+    browser.until("document.querySelectorAll('#notices p').length === 1")
+    assert str(hidden.path) in str(browser.asks("document.getElementById('notices').innerText"))
+    browser.press("s")
+    browser.sees("It is over already.")
+    browser.press("r")
+    browser.sees("Go on with the session of hidden.")
+
+
+def test_a_session_at_work_is_asked_for_no_prompt(
+    browser: Browser, place: FleetPlace, address: str
+) -> None:
+    place.finished("old", "a-session")
+    run = place.going_on("new", "a-session")
+    refusal = watch_messages.not_resumed(str(ResumeStillRunning("a-session")))
+    browser.open(address)
+    browser.until("document.querySelectorAll('#rows tr').length === 2")
+    for key in ("ArrowUp", "ArrowDown"):  # neither by the run nor by an earlier one
+        browser.press(key)
+        browser.press("r")
+        assert not browser.asks("document.getElementById('ask-resume').open")
+    said = "[...document.querySelectorAll('#notices p')].map((e) => e.textContent)"
+    assert browser.asks(said) == [refusal, refusal]
+    run.ends()
 
 
 def test_a_page_whose_server_is_gone_says_so(

@@ -24,6 +24,7 @@ from textual.widgets import Footer, Input, Static
 from pi_subagents import watch_messages
 from pi_subagents.core.fleet import WHICH, Wanted, Which, arranged, totals
 from pi_subagents.core.fleet_table import details, totals_line
+from pi_subagents.errors import ResumeStillRunning
 from pi_subagents.faces.watch.dialogs import Help, ResumeQuestion, SteerQuestion, StopQuestion
 from pi_subagents.faces.watch.fleet_list import FleetList
 from pi_subagents.faces.watch.today import today_ms
@@ -171,9 +172,10 @@ class WatchApp(App[None]):
         return self._list.chosen
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Offer what belongs to the list only there."""
+        """Offer what belongs to the list only there, not below a dialog over a transcript."""
         del parameters
-        return action not in OF_THE_LIST or not isinstance(self.screen, Transcript)
+        reading = any(isinstance(screen, Transcript) for screen in self.screen_stack)
+        return action not in OF_THE_LIST or not reading
 
     # What is painted
 
@@ -288,9 +290,13 @@ class WatchApp(App[None]):
         self.push_screen(SteerQuestion(watch_messages.steer_question(row.name)), answered)
 
     def action_resume(self) -> None:
-        """Ask what to do now, then go on."""
+        """Ask what to do now, then go on; ask nothing where it would be refused."""
         row = self._current()
         if row is None:
+            return
+        if any(each.active and each.session_id == row.session_id for each in self._rows):
+            refusal = ResumeStillRunning(row.session_id)
+            self.notify(watch_messages.not_resumed(str(refusal)), markup=False)
             return
 
         def answered(prompt: str | None) -> None:

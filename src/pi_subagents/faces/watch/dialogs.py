@@ -141,6 +141,7 @@ class ResumeQuestion(ModalScreen[str | None]):
 class SteerQuestion(ResumeQuestion):
     """Ask what a sub-agent at work is to know."""
 
+    CSS = f"SteerQuestion {{ {BOX} }}"  # what is inherited counts for the other class only
     HINT = "Enter: send · Ctrl+J: new line · Esc: back"
 
 

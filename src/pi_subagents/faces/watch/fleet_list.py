@@ -79,15 +79,21 @@ class FleetList(ScrollView, can_focus=True):
         return self._lines[self._place][0] if self._lines else None
 
     def show(self, groups: Iterable[SessionGroup]) -> None:
-        """Replace the content; the chosen run stays chosen where it is still there."""
+        """
+        Replace the content; the chosen run stays chosen where it is still there.
+
+        It stays in view, too, unless the reader scrolled away from it.
+        """
         before = self.chosen
+        was_in_view = self._place in self._in_view
         self._lines = [(row, place > 0) for group in groups for place, row in enumerate(group.rows)]
         ids = [row.run_id for row, _ in self._lines]
         if before is not None and before.run_id in ids:
             self._place = ids.index(before.run_id)
         self._place = max(min(self._place, len(ids) - 1), 0)
         self.virtual_size = Size(0, len(ids) + HEADING_LINES)  # as wide as there is room
-        self._keep_in_view()
+        if was_in_view:
+            self._keep_in_view()
         self.refresh()
         self.post_message(self.Chosen())
 
@@ -156,10 +162,15 @@ class FleetList(ScrollView, can_focus=True):
     def _strip(self, segments: list[Segment], base: Style) -> Strip:
         return Strip(segments).adjust_cell_length(self._width, base)
 
-    def _keep_in_view(self) -> None:
-        room = max(self.size.height - HEADING_LINES, 1)
+    @property
+    def _in_view(self) -> range:
+        """The places that can be seen."""
         top = self.scroll_offset.y
-        if self._place < top:
+        return range(top, top + max(self.size.height - HEADING_LINES, 1))
+
+    def _keep_in_view(self) -> None:
+        seen = self._in_view
+        if self._place < seen.start:
             self.scroll_to(y=self._place, animate=False)
-        elif self._place >= top + room:
-            self.scroll_to(y=self._place - room + 1, animate=False)
+        elif self._place >= seen.stop:
+            self.scroll_to(y=self._place - len(seen) + 1, animate=False)

@@ -40,6 +40,7 @@ class Transcript(Screen[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,o,ctrl+o", "app.pop_screen", "Back"),
         Binding("end,G", "follow", "Follow", show=False),
+        Binding("ctrl+c", "leave", show=False),
     ]
 
     def __init__(self, row: FleetRow) -> None:
@@ -87,6 +88,10 @@ class Transcript(Screen[None]):
         self._write(lines)
         if following or first:
             self.call_after_refresh(log.scroll_end, animate=False)
+
+    def action_leave(self) -> None:
+        """Leave altogether, as everywhere."""
+        self.app.exit()
 
     def action_follow(self) -> None:
         """Go to the end and stay there."""

@@ -17,6 +17,7 @@ from textual.widgets._footer import FooterKey
 from pi_subagents import watch_messages
 from pi_subagents.core import events as ev
 from pi_subagents.core.fleet import Wanted
+from pi_subagents.errors import ResumeStillRunning
 from pi_subagents.faces.watch.app import WatchApp
 from pi_subagents.faces.watch.dialogs import Help, ResumeQuestion, SteerQuestion, StopQuestion
 from pi_subagents.faces.watch.fleet_list import FleetList
@@ -87,6 +88,11 @@ class Seen:
         room = self.app.size.width
         keys = self.app.screen.query(FooterKey)
         return [key.description for key in keys if 0 < key.region.right <= room]
+
+    def box(self) -> tuple[int, int, int, int]:
+        """Return where the box of a dialog is, and how large."""
+        x, y, width, height = self.app.screen.query_one(".box").region
+        return x, y, width, height
 
     def said(self) -> list[str]:
         return [each.message for each in self.app._notifications]
@@ -170,9 +176,27 @@ async def test_what_is_chosen_is_always_in_view(place: FleetPlace) -> None:
             await seen.until(lambda: any("▌" in line for line in seen.shown()))
             (line,) = [line for line in seen.shown() if "▌" in line]
             assert name in line
+        place.finished("one more")  # pushes it down
+        await seen.until(lambda: len(seen.app._rows) == 31)
+        assert any("▌" in line for line in seen.shown())
         await seen.pilot.resize_terminal(110, 9)
         await seen.until(lambda: len(seen.shown()) == 4)
         assert any("▌" in line for line in seen.shown())
+
+
+async def test_what_was_scrolled_to_stays_in_view_when_runs_change(place: FleetPlace) -> None:
+    for number in range(20):
+        place.finished(f"run-{number:02}")
+    async with watching(place, size=(110, 12)) as seen:
+        fleet = seen.app.query_one(FleetList)
+        fleet.scroll_to(y=10, animate=False)
+        await seen.until(lambda: fleet.scroll_offset.y == 10)
+        place.finished("one more")
+        await seen.until(lambda: len(seen.app._rows) == 21)
+        await seen.pilot.pause()
+        assert fleet.scroll_offset.y == 10
+        assert fleet.chosen is not None
+        assert fleet.chosen.name == "run-19"
 
 
 async def test_the_mouse_chooses_and_opens(place: FleetPlace) -> None:
@@ -264,6 +288,11 @@ async def test_a_transcript_is_opened_and_followed(place: FleetPlace, key: str) 
         assert not seen.app.screen_stack[0].query_one(Input).has_class("asked")
         await seen.press("escape")
         assert not isinstance(seen.app.screen, Transcript)
+        await seen.press(key)
+        await seen.until(lambda: isinstance(seen.app.screen, Transcript))
+        assert not seen.app._exit
+        await seen.pilot.press("ctrl+c")
+        assert seen.app._exit
 
 
 async def test_news_that_come_before_the_transcript_is_there_are_in_it(place: FleetPlace) -> None:
@@ -333,13 +362,18 @@ async def test_a_run_at_work_is_sent_a_message(place: FleetPlace) -> None:
     async with watching(place) as seen:
         await seen.press("m")
         assert isinstance(seen.app.screen, SteerQuestion)
+        assert seen.box() == (25, 6, 60, 12)  # the question takes two lines
         await seen.press("x", "escape", "m", "enter")  # turned back, then nothing to say
         assert isinstance(seen.app.screen, SteerQuestion)
         await seen.press(*"mq s", "enter")
         await seen.until(lambda: "it has read that [b]" in seen.said())
         assert watch_messages.steering("new [b]") in seen.said()
         assert seen.actions.done == [("steer", run.run_dir.run_id, "mq s")]
-        await seen.press("o", "m", "y", "enter")  # from the transcript, too
+        await seen.press("o", "m")  # from the transcript, too
+        assert isinstance(seen.app.screen_stack[1], Transcript)
+        below = list(seen.app.screen_stack[1].active_bindings.values())
+        assert not {"Open", "Filter", "Status"} & {each.binding.description for each in below}
+        await seen.press("y", "enter")
         await seen.until(lambda: len(seen.actions.done) == 2)
         run.ends()
         await seen.until(lambda: "completed" in seen.shown()[1])
@@ -353,6 +387,7 @@ async def test_a_session_goes_on_with_a_new_prompt(place: FleetPlace) -> None:
     async with watching(place) as seen:
         await seen.press("r")
         assert isinstance(seen.app.screen, ResumeQuestion)
+        assert seen.box() == (25, 6, 60, 11)
         await seen.press("enter")  # nothing to go on with
         assert isinstance(seen.app.screen, ResumeQuestion)
         await seen.press(*"a q", "ctrl+j", "b")
@@ -362,6 +397,17 @@ async def test_a_session_goes_on_with_a_new_prompt(place: FleetPlace) -> None:
         assert seen.actions.done == [("resume", done.run_id, "a q\nb")]
         await seen.press("r", "x", "escape")
         assert len(seen.actions.done) == 1
+
+
+async def test_a_session_at_work_is_asked_for_no_prompt(place: FleetPlace) -> None:
+    place.finished("old", "a-session")
+    run = place.going_on("new", "a-session")
+    refusal = watch_messages.not_resumed(str(ResumeStillRunning("a-session")))
+    async with watching(place) as seen:
+        await seen.press("r", "down", "r")  # neither by the run nor by an earlier one
+        assert seen.said() == [refusal, refusal]
+        assert seen.app.screen is seen.app.screen_stack[0]
+        run.ends()
 
 
 async def test_id_and_directory_can_be_had(place: FleetPlace) -> None:
