@@ -3,8 +3,8 @@ A pi that knows one RPC question: which models it has.
 
 `ModelsPlace` holds it with a home, a project and a cache.  What it does is told by the file
 `behaviour` beside it: answers (default), fails, refuses, strange, floods, dies; waits and hangs
-(without an answer), lingers (after it), leaves (a child behind).  With the last three it has a
-child; whoever does not end by itself holds the pipe `alive` open, on which it says "started".
+(without an answer), lingers (after it), leaves (a child behind), abandons (one that holds its
+errors open, and fails).  With the last four it has a child; whoever does not end by itself holds the pipe `alive` open, on which it says "started".
 Each start is noted in `starts`.
 """
 
@@ -61,8 +61,10 @@ if behaviour == "fails":
     sys.exit(3)
 if behaviour == "dies":
     os.kill(os.getpid(), signal.SIGKILL)
-if behaviour in ("waits", "hangs", "lingers", "leaves"):
+if behaviour in ("waits", "hangs", "lingers", "leaves", "abandons"):
     tell_of_life(with_child=behaviour != "waits")
+if behaviour == "abandons":
+    sys.exit("no models here")
 if behaviour in ("waits", "hangs"):
     stay()
 if behaviour == "floods":

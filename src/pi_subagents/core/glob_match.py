@@ -10,6 +10,7 @@ from __future__ import annotations
 import fnmatch
 import re
 from functools import lru_cache
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -17,7 +18,9 @@ if TYPE_CHECKING:
 
 ANY_DEPTH = "**"
 MAX_ALTERNATIVES = 256
+MAX_COMPILED = 64 * 1024  # more lines than an ignore file can have: no rule is compiled twice
 _ESCAPED = re.compile(r"\\(.)")
+_SPECIAL = re.compile(r"[*?[\\]")
 
 
 def names_match(names: Sequence[str], segments: Sequence[str], *, hidden: bool) -> bool:
@@ -42,6 +45,8 @@ def name_matches(name: str, segment: str, *, hidden: bool) -> bool:
         return name == segment
     if name.startswith(".") and not hidden and not segment.startswith("."):
         return False
+    if _SPECIAL.search(segment) is None:
+        return name == segment
     return _compiled(segment).match(name) is not None
 
 
@@ -54,11 +59,11 @@ def alternatives(pattern: str) -> tuple[str, ...]:
         braces = _first_braces(each)
         if braces is None:
             done.append(each)
-        else:
-            start, end, choices = braces
-            waiting[:0] = [each[:start] + choice + each[end:] for choice in choices]
-        if len(done) + len(waiting) > MAX_ALTERNATIVES:
+            continue
+        start, end, choices = braces
+        if len(done) + len(waiting) + len(choices) > MAX_ALTERNATIVES:
             return (pattern,)
+        waiting[:0] = [each[:start] + choice + each[end:] for choice in choices]
     return tuple(done)
 
 
@@ -71,7 +76,7 @@ def _skipping(places: set[int], segments: Sequence[str]) -> set[int]:
     return found
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=MAX_COMPILED)
 def _compiled(segment: str) -> re.Pattern[str]:
     plain = _ESCAPED.sub(lambda found: _literal(found[1]), segment).replace("[^", "[!")
     return re.compile(fnmatch.translate(plain))
@@ -82,19 +87,20 @@ def _literal(character: str) -> str:
 
 
 def _first_braces(pattern: str) -> tuple[int, int, list[str]] | None:
-    """Return where the first `{a,b}` begins and ends, and its choices."""
-    for start, character in enumerate(pattern):
-        if character != "{":
-            continue
-        depth, begin = 0, start + 1
-        choices: list[str] = []
-        for place in range(start, len(pattern)):
-            depth += {"{": 1, "}": -1}.get(pattern[place], 0)
-            if (depth == 1 and pattern[place] == ",") or depth == 0:
-                choices.append(pattern[begin:place])
-                begin = place + 1
-            if depth == 0:
-                break
-        if depth == 0 and len(choices) > 1:
-            return start, begin, choices
-    return None
+    """Return where the first `{a,b}` begins and ends, and its choices, in one pass."""
+    first: list[int] = []
+    open_marks: list[list[int]] = []  # of each brace not closed yet: its place and its commas'
+    for place, character in enumerate(pattern):
+        if character == "{":
+            open_marks.append([place])
+        elif character == "," and open_marks:
+            open_marks[-1].append(place)
+        elif character == "}" and open_marks:
+            marks = [*open_marks.pop(), place]
+            has_choices = len(marks) > len("{}")
+            if has_choices and (not first or marks[0] < first[0]):
+                first = marks
+    if not first:
+        return None
+    choices = [pattern[before + 1 : after] for before, after in pairwise(first)]
+    return first[0], first[-1] + 1, choices

@@ -20,6 +20,7 @@ _LONGEST = 160
 _FIRST_LINE = re.compile(r"\+(\d+)")
 # A text may go on in the next line; one before a colon or an equals sign is a name.
 _TEXT = re.compile(r"""(?P<text>"(?:[^"\\]|\\.?)*(?:"|$)|'[^']*(?:'|$))(?P<sign>\s*[:=])?""")
+_LONG_TEXT = re.compile(r"\"{3}|'{3}")
 _HIDDEN = '"…"'
 
 Place = tuple[int, int]  # the number of a line, and where in it
@@ -27,9 +28,11 @@ Place = tuple[int, int]  # the number of a line, and where in it
 
 def diff_lines(before: str, after: str, path: str) -> list[str]:
     """Return the difference, without line ends; empty where there is none."""
+    # In a text of several lines no quote tells what is hidden, so nothing around is shown.
+    around = 0 if _LONG_TEXT.search(before) else _CONTEXT
     rows = list(
         difflib.unified_diff(
-            before.splitlines(), after.splitlines(), path, path, n=_CONTEXT, lineterm=""
+            before.splitlines(), after.splitlines(), path, path, n=around, lineterm=""
         )
     )
     return rows[:2] + list(_shown(rows[2:], _new_texts(before, after)))

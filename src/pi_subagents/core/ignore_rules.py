@@ -69,7 +69,8 @@ def _from_root(line: str, prefix: str) -> str:
 
 
 def _rule(line: str) -> IgnoreRule | None:
-    pattern = line.rstrip()
+    line = line.rstrip("\r")
+    pattern = line.rstrip(" ")  # a tab belongs to the name
     if _OPEN_ESCAPE.search(pattern) and pattern != line:
         pattern += " "  # an escaped blank at the end belongs to the name
     if not pattern or pattern.startswith("#") or _OPEN_ESCAPE.search(pattern):

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 # Blanks are all that shows as nothing: white space, controls, and characters without a width.
-_BLANK = r"[\s\x00-\x1f\x7f-\x9f\u00ad\u180e\u200b-\u200f\u2060-\u2064\ufeff]*"
-_TAG = re.compile(rf"<(?={_BLANK}/?{_BLANK}loaded_skill)", re.IGNORECASE)
+_BLANK = r"[\s\x00-\x1f\x7f-\x9f\u00ad\u180e\u200b-\u200f\u2060-\u2064\ufeff]*+"
+# Possessive, and a slash between two runs of them: no run is ever divided in every possible way.
+_TAG = re.compile(rf"<(?={_BLANK}(?:/{_BLANK})?loaded_skill)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

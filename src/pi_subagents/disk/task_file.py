@@ -3,7 +3,7 @@ Read a file of tasks: the parameters of `delegate_to_subagents`, as JSON or YAML
 
 In: a path and the text found there.  Out: the decoded value, for `parse_delegate` to judge; a bare
 list is a list of tasks.  A task's relative directory is meant from the file's own place.  YAML
-aliases and repeated keys are refused, so that a file means what it looks like.
+aliases, tags and repeated keys are refused, so that a file means what it looks like.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ def read_task_file(path: Path, data: bytes) -> object:
     try:
         text = data.decode("utf-8-sig")
         value = _yaml(text) if is_yaml else json.loads(text, object_pairs_hook=_unrepeated)
-    except (ValueError, TypeError, RecursionError) as error:  # TypeError: a list as a key
+    # TypeError: a list as a key; OverflowError: a number in base 60 that no float holds
+    except (ValueError, TypeError, OverflowError, RecursionError) as error:
         reason = " ".join(str(error).split()) or type(error).__name__
         raise TaskFileUnusable(str(path), reason) from error
     content = {"tasks": value} if isinstance(value, list) else value
@@ -59,6 +60,8 @@ def _yaml(text: str) -> object:
             event = self.peek_event()  # type: ignore[no-untyped-call]  # PyYAML has no types for it
             if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
                 raise ValueError(f"line {event.start_mark.line + 1}: {profile_messages.NO_ALIASES}")
+            if getattr(event, "tag", None):
+                raise ValueError(f"line {event.start_mark.line + 1}: {profile_messages.NO_TAGS}")
             return super().compose_node(parent, index)
 
         def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:  # noqa: FBT001, FBT002 - PyYAML's own

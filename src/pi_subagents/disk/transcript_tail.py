@@ -33,10 +33,10 @@ class TranscriptTail:
     def new_lines(self) -> list[str]:
         """Return what was added, whole lines only."""
         data = self._rest + self._added()
-        whole, _, self._rest = data.rpartition(b"\n")
+        whole, line_end, self._rest = data.rpartition(b"\n")
         if len(self._rest) > self._most:
             whole, self._rest = data, b""
-        if not whole:
+        elif not line_end:
             return []
         lines = whole.decode("utf-8", "replace").split("\n")
         return [printable(line).expandtabs(TAB_WIDTH).rstrip() for line in lines]

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import difflib
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pi_subagents import profile_messages
 from pi_subagents.core import settings as core_settings
-from pi_subagents.disk.config_home import agent_dir
+from pi_subagents.disk.config_home import agent_dir, home_dir
 from pi_subagents.disk.preset_files import lint_presets, load_presets
 from pi_subagents.disk.profile_files import lint_profiles, load_profiles
 from pi_subagents.disk.project_trust import is_trusted
@@ -23,7 +24,6 @@ from pi_subagents.doctor.check import Check, Place, Subject
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from pi_subagents.core.definition import FileProblem
     from pi_subagents.core.settings import SettingsProblem
@@ -122,16 +122,19 @@ def _typos(path: Path) -> list[str]:
     return found
 
 
-def _has_protected(cwd: Path) -> bool:
-    own = any((cwd / ".pi" / name).exists() for name in PROTECTED)
-    return own or any((each / ".agents" / "skills").exists() for each in (cwd, *cwd.parents))
+def _has_protected(place: Place) -> bool:
+    here, home = (Path(os.path.realpath(each)) for each in (place.cwd, home_dir(place.env)))
+    own = any((here / ".pi" / name).exists() for name in PROTECTED)
+    # The home's skills are the user's, not a project's: pi trusts them always.
+    above = (each for each in (here, *here.parents) if each != home)
+    return own or any((each / ".agents" / "skills").exists() for each in above)
 
 
 def check_trust(place: Place) -> Check:
     """Tell whether children load what the project itself configures."""
     if is_trusted(place.cwd, place.env):
         return TRUST.ok("trusted: children load the project's own pi settings and extensions")
-    if not _has_protected(place.cwd):
+    if not _has_protected(place):
         return TRUST.ok("not trusted, which changes nothing: the project configures nothing for pi")
     return TRUST.note(
         "not trusted: children leave out the project's own pi settings and extensions",

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pi_subagents.disk.host_files import Configured, configured_hosts
@@ -28,7 +30,7 @@ def check_hosts(place: Place) -> Check:
     found_out = [f"{each.path}: {each.argv[0]} is gone" for each in gone]
     fixes = [f"subagents install {each.host.name}" for each in gone]
     public = [f"{len(gone)} with a command that is gone"] if gone else []
-    if entries and find_spec("mcp") is None:
+    if any(_is_ours(each, place.env) for each in entries) and find_spec("mcp") is None:
         found_out.append(NO_LIBRARY)
         fixes.append(str(McpNotInstalled()))
         public.append(NO_LIBRARY)
@@ -49,6 +51,16 @@ def check_hosts(place: Place) -> Check:
 
 
 def _exists(entry: Configured, env: Mapping[str, str]) -> bool:
-    """Tell whether a host would find the program, by its path or on PATH."""
+    return _program(entry, env) is not None
+
+
+def _is_ours(entry: Configured, env: Mapping[str, str]) -> bool:
+    """Tell whether a host starts this very installation: of others nothing is known here."""
+    program = _program(entry, env)
+    return program is not None and Path(program).resolve().parent == Path(sys.executable).parent
+
+
+def _program(entry: Configured, env: Mapping[str, str]) -> str | None:
+    """Return what a host would start, by its path or from PATH."""
     program = os.path.expanduser(entry.argv[0])  # noqa: PTH111 - text of a file, not yet a path
-    return shutil.which(program, path=env.get("PATH", os.defpath)) is not None
+    return shutil.which(program, path=env.get("PATH", os.defpath))

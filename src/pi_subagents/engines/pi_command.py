@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 PiSource = Literal["environment", "settings", "path", "managed"]
 
 VARIABLE = "PI_SUBAGENTS_PI"
+HIDDEN = "…"
 NODE_SHEBANG = re.compile(rb"#!\s*/\S*/env\s+(?:-S\s+)?node\s")
 SHEBANG_BYTES = 128
 PACKAGE_SUFFIX = "/pi-coding-agent"
@@ -41,6 +42,20 @@ class PiCommand:
     argv: tuple[str, ...]
     source: PiSource
     version: str | None
+
+
+def shown_words(argv: Sequence[str]) -> list[str]:
+    """Return a command as its owner may see it, without keys: the program, files it was given."""
+    program, *words = argv
+    safe = [word if word.startswith("/") and Path(word).is_file() else HIDDEN for word in words]
+    merged = [word for i, word in enumerate(safe) if word != HIDDEN or safe[i - 1 : i] != [HIDDEN]]
+    return [masked(program), *merged]
+
+
+def masked(word: str) -> str:
+    """Return a word without what follows `=`: `KEY=secret pi` is an easy mistake to make."""
+    name, equals, _ = word.partition("=")
+    return f"{name}{equals}{HIDDEN}" if equals else word
 
 
 def resolve_pi_command(
@@ -163,6 +178,6 @@ def _version_of(argv: Sequence[str]) -> str | None:
                 manifest = json.loads((directory / "package.json").read_bytes())
                 if str(manifest["name"]).endswith(PACKAGE_SUFFIX):
                     return str(manifest["version"])
-            except (OSError, ValueError, KeyError, TypeError):
+            except (OSError, ValueError, KeyError, TypeError, RecursionError):
                 continue
     return None

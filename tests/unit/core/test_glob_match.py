@@ -1,13 +1,20 @@
 from __future__ import annotations
 
 import time
+import tracemalloc
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.core.given_values import thoroughly
 
-from pi_subagents.core.glob_match import MAX_ALTERNATIVES, alternatives, name_matches, names_match
+from pi_subagents.core.glob_match import (
+    MAX_ALTERNATIVES,
+    _compiled,
+    alternatives,
+    name_matches,
+    names_match,
+)
 
 
 def found(path: str, pattern: str, *, hidden: bool = False) -> bool:
@@ -66,6 +73,10 @@ def test_names_with_a_dot_are_found_only_where_they_may_be(pattern: str) -> None
         ("{a,b", ("{a,b",)),
         ("a,b}", ("a,b}",)),
         ("{a{b,c}", ("{ab", "{ac")),
+        ("{a{b,c}}", ("{ab}", "{ac}")),
+        ("}{a,b}", ("}a", "}b")),
+        ("{a,{b,c", ("{a,{b,c",)),
+        (",{a},{b,c}", (",{a},b", ",{a},c")),
     ],
 )
 def test_braces_are_written_out(pattern: str, written_out: tuple[str, ...]) -> None:
@@ -83,6 +94,36 @@ def test_no_pattern_is_slow() -> None:
     assert not name_matches("a" * 255, "*a" * 100 + "b", hidden=False)
     assert not names_match(["a"] * 100, ["**", "a"] * 50 + ["b"], hidden=False)
     assert time.process_time() - begun < 5  # it is a few milliseconds, or else for ever
+
+
+def test_too_many_alternatives_are_counted_before_they_are_written_out() -> None:
+    pattern = "{" + "," * 2000 + "}" + "x" * 2000
+    tracemalloc.start()
+    try:
+        assert alternatives(pattern) == (pattern,)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 200 * len(pattern)
+
+
+def test_braces_that_nothing_closes_are_looked_at_once() -> None:
+    """Were the rest read again for each of them, this would take minutes."""
+    opened = "{" * 25_000
+    assert alternatives(opened) == (opened,)
+    assert alternatives(opened + "}") == (opened + "}",)
+    assert alternatives(opened + "{a,b}") == (opened + "a", opened + "b")
+
+
+def test_however_many_patterns_there_are_each_is_compiled_once_and_plain_names_never() -> None:
+    wild = [f"*{number}-compiled-once" for number in range(1100)]
+    before = _compiled.cache_info().misses
+    for _ in range(2):
+        assert not any(name_matches("a", segment, hidden=True) for segment in wild)
+    assert _compiled.cache_info().misses - before == len(wild)
+    assert name_matches("never-compiled]", "never-compiled]", hidden=True)
+    assert not name_matches("a", "never-compiled", hidden=True)
+    assert _compiled.cache_info().misses - before == len(wild)
 
 
 segments = st.sampled_from(["a", "b", "ab", "*", "**", "?", "a*", "[ab]", "[", "\\", "]", "!", ""])

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.core.given_values import thoroughly
@@ -114,3 +115,13 @@ def test_no_value_that_was_there_is_ever_shown(rows: list[str], at: int) -> None
     for row in rows:
         assert row.split('"')[3] not in shown
     assert '"NEW"' in shown
+
+
+@pytest.mark.parametrize("quotes", ['"""', "'''"])
+def test_of_texts_that_go_over_several_lines_nothing_is_shown(quotes: str) -> None:
+    before = f"KEY = {quotes}\nBEGIN\nsk-SECRET\n{quotes}\n"
+    after = before + '[mcp_servers.subagents]\ncommand = "subagents"\n'
+    shown = "\n".join(diff_lines(before, after, "config.toml"))
+    assert "SECRET" not in shown
+    assert "BEGIN" not in shown
+    assert '+command = "subagents"' in shown

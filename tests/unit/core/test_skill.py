@@ -44,6 +44,12 @@ def test_a_body_cannot_close_or_imitate_the_block(body: str, safe: str) -> None:
     assert loaded_skill_block("x", body) == block(safe)
 
 
+def test_blanks_without_a_tag_behind_them_are_passed_over_once() -> None:
+    """Were each run of blanks divided in every possible way, this would take an hour."""
+    body = ("<" + " " * 400_000 + "/" + " " * 400_000) * 2
+    assert loaded_skill_block("x", body) == block(body)
+
+
 @pytest.mark.parametrize(
     ("name", "attribute"),
     [
@@ -149,7 +155,13 @@ def test_a_skill_with_broken_front_matter_is_refused() -> None:
 
 
 @thoroughly
-@given(text=st.lists(st.sampled_from(["---\n", "name: ", "description: ", "x", "\n", "[", "'"])))
+@given(
+    text=st.lists(
+        st.sampled_from(
+            ["---\n", "name: ", "description: ", "x", "1", "\n", "\r", "\u2028", "[", "'"]
+        )
+    )
+)
 def test_any_file_is_a_skill_or_none_or_refused(text: list[str]) -> None:
     try:
         found = parse_skill("".join(text), "/s/dir/SKILL.md")

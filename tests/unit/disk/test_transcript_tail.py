@@ -20,6 +20,10 @@ def test_lines_come_once_and_whole(tmp_path: Path) -> None:
     with path.open("a") as file:
         file.write("f\n\nend\n")
     assert tail.new_lines() == ["half", "", "end"]
+    with path.open("a") as file:
+        file.write("\n")
+    assert tail.new_lines() == [""]
+    assert tail.new_lines() == []
     assert tail.skipped is False
 
 

@@ -86,6 +86,19 @@ def test_trust_is_told_with_what_it_means(place: Place) -> None:
     assert check(place).state == "ok"
 
 
+def test_the_users_own_skills_are_no_matter_of_trust_but_all_others_above_are(
+    place: Place, tmp_path: Path
+) -> None:
+    skills = place.cwd.parent / ".agents/skills"
+    skills.mkdir(parents=True)
+    (tmp_path / "link").symlink_to(skills.parents[1])
+    states = {
+        home: configuration.check_trust(with_env(place, HOME=str(home))).state
+        for home in (tmp_path / "home", skills.parents[1], tmp_path / "link")
+    }
+    assert list(states.values()) == ["note", "ok", "ok"]
+
+
 def profiles_check(place: Place) -> Check:
     invalidate_profiles_cache()
     return configuration.check_profiles(place)

@@ -64,6 +64,8 @@ def test_a_server_that_lacks_its_library_is_a_problem_if_a_host_starts_it(
     monkeypatch.setitem(sys.modules, "mcp", None)  # as where it is not installed
     assert check_hosts(place) == SUBJECT.ok("none")
     configure(place, "codex", program(place))
+    assert check_hosts(place) == SUBJECT.ok("Codex"), "another installation may have it"
+    monkeypatch.setattr(sys, "executable", str(place.cwd.parent / "usr/bin/python3"))
     lacks = "the library `mcp` is not installed here: `subagents mcp` cannot start"
     assert check_hosts(place) == SUBJECT.problem(
         f"Codex\n{lacks}", str(McpNotInstalled()), public=f"Codex; {lacks}"

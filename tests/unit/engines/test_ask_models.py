@@ -143,6 +143,16 @@ def test_a_pi_that_hangs_is_ended_with_its_children(
     assert rest_of(pipe) == b""
 
 
+def test_a_pi_that_ended_is_told_of_as_such_though_its_child_holds_its_errors_open(
+    place: ModelsPlace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pipe = place.open_alive()
+    monkeypatch.setattr(asking, "_END_GRACE_S", 0.1)
+    place.behave("abandons")
+    assert failure(place) == ("it exited with code 1", ("no models here",))
+    assert rest_of(pipe) == b"started"
+
+
 @pytest.mark.parametrize("behaviour", ["lingers", "leaves"])
 def test_nothing_stays_after_the_answer(
     place: ModelsPlace, monkeypatch: pytest.MonkeyPatch, behaviour: str

@@ -88,6 +88,22 @@ def test_a_lock_whose_file_was_removed_while_waiting_is_no_lock(tmp_path: Path) 
     assert reports == [began, ended, began, ended]
 
 
+def test_who_waits_while_all_is_removed_makes_the_directory_again(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    held = contextlib.ExitStack()
+    held.enter_context(installing.setup_lock(data, lambda _: None))
+
+    def report(progress: SetupProgress) -> None:
+        if not progress.done:
+            (data / "setup.lock").unlink()
+            data.rmdir()
+            held.close()
+
+    with installing.setup_lock(data, report):
+        modes = [stat.S_IMODE(path.stat().st_mode) for path in (data, data / "setup.lock")]
+    assert modes == [0o700, 0o600]
+
+
 def test_a_group_that_ignores_the_polite_signal_is_killed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -76,6 +76,29 @@ def test_a_node_is_asked_once(tmp_path: Path) -> None:
     assert calls.read_text() == "x\n"
 
 
+@pytest.mark.parametrize("failure", ["exit 1", "exit 0"])
+def test_a_node_that_gave_no_answer_is_asked_again(tmp_path: Path, failure: str) -> None:
+    calls = tmp_path / "calls"
+    asked = write_script(
+        tmp_path / "node",
+        f"#!/bin/sh\n[ -e '{calls}' ] && echo v24.0.0 && exit\n> '{calls}'; {failure}\n",
+    )
+    assert [node_version(asked, {}), node_version(asked, {})] == [None, (24, 0, 0)]
+
+
+def test_a_node_that_may_be_run_but_not_read_is_used_as_it_is(
+    tmp_path: Path, cwd: Path, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted = write_fake_node(tmp_path / "usr", "24.0.0")
+
+    def refuse(path: Path, mode: str) -> None:
+        raise PermissionError(path, mode)
+
+    monkeypatch.setattr(Path, "open", refuse)  # root may read whatever the mode says
+    found = find_node(path_of(wanted), cwd, data, python_path=[])
+    assert found == NodeRuntime(wanted, npm_of(wanted), (24, 0, 0), "path")
+
+
 def test_the_node_on_path_comes_first_with_its_own_npm(
     tmp_path: Path, cwd: Path, data: Path
 ) -> None:

@@ -159,6 +159,13 @@ def test_a_pi_package_on_path_tells_its_version_without_being_started(machine: M
     assert machine.resolve() == expected
 
 
+def test_a_package_file_that_cannot_be_read_tells_no_version(machine: Machine) -> None:
+    package = install_pi_package(machine).parents[2] / "package.json"
+    package.write_text("[" * 100_000)
+    write_fake_node(machine.root, "24.0.0")
+    assert machine.resolve().version is None
+
+
 def test_a_node_script_runs_on_a_good_node_if_path_has_an_old_one(machine: Machine) -> None:
     script = install_pi_package(machine)
     write_fake_node(machine.root, "20.20.2")
