@@ -133,15 +133,14 @@ class BackgroundRuns:
         views = [self._runs.find(run.run_id) for run in chosen]
         for view in views:
             view.run_dir.send(STOP)  # all at once: each may take its time
-        rows: list[BackgroundRun] = []
-        deaf: errors.RunNotListening | None = None
+        rows = []
         for view in views:
             try:
                 rows.append(_row(self._stopped(view)))
-            except errors.RunNotListening as error:  # which spares no other
-                deaf = error
-        if deaf is not None:
-            raise deaf
+            except errors.RunNotListening:
+                if run_id is not None:
+                    raise
+                rows.append(_row(view))  # it goes on, and spares no other
         return rows
 
     def _find_any(self, any_id: str) -> BackgroundRun:

@@ -28,6 +28,11 @@ def session_goes_on(wait_s: float) -> str:
     return f"(This session is still running. To wait for its end: waitSeconds, up to {wait_s:g}.)"
 
 
+def session_failed(error_message: str) -> str:
+    """Return why a session has no more to say."""
+    return f"(It ended with an error: {error_message})"
+
+
 def text_goes_on(start: int, end: int, total: int) -> str:
     """Return which part of a session's text was shown, and how to see more of it."""
     return f"(Characters {start} to {end} of {total}; for more: offset {end}.)"
@@ -110,6 +115,7 @@ PROFILE_NEEDS_TERMINAL = (
 )
 
 
+TAKES_NO_PARAMETERS = "must be empty: the tool takes no parameters"
 SESSION_IDS = "Session IDs (use with get_subagent_output):"
 MORE_LINES = ("... ({} more line)", "... ({} more lines)")
 CALL_SUB_AGENTS = ("{} sub-agent", "{} sub-agents")

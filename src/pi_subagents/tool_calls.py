@@ -8,6 +8,7 @@ host gets it; SubagentsError where the call is refused.
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from pi_subagents import api, errors
@@ -82,7 +83,10 @@ async def _background(parameters: object, options: Options) -> Answer:
 
     task = parse_background(parameters, str(place_of(options)[0]))
     run = await asyncio.to_thread(start, task, options)  # pi may have to be asked for its models
-    return started_to_json(run, BackgroundRuns(Runs(*place_of(options))).all())
+    runs = [run]
+    with suppress(errors.IndexUnreadable):  # it was started, whatever else can be told
+        runs = BackgroundRuns(Runs(*place_of(options))).all()
+    return started_to_json(run, runs)
 
 
 async def _status(parameters: object, options: Options) -> Answer:

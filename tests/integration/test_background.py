@@ -216,8 +216,10 @@ async def test_an_index_that_cannot_be_read_is_not_told_as_no_runs(
         expected = str(IndexUnreadable(str(here.runs.index.path), "disk I/O error"))
         assert await here.refusal("background_agent_status") == expected
         assert await here.refusal("background_agent_stop", runId=run_id) == expected
-    await child.answer_and_exit("done")
-    await here.ended(run_id)
+        another, second = await here.started("is told of, since it began")
+    for run, each in ((run_id, child), (another, second)):
+        await each.answer_and_exit("done")
+        await here.ended(run)
 
 
 async def test_a_sub_agent_starts_no_background_runs(here: PresetPlace) -> None:
@@ -419,6 +421,19 @@ async def test_all_runs_can_be_stopped_at_once(here: PresetPlace) -> None:
         await process.gone()
     again = await here.call("background_agent_stop")
     assert text_of(again) == "Stopped 0 background runs.\nbg: 0 running / 4 total"
+
+
+async def test_a_run_that_hears_no_order_spares_no_other(here: PresetPlace) -> None:
+    deaf, deaf_child = await here.started("deaf")
+    hears, _ = await here.started("hears")
+    here.run_dir(deaf).control.unlink()
+    details = (await here.call("background_agent_stop"))["details"]
+    assert {run["runId"]: run["status"] for run in details["runs"]} == {
+        deaf: "running",
+        hears: "aborted",
+    }
+    await deaf_child.answer_and_exit("done")
+    await here.ended(deaf)
 
 
 async def test_a_stop_that_comes_right_after_the_start_leaves_nothing(here: PresetPlace) -> None:

@@ -310,13 +310,14 @@ async def test_a_running_subagent_has_the_states_of_presets(here: PresetPlace) -
     work = here.work
     progress, time_is_up = Progress(), asyncio.Event()
     async with in_process(work, within_s=50, time_is_up=time_is_up) as client:
-        both = [{"preset": "scout", "task": "bad"}, {"preset": "scout", "task": "slow"}]
+        three = [{"preset": "scout", "task": "bad"}, {"preset": "scout", "task": "slow"}]
+        three.append({"preset": "nope", "task": "refused"})
         call = asyncio.create_task(
-            client.call_tool(tool_defs.SUBAGENT, {"tasks": both}, progress_callback=progress)
+            client.call_tool(tool_defs.SUBAGENT, {"tasks": three}, progress_callback=progress)
         )
         await (await work.child("bad")).exit(1)
         slow = await work.child("slow")
-        await progress.says("1 error")
+        await progress.says("2 error")
         time_is_up.set()
         value = value_of(await call)
         Draft202012Validator(SCHEMAS[tool_defs.SUBAGENT]).validate(value)
@@ -324,7 +325,13 @@ async def test_a_running_subagent_has_the_states_of_presets(here: PresetPlace) -
         assert [(each["preset"], each["status"]) for each in value["results"]] == [
             ("scout", "failed"),
             ("scout", "running"),
+            ("nope", "failed"),
         ]
+        bad = value["results"][0]
+        told = await called(client, tool_defs.GET_OUTPUT, sessionId=bad["sessionId"])
+        why = host_messages.session_failed(bad["errorMessage"])
+        assert text_of(told) == f"{messages.NO_TEXT_OUTPUT}\n{why}"
+        assert value_of(told)["errorMessage"] == bad["errorMessage"]
         await slow.answer_and_exit("late")
     async with in_process(work, within_s=0.05) as client:
         value = value_of(await called(client, tool_defs.SUBAGENT, preset="scout", task="alone"))
@@ -450,6 +457,8 @@ async def test_a_long_text_is_given_in_parts_and_says_where_it_goes_on(place: Wo
         assert text_of(tail) == text[-10:]
         more = await called(client, tool_defs.GET_OUTPUT, sessionId=session, limit=50_000)
         assert value_of(more)["shownCharacters"] == 50_000
+        none = await called(client, tool_defs.GET_OUTPUT, sessionId=session, limit=0)
+        assert [block.text for block in none.content if block.type == "text"] == [""]
         nothing = await called(client, tool_defs.GET_OUTPUT, sessionId=session, offset=None)
         assert value_of(nothing)["text"] == text[:MAX_TEXT]
 

@@ -83,6 +83,13 @@ def give_and_go(held: pools.Held, spec: RunSpec) -> None:
     held.process.send_signal(signal.SIGCONT)
 
 
+def give_and_signal(held: pools.Held, spec: RunSpec) -> None:
+    held.process.send_signal(signal.SIGSTOP)  # it finds both at once
+    given(held, spec)
+    held.process.send_signal(signal.SIGTERM)
+    held.process.send_signal(signal.SIGCONT)
+
+
 def give_what_is_over(held: pools.Held, spec: RunSpec) -> None:
     stopped = RunResult(spec.run_id, spec.session_id, spec.name, "aborted", error_message="stopped")
     assert RunDir(Path(spec.run_dir)).write_result(stopped)
@@ -293,6 +300,15 @@ async def test_a_child_that_dies_while_it_waits_leaves_nothing_and_is_replaced(
     assert supervisor_of(second) == supervisor, "whoever is given a run has to be there for it"
     await second.answer_and_exit("done")
     assert told(await work.result()) == answered("second", "done")
+
+
+async def test_a_signal_that_comes_with_an_order_stops_its_run(
+    place: Workplace, pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await waiting(place, pool, "first")
+    monkeypatch.setattr(pools.Held, "give", give_and_signal)
+    result = await call(place, pool, "second").result()
+    assert (result.status, result.error_message) == ("aborted", messages.STOPPED_ON_REQUEST)
 
 
 async def test_a_caller_that_goes_while_an_unfit_child_is_let_go_is_missed(

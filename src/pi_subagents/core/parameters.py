@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from pi_subagents import messages
+from pi_subagents import host_messages, messages
 from pi_subagents.errors import CwdHasParentSegments, CwdNotAbsolute, InvalidRequest
 
 
@@ -16,7 +16,8 @@ def refuse_unknown(where: str, given: Mapping[str, object], known: Sequence[str]
     """Refuse a field that nobody would read."""
     for key in given:
         if key not in known:
-            raise InvalidRequest(where, messages.unknown_field(key, tuple(known)))
+            problem = messages.unknown_field(key, tuple(known))
+            raise InvalidRequest(where, problem if known else host_messages.TAKES_NO_PARAMETERS)
 
 
 def required_text(where: str, value: object) -> str:

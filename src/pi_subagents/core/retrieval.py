@@ -13,7 +13,9 @@ from typing import Any
 
 from pi_subagents import host_messages, messages, profile_messages
 from pi_subagents.core.parameters import refuse_unknown, required_text, seconds
+from pi_subagents.core.plain_text import one_line
 from pi_subagents.core.session import StoredRun, output_text, session_text
+from pi_subagents.core.summary import MAX_MESSAGE
 from pi_subagents.errors import InvalidRequest
 
 MAX_WAIT_S = 3600.0
@@ -91,23 +93,30 @@ def session_to_json(runs: Sequence[StoredRun], *, max_lines: int) -> dict[str, o
     return _answer(session_text(runs), details)
 
 
-def say_if_running(answer: dict[str, Any], wait_s: float = MAX_WAIT_S) -> dict[str, Any]:
-    """Return the answer with a word for a model, which sees no details, if the session goes on."""
-    if answer["details"]["status"] != "running":
+def say_how_it_stands(answer: dict[str, Any], wait_s: float = MAX_WAIT_S) -> dict[str, Any]:
+    """Return the answer with a word for a model, which sees no details: it goes on, or failed."""
+    details = answer["details"]
+    if details["status"] == "running":
+        word = host_messages.session_goes_on(wait_s)
+    elif "errorMessage" in details:
+        word = host_messages.session_failed(one_line(details["errorMessage"], MAX_MESSAGE))
+    else:
         return answer
-    note = {"type": "text", "text": host_messages.session_goes_on(wait_s)}
-    return {**answer, "content": [*answer["content"], note]}
+    return {**answer, "content": [*answer["content"], {"type": "text", "text": word}]}
 
 
 def _details(runs: Sequence[StoredRun], max_lines: int) -> dict[str, object]:
     latest = runs[-1]
-    return {
+    details: dict[str, object] = {
         "sessionId": latest.session_id,
         "status": latest.tool_status,
         "taskName": latest.name,
         "runCount": len(runs),
         "maxLines": max_lines,
     }
+    if latest.tool_status == "error" and latest.error_message:
+        details["errorMessage"] = latest.error_message
+    return details
 
 
 def _answer(text: str, details: dict[str, object]) -> dict[str, object]:

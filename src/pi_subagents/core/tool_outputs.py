@@ -58,7 +58,10 @@ _ROW = _object(
     },
     "outputTruncated", "runDir",
 )  # fmt: skip
-_SESSION: Json = {"sessionId": _TEXT, "status": _SYSTEM_A, "taskName": _TEXT, "runCount": _COUNT}
+_SESSION: Json = {
+    "sessionId": _TEXT, "status": _SYSTEM_A, "errorMessage": _TEXT, "taskName": _TEXT,
+    "runCount": _COUNT,
+}  # fmt: skip
 
 SCHEMAS: Mapping[str, Json] = {
     tool_defs.DELEGATE: _object(
@@ -76,7 +79,7 @@ SCHEMAS: Mapping[str, Json] = {
     ),
     tool_defs.GET_OUTPUT: _object(
         {**_SESSION, "totalCharacters": _COUNT, "shownCharacters": _COUNT, "text": _TEXT},
-        "shownCharacters",
+        "errorMessage", "shownCharacters",
     ),
     tool_defs.GET_SESSION: _object(
         {
@@ -84,7 +87,7 @@ SCHEMAS: Mapping[str, Json] = {
             "model": _OPTIONAL_TEXT, "totalCharacters": _COUNT, "shownCharacters": _COUNT,
             "text": _TEXT,
         },
-        "totalCharacters", "shownCharacters",
+        "errorMessage", "totalCharacters", "shownCharacters",
     ),
     tool_defs.LIST_PROFILES: _object(
         {

@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pi_subagents import host_messages
-from pi_subagents.core import tool_defs
 from pi_subagents.core.background import background_status
 from pi_subagents.core.plain_text import one_line
 from pi_subagents.core.run_result import tool_status
@@ -21,6 +20,7 @@ from pi_subagents.core.window_view import global_status
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from pi_subagents.core.preset_request import SubagentRequest
     from pi_subagents.core.run_result import RunResult
     from pi_subagents.core.window import Window
 
@@ -28,30 +28,35 @@ _LAST_LINE = 120
 
 
 def unfinished_to_json(
-    tool: str,
     windows: Sequence[Window],
     results: Mapping[int, RunResult],
     *,
     after_s: float,
     wait_s: float,
+    asked: SubagentRequest | None = None,
 ) -> dict[str, object]:
-    """Return the value of a delegation as it stands; results are by the place of their task."""
+    """
+    Return the value of a delegation as it stands; results are by the place of their task.
+
+    With what was asked it is that of `subagent`, else that of `delegate_to_subagents`.
+    """
     running = len(windows) - len(results)
     lines = [host_messages.still_running(after_s, running, len(windows))]
     entries = []
     for index, window in enumerate(windows):
         result = results.get(index)
-        profile = window.title.profile
+        profile = "" if asked else window.title.profile  # a preset's window names the preset
         lines.append(summary_line(result, profile) if result else _line(window))
-        entries.append(_entry(tool, window, result))
+        preset = asked.tasks[index].preset if asked else None
+        entries.append(_entry(window, result, preset))
     lines.append(host_messages.how_to_get_the_rest(wait_s))
     details: dict[str, object] = {
         "status": "running",
         "sessionIds": [window.title.session_id for window in windows],
         "results": entries,
     }
-    if tool == tool_defs.SUBAGENT:
-        details["mode"] = "single" if len(windows) == 1 else "parallel"
+    if asked:
+        details["mode"] = "parallel" if asked.parallel else "single"
     return {
         "content": [{"type": "text", "text": "\n".join(lines)}],
         "details": details,
@@ -77,13 +82,13 @@ def _last(window: Window) -> str:
     return one_line(window.lines[-1].text, _LAST_LINE)
 
 
-def _entry(tool: str, window: Window, result: RunResult | None) -> dict[str, object]:
+def _entry(window: Window, result: RunResult | None, preset: str | None) -> dict[str, object]:
     title = window.title
     entry: dict[str, object] = {"sessionId": title.session_id, "output": "", "errorMessage": None}
-    entry |= {"preset": title.profile} if tool == tool_defs.SUBAGENT else {"name": title.name}
+    entry |= {"name": title.name} if preset is None else {"preset": preset}
     if result is None:
         return {**entry, "status": "running", "usage": usage_to_json(window.usage)}
-    state = background_status if tool == tool_defs.SUBAGENT else tool_status
+    state = tool_status if preset is None else background_status
     return {
         **entry,
         "runId": result.run_id,

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 MAX_HISTORY = 500
 MAX_LINE = 2000
+MAX_NOTES = 8
 MAX_STEER_TEXT = 1000  # of a message; why it was refused has to fit as well
 TAB_WIDTH = 4
 
@@ -77,6 +78,7 @@ class Window:
     lines: tuple[WindowLine, ...] = ()
     history: tuple[WindowLine, ...] = ()
     error_message: str = ""
+    notes: tuple[str, ...] = ()  # said of the run at its end
     usage: Usage = Usage()
     line_count: int = field(default=0, compare=False)  # ever, also those no longer kept
 
@@ -191,6 +193,7 @@ def _finished(so_far: Window, result: RunResult, started_at_ms: int | None) -> W
         started_at_ms=result.started_at_ms or started_at_ms,
         elapsed_ms=result.duration_ms,
         error_message=one_line(result.error_message, MAX_LINE),
+        notes=tuple(one_line(note, MAX_LINE) for note in result.notes[:MAX_NOTES]),
         usage=result.usage,
     )
 

@@ -52,7 +52,8 @@ def window_picture(
             Part(tuple(rows), Layout("unfold", indent=2, latest=max_lines)),
             Part(tuple(_below(window)), _BELOW),
         ]
-    return [*parts, Part(tuple(_footer(windows)))]
+    # Wrapped, not cut: an id is behind a name, however long that is.
+    return [*parts, Part(tuple(_footer(windows)), Layout("wrap"))]
 
 
 def place_of_lines(index: int) -> int:
@@ -77,13 +78,15 @@ def line_row(line: WindowLine) -> Row:
 
 
 def _below(window: Window) -> Iterable[Row]:
-    """Return why there are no lines, and why it failed."""
+    """Return why there are no lines, why it failed, and what else is to be known of it."""
     if not window.history and window.status != "queued":
         starts = window.status == "running"
         none = messages.WINDOW_STARTING if starts else messages.WINDOW_NO_OUTPUT
         yield (Span(none, "muted"),)
     if window.error_message:
         yield (Span(host_messages.window_error(window.error_message), "error"),)
+    for note in window.notes:
+        yield (Span(host_messages.note(note), "muted"),)
 
 
 def _footer(windows: Sequence[Window]) -> Iterable[Row]:

@@ -30,7 +30,8 @@ class ProfileExists(RequestError):
         self.name = name
         self.path = path
         super().__init__(
-            f'Profile "{name}" already exists: {path}. To change it: subagents profile edit {name}'
+            f'Profile "{name}" already exists: {path}. To change it: '
+            f"subagents profile edit {name}, or /profile edit {name} in pi"
         )
 
 

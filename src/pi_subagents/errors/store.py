@@ -88,7 +88,7 @@ class RunNotListening(StoreError):
         self.run = run
         super().__init__(
             f'Run "{run}" goes on: nobody takes orders for it in its directory. Press Ctrl+C where '
-            "it was started."
+            "it was started; a background run ends by itself."
         )
 
 

@@ -88,6 +88,8 @@ class Supervisor:
             if not slot.wait(self._serve):
                 self._finish(Ending(cause=self._cause))
                 return self._child
+            if self._dir.result.exists():  # so stopped while it waited
+                return self._child
             self._change_state("starting")
             self._finish(self._work(self._child))
         finally:

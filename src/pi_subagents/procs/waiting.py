@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from pi_subagents.core.framing import Frame, Line, LineFramer
 from pi_subagents.core.guards import STOP_GRACE_S
 from pi_subagents.core.rpc import DialogAsked, decode_rpc_line, dismissal
-from pi_subagents.core.run_spec import FREE, RunSpec
+from pi_subagents.core.run_spec import FREE, STOP, RunSpec
 from pi_subagents.procs import process_tree
 from pi_subagents.procs.child import Child, start_child
 from pi_subagents.procs.listener import Listener, read_ready
@@ -99,7 +99,12 @@ class _Waiting:
         self._output = LineFramer()
         self._stopped = False
         self._order: RunSpec | None = None
-        self.commands: list[Frame] = []  # what came right behind the order
+        self._behind: list[Frame] = []
+
+    @property
+    def commands(self) -> list[Frame]:
+        """What came right behind the order; a signal that came with it is meant for its run."""
+        return [Line(STOP.encode("ascii")), *self._behind] if self._stopped else self._behind
 
     @property
     def child_is_fit(self) -> bool:
@@ -139,7 +144,7 @@ class _Waiting:
     def _on_frames(self, frames: list[Frame]) -> None:
         for frame in frames:
             if self._order is not None:
-                self.commands.append(frame)
+                self._behind.append(frame)
             # Commands that come before an order were meant for the run that is over.
             elif isinstance(frame, Line) and frame.data.startswith(b"{"):
                 self._order = self._lifeline.order(frame)

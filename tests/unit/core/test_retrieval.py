@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # has no types
 from tests.unit.core.given_values import thoroughly
 
-from pi_subagents import messages
+from pi_subagents import host_messages, messages
+from pi_subagents.core import tool_defs
 from pi_subagents.core.retrieval import (
     OutputRequest,
     output_to_json,
@@ -13,10 +17,11 @@ from pi_subagents.core.retrieval import (
     parse_output_request,
     parse_session_request,
     profiles_to_json,
-    say_if_running,
+    say_how_it_stands,
     session_to_json,
 )
 from pi_subagents.core.session import StoredRun
+from pi_subagents.core.tool_outputs import SCHEMAS, structured
 from pi_subagents.core.value import replace
 from pi_subagents.errors import InvalidRequest
 
@@ -111,24 +116,41 @@ def test_the_latest_run_speaks_for_the_session() -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "texts"),
+    ("status", "problem", "beside"),
     [
-        ("completed", ["0123456789"]),
+        ("completed", "", []),
+        ("completed", "a warning", []),
+        ("failed", "", []),
+        ("failed", "No\nkey\x1b[31m.", ["(It ended with an error: No key.)"]),
+        ("failed", "x" * 2000, [f"(It ended with an error: {'x' * 999}…)"]),
+        ("interrupted", "Cut off", ["(It ended with an error: Cut off)"]),
         (
             "running",
-            [
-                "0123456789",
-                "(This session is still running. To wait for its end: waitSeconds, up to 60.)",
-            ],
+            "",
+            ["(This session is still running. To wait for its end: waitSeconds, up to 60.)"],
         ),
     ],
 )
-def test_a_model_that_sees_no_details_is_told_that_a_session_goes_on(
-    status: str, texts: list[str]
+def test_a_model_that_sees_no_details_is_told_that_a_session_goes_on_or_why_it_failed(
+    status: str, problem: str, beside: list[str]
 ) -> None:
-    answer = output_to_json([replace(RUN, status=status)], OutputRequest("s"), max_lines=15)
-    told = say_if_running(answer, 60)
-    assert told == {**answer, "content": [{"type": "text", "text": text} for text in texts]}
+    run = replace(RUN, status=status, error_message=problem)
+    answers = {
+        tool_defs.GET_OUTPUT: output_to_json([run], OutputRequest("s"), max_lines=15),
+        tool_defs.GET_SESSION: session_to_json([run], max_lines=15),
+    }
+    for tool, answer in answers.items():
+        told: dict[str, Any] = say_how_it_stands(answer, 60)
+        assert told["content"][0] == answer_block(answer)
+        assert told["content"][1:] == [{"type": "text", "text": text} for text in beside]
+        assert told == {**answer, "content": told["content"]}
+        assert told["details"].get("errorMessage") == (problem if beside and problem else None)
+        Draft202012Validator(SCHEMAS[tool]).validate(structured(tool, told))
+
+
+def answer_block(answer: dict[str, Any]) -> object:
+    (block,) = answer["content"]
+    return block
 
 
 def test_of_a_resumed_session_only_the_latest_output_is_told() -> None:
@@ -181,8 +203,10 @@ def test_where_there_are_no_profiles_it_is_said_where_to_put_them() -> None:
 @pytest.mark.parametrize("parameters", [None, [], {"cwd": "/"}])
 def test_listing_profiles_takes_no_parameters(parameters: object) -> None:
     parse_list_request({})
-    with pytest.raises(InvalidRequest):
+    with pytest.raises(InvalidRequest) as refusal:
         parse_list_request(parameters)
+    problem = host_messages.TAKES_NO_PARAMETERS if parameters else messages.NEEDS_OBJECT
+    assert str(refusal.value) == f"parameters: {problem}"
 
 
 json_values = st.recursive(

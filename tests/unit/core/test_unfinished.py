@@ -9,6 +9,7 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # h
 
 from pi_subagents import host_messages
 from pi_subagents.core import tool_defs
+from pi_subagents.core.preset_request import PresetTask, SubagentRequest
 from pi_subagents.core.run_result import RunResult
 from pi_subagents.core.tool_outputs import SCHEMAS, structured
 from pi_subagents.core.unfinished import progress_line, unfinished_to_json
@@ -37,6 +38,9 @@ WINDOWS = (
     window("busy", "running", "first", "make   test\x1b[31m"),
     window("new", "queued"),
 )
+ASKED = SubagentRequest(
+    tuple(PresetTask(preset, "t") for preset in ("scout", "nope", "scout", "tester")), parallel=True
+)
 RESULTS = {0: result("done", "completed", "42"), 1: result("bad", "aborted", "half", "Stopped")}
 
 
@@ -53,7 +57,7 @@ def going(name: str) -> dict[str, Any]:
 
 
 def test_tasks_are_told_in_order_by_line_and_by_value() -> None:
-    answer = unfinished_to_json(tool_defs.DELEGATE, WINDOWS, RESULTS, after_s=49.6, wait_s=50)
+    answer = unfinished_to_json(WINDOWS, RESULTS, after_s=49.6, wait_s=50)
     lines = (
         "Still running after 50 s: 2 of 4. The work goes on by itself.",
         "✓ done: completed (session: session-done) [profile: scout]",
@@ -78,31 +82,55 @@ def test_tasks_are_told_in_order_by_line_and_by_value() -> None:
     }
 
 
-def test_tasks_with_presets_have_the_states_of_presets() -> None:
-    answer = unfinished_to_json(tool_defs.SUBAGENT, WINDOWS, RESULTS, after_s=1, wait_s=50)
-    assert answer["details"] == {
-        "status": "running",
-        "mode": "parallel",
-        "sessionIds": ["session-done", "session-bad", "session-busy", "session-new"],
-        "results": [
-            {"preset": "scout", **ended("done", "completed", "42", None)},
-            {"preset": "scout", **ended("bad", "aborted", "half", "Stopped")},
-            {"preset": "scout", **going("busy")},
-            {"preset": "scout", **going("new")},
-        ],
+def test_tasks_with_presets_have_the_presets_as_asked_their_states_and_no_profile() -> None:
+    answer = unfinished_to_json(WINDOWS, RESULTS, after_s=1, wait_s=50, asked=ASKED)
+    lines = (
+        "Still running after 1 s: 2 of 4. The work goes on by itself.",
+        "✓ done: completed (session: session-done)",
+        "✗ bad: error — Stopped (session: session-bad)",
+        "⏳ busy: running — make test (session: session-busy)",
+        "⏳ new: queued (session: session-new)",
+        host_messages.how_to_get_the_rest(50),
+    )
+    assert answer == {
+        "content": [{"type": "text", "text": "\n".join(lines)}],
+        "details": {
+            "status": "running",
+            "mode": "parallel",
+            "sessionIds": ["session-done", "session-bad", "session-busy", "session-new"],
+            "results": [
+                {"preset": "scout", **ended("done", "completed", "42", None)},
+                {"preset": "nope", **ended("bad", "aborted", "half", "Stopped")},
+                {"preset": "scout", **going("busy")},
+                {"preset": "tester", **going("new")},
+            ],
+        },
+        "isError": False,
     }
 
 
-@pytest.mark.parametrize("tool", [tool_defs.DELEGATE, tool_defs.SUBAGENT])
-@pytest.mark.parametrize("windows", [WINDOWS, WINDOWS[2:3]])
-def test_the_value_is_what_the_schema_says(tool: str, windows: tuple[Window, ...]) -> None:
+ALONE = WINDOWS[2:3]
+
+
+@pytest.mark.parametrize(
+    ("windows", "asked", "mode"),
+    [
+        (WINDOWS, None, None),
+        (ALONE, None, None),
+        (WINDOWS, ASKED, "parallel"),
+        (ALONE, SubagentRequest(ASKED.tasks[:1], parallel=True), "parallel"),
+        (ALONE, SubagentRequest(ASKED.tasks[:1], parallel=False), "single"),
+    ],
+)
+def test_the_value_is_what_the_schema_says(
+    windows: tuple[Window, ...], asked: SubagentRequest | None, mode: str | None
+) -> None:
     known = {index: each for index, each in RESULTS.items() if len(windows) > 1}
-    answer = unfinished_to_json(tool, windows, known, after_s=1, wait_s=50)
+    answer = unfinished_to_json(windows, known, after_s=1, wait_s=50, asked=asked)
+    tool = tool_defs.SUBAGENT if asked else tool_defs.DELEGATE
     value = structured(tool, answer)
     Draft202012Validator(SCHEMAS[tool]).validate(value)
-    assert value.get("mode") == (
-        None if tool == tool_defs.DELEGATE else "parallel" if len(windows) > 1 else "single"
-    )
+    assert value.get("mode") == mode
 
 
 @pytest.mark.parametrize(

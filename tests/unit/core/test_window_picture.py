@@ -53,7 +53,7 @@ def test_every_part_has_its_place() -> None:
         header_of(done),
         Part((), Layout("unfold", indent=2, latest=9)),
         Part(row(Span("(no output)", "muted")), Layout("wrap", indent=2)),
-        Part((BLANK, (Span("1 running...", "muted"),))),
+        Part((BLANK, (Span("1 running...", "muted"),)), Layout("wrap")),
     ]
     assert [place_of_lines(index) for index in (0, 1)] == [3, 7]
 
@@ -127,6 +127,9 @@ def test_below_a_window_is_said_why_it_has_no_lines_and_why_it_failed(
     assert picture(window)[4].rows == below
     spoken = replace(window, history=(WindowLine("x", "text"),))
     assert picture(spoken)[4].rows == below[1:]
+    noted = replace(spoken, notes=("one", "two"))
+    notes = tuple((Span(f"Note: {note}", "muted"),) for note in noted.notes)
+    assert picture(noted)[4].rows == (*below[1:], *notes)
 
 
 def test_the_footer_says_what_goes_on_and_at_last_the_session_ids() -> None:
@@ -141,6 +144,7 @@ def test_the_footer_says_what_goes_on_and_at_last_the_session_ids() -> None:
         (Span("Session IDs (use with get_subagent_output):", "dim"),),
         (Span("    one: "), Span("5e", "accent")),
     )
+    assert picture(known)[-1].layout == Layout("wrap"), "no name is too long for its id"
     assert picture(unknown)[-1].rows == ()
 
 

@@ -8,6 +8,7 @@ began; a run id is looked for on disk as well.
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from pi_subagents import background
@@ -16,11 +17,12 @@ from pi_subagents.core.background import started_to_json, status_to_json, stoppe
 from pi_subagents.core.bounded_details import with_short_rows
 from pi_subagents.core.preset_request import parse_background, parse_status, parse_stop
 from pi_subagents.core.value import replace
-from pi_subagents.errors import BackgroundRunNotFound
+from pi_subagents.errors import BackgroundRunNotFound, IndexUnreadable
 from pi_subagents.launch import place_of
 from pi_subagents.runs import Runs
 
 if TYPE_CHECKING:
+    from pi_subagents.core.background import BackgroundRun
     from pi_subagents.core.stop_switch import StopSwitch
     from pi_subagents.faces.bridge.open_session import OpenSession
     from pi_subagents.launch import Options
@@ -33,7 +35,7 @@ async def start(parameters: object, session: OpenSession, options: Options) -> A
     task = parse_background(parameters, str(place_of(options)[0]))
     run = await asyncio.to_thread(background.start, task, options)
     session.begin(run)
-    return started_to_json(run, session.refresh())
+    return started_to_json(run, _as_known(session))
 
 
 async def status(
@@ -59,7 +61,14 @@ async def stop(parameters: object, session: OpenSession, options: Options) -> An
     runs = Runs(*place_of(options))
     chosen = BackgroundRuns(runs, None if run_id else _ids(session))
     stopped = await asyncio.to_thread(chosen.stop, run_id)
-    return with_short_rows(stopped_to_json(stopped, session.refresh()))
+    return with_short_rows(stopped_to_json(stopped, _as_known(session)))
+
+
+def _as_known(session: OpenSession) -> list[BackgroundRun]:
+    """Return the session's runs as they stand; as they stood where nobody can look."""
+    with suppress(IndexUnreadable):  # what was done just now is told all the same
+        return session.refresh()
+    return session.registry.all()[::-1]
 
 
 def _find(run_id: str, session: OpenSession, anywhere: BackgroundRuns) -> str:

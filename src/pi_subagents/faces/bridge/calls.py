@@ -85,7 +85,7 @@ class Calls:
                 return await self._delegate(call, session, options)
             case tool_defs.GET_SESSION | tool_defs.GET_OUTPUT:
                 answer = await tool_calls.call(call.tool, call.arguments, options)
-                return retrieval.say_if_running(answer)
+                return retrieval.say_how_it_stands(answer)
             case tool_defs.BACKGROUND:
                 return await background_tools.start(call.arguments, session, options)
             case tool_defs.BACKGROUND_STATUS:

@@ -185,7 +185,7 @@ def logs(console: Console, *, run: str, follow: bool) -> None:
                 data = file.read()
             whole = data[: data.rfind(b"\n") + 1] if not ended else data
             shown += len(whole)
-            sys.stdout.write(printable(whole.decode("utf-8", "replace")))
+            click.echo(printable(whole.decode("utf-8", "replace")), nl=False)
             sys.stdout.flush()
         if ended or not follow:
             break

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, TextIO
 import click
 
 from pi_subagents.core.plain_text import printable
-from pi_subagents.errors import AnswerNotWritten
 
 if TYPE_CHECKING:
     from pi_subagents.core.profile_questions import Ask
@@ -38,6 +37,7 @@ class Console:
 
     ask: Ask | None = None  # who asks its questions, where that is not this terminal
     models: tuple[str, ...] | None = None  # what to offer without asking pi
+    trusted: bool | None = None  # what it decided on this directory; else pi's records count
 
     def __init__(self, verbosity: Verbosity = Verbosity.NORMAL) -> None:
         self.verbosity = verbosity
@@ -80,16 +80,7 @@ class Console:
         if stream is sys.stderr:
             self.beside(line)
         else:
-            _answer(line)
-
-
-def _answer(text: str) -> None:
-    try:
-        click.echo(text, file=sys.stdout)
-    except BrokenPipeError:  # its reader went away, as is its right
-        raise
-    except OSError as error:
-        raise AnswerNotWritten(error.strerror or str(error)) from None
+            click.echo(line, file=stream)
 
 
 def coloured(stream: TextIO) -> bool:

@@ -83,7 +83,7 @@ def show_difference(console: Console, change: Change) -> None:
     for line in diff_lines(change.before or "", change.after or "", shown):
         colour = _COLOURS.get(line[:1])
         safe = printable(line)
-        click.echo(console.style(safe, sys.stderr, fg=colour) if colour else safe, err=True)
+        console.beside(console.style(safe, sys.stderr, fg=colour) if colour else safe)
     if change.before is not None and change.after is None:
         console.progress(f"Nothing else is in {change.path}: it will be removed.")
 

@@ -126,7 +126,7 @@ def group(ctx: click.Context, *, quiet: bool, verbose: bool) -> None:
 def main(arguments: list[str] | None = None) -> None:
     """Run the command and exit; every error is one line on standard error, never a traceback."""
     from pi_subagents.errors import SubagentsError
-    from pi_subagents.messages import CWD_GONE, internal_error
+    from pi_subagents.messages import internal_error
 
     gc.set_threshold(GARBAGE_OBJECTS)
     _open_what_is_closed()
@@ -141,10 +141,10 @@ def main(arguments: list[str] | None = None) -> None:
     except click.ClickException as error:
         shown = StringIO()
         error.show(shown)
-        click.echo(printable(shown.getvalue()), err=True, nl=False)
+        _tell(shown.getvalue().rstrip("\n"))
         sys.exit(EXIT_REFUSED)
     except (click.Abort, KeyboardInterrupt):
-        click.echo("Interrupted.", err=True)
+        _tell("Interrupted.")
         sys.exit(EXIT_INTERRUPTED)
     except SubagentsError as error:
         _tell_error(str(error))
@@ -154,9 +154,9 @@ def main(arguments: list[str] | None = None) -> None:
         sys.stdout = None
         sys.exit(EXIT_FAILED)
     except Exception as error:  # noqa: BLE001 - the outer edge of this face
-        lost = isinstance(error, FileNotFoundError) and _cwd_is_gone()
-        _tell_error(CWD_GONE if lost else internal_error(error))
-        sys.exit(EXIT_REFUSED if lost else EXIT_INTERNAL)
+        refused = _refused_by_machine(error)
+        _tell_error(refused or internal_error(error))
+        sys.exit(EXIT_REFUSED if refused else EXIT_INTERNAL)
 
 
 def _open_what_is_closed() -> None:
@@ -166,12 +166,26 @@ def _open_what_is_closed() -> None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115, PTH123 - for as long as we live
 
 
-def _cwd_is_gone() -> bool:
-    try:
-        os.getcwd()  # noqa: PTH109 - nothing else is needed of it
-    except OSError:
-        return True
-    return False
+def _refused_by_machine(error: Exception) -> str:
+    """Return what every verb needs and lacks here, if that is why it failed."""
+    from pi_subagents import errors, messages
+
+    if isinstance(error, OSError) and _was_answering(error):
+        return str(errors.AnswerNotWritten(error.strerror or str(error)))
+    if isinstance(error, FileNotFoundError):
+        try:
+            os.getcwd()  # noqa: PTH109 - nothing else is needed of it
+        except OSError:
+            return messages.CWD_GONE
+    return ""
+
+
+def _was_answering(error: OSError) -> bool:
+    """Tell whether it came from standard output, to which nothing but `click.echo` writes."""
+    at = error.__traceback__
+    while at is not None and at.tb_frame.f_code is not click.echo.__code__:
+        at = at.tb_next
+    return at is not None
 
 
 def _say_what_can_be_said() -> None:
@@ -192,9 +206,12 @@ def _leave(code: int, *, at_once: bool) -> NoReturn:
 
 
 def _tell_error(message: str) -> None:
-    """Say what went wrong; it may quote a name that somebody else chose."""
-    with suppress(OSError):
-        click.echo(f"Error: {printable(message)}", err=True)
+    _tell(f"Error: {message}")
+
+
+def _tell(text: str) -> None:
+    """Say how it ended, if anybody can read it; it may quote a name that somebody else chose."""
+    Console().beside(printable(text))
 
 
 def _refuse_windows() -> None:

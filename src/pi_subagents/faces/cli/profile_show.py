@@ -59,7 +59,8 @@ def show(console: Console, name: str, *, invocation: bool, as_json: bool) -> Non
     found = PROFILES.load()
     loaded = PROFILES.find(console, name, found)
     problems = problems_of(loaded, found)
-    trusted = is_trusted(Path.cwd(), os.environ)
+    decided = console.trusted
+    trusted = is_trusted(Path.cwd(), os.environ) if decided is None else decided
     prepared = _prepared(loaded, found, trusted=trusted)
     planned = _planned(prepared, trusted=trusted) if invocation else None
     if as_json:

@@ -12,6 +12,7 @@ import os
 import shutil
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -93,15 +94,16 @@ class Painter:
 
     def _write(self, text: str) -> None:
         encoding = self._stream.encoding or "utf-8"
-        self._stream.write(text.encode(encoding, "replace").decode(encoding))
-        self._stream.flush()
+        with suppress(OSError):  # nobody can read it: the work goes on
+            self._stream.write(text.encode(encoding, "replace").decode(encoding))
+            self._stream.flush()
 
 
 def _install(env: Mapping[str, str], painter: Painter, *, force: bool, as_json: bool) -> None:
     from pi_subagents.disk import config_home
     from pi_subagents.disk.settings_files import load_settings
     from pi_subagents.engines.managed_pi import install_managed_pi, managed_pi
-    from pi_subagents.engines.pi_command import resolve_pi_command
+    from pi_subagents.engines.pi_command import resolve_pi_command, shown_words
     from pi_subagents.errors import PI_CHOSEN_BY
 
     cwd = Path.cwd()
@@ -117,7 +119,7 @@ def _install(env: Mapping[str, str], painter: Painter, *, force: bool, as_json: 
     if used.source != "managed":
         click.echo(
             f"But {PI_CHOSEN_BY[used.source]} comes first: sub-agents run "
-            f"{' '.join(used.argv)} (pi {used.version or 'of unknown version'})."
+            f"{' '.join(shown_words(used.argv))} (pi {used.version or 'of unknown version'})."
         )
     click.echo("Next: subagents demo")
 
@@ -139,12 +141,14 @@ def _remove(env: Mapping[str, str], painter: Painter, *, as_json: bool) -> None:
 
 
 def _described(pi: ManagedPi, used: PiCommand, *, changed: bool) -> dict[str, Any]:
+    from pi_subagents.engines.pi_command import shown_words
+
     return {
         "schemaVersion": SCHEMA_VERSION,
         "pi": {
             "source": used.source,
             "version": used.version,
-            "command": list(used.argv),
+            "command": shown_words(used.argv),
             "managedVersion": pi.version,
             "managedDirectory": str(pi.directory),
         },

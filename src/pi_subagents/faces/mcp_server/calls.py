@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 from pi_subagents import api, host_messages, messages
 from pi_subagents.core import tool_defs
 from pi_subagents.core.events import StateChanged
-from pi_subagents.core.retrieval import MAX_WAIT_S, say_if_running
+from pi_subagents.core.preset_request import parse_subagent
+from pi_subagents.core.retrieval import MAX_WAIT_S, say_how_it_stands
 from pi_subagents.core.run_result import RunResult
 from pi_subagents.core.steer import DEFAULT_WAIT_S
 from pi_subagents.core.stop_switch import StopSwitch
@@ -87,7 +88,7 @@ class Calls:
     async def _delegate(
         self, tool: str, parameters: Mapping[str, Any], options: Options, report: Report
     ) -> Answer:
-        work = _Work(tool)
+        work = _Work(tool, parameters)
         task = asyncio.create_task(_safely(tool, parameters, work.watched(options)))
         self._going[task] = work.stop
         task.add_done_callback(self._going.pop)
@@ -125,9 +126,10 @@ class Calls:
 class _Work:
     """One delegation as it goes on."""
 
-    def __init__(self, tool: str) -> None:
+    def __init__(self, tool: str, parameters: Mapping[str, Any]) -> None:
         self.stop = StopSwitch()
         self._tool = tool
+        self._parameters = parameters
         self._windows: Windows | None = None
         self._results: dict[int, RunResult] = {}
         self._latest: int | None = None
@@ -154,12 +156,14 @@ class _Work:
     def unfinished(self, wait_s: float) -> Answer:
         """Return how the work stands."""
         assert self._windows is not None
+        # They were read before there were windows; from where a directory is meant is not told.
+        by_preset = self._tool == tool_defs.SUBAGENT
         return unfinished_to_json(
-            self._tool,
             self._windows.now(),
             self._results,
             after_s=time.monotonic() - self._began,
             wait_s=wait_s,
+            asked=parse_subagent(self._parameters, "/") if by_preset else None,
         )
 
     async def report(self, report: Report, tick_s: float) -> None:
@@ -211,7 +215,7 @@ def _told(tool: str, asked: Mapping[str, Any], answer: Answer, wait_s: float) ->
     if tool == tool_defs.GET_OUTPUT and "shownCharacters" in details and not asked.get("tail"):
         start = asked.get("offset") or 0
         end = start + details["shownCharacters"]
-        if end < details["totalCharacters"]:
+        if start < end < details["totalCharacters"]:
             beside.append(host_messages.text_goes_on(start, end, details["totalCharacters"]))
     if tool == tool_defs.GET_SESSION and len(text := content[0]["text"]) > MAX_TEXT:
         beside.append(host_messages.transcript_goes_on(MAX_TEXT, len(text), details["sessionId"]))
@@ -219,7 +223,7 @@ def _told(tool: str, asked: Mapping[str, Any], answer: Answer, wait_s: float) ->
         details = {**details, "totalCharacters": len(text), "shownCharacters": MAX_TEXT}
     told = {**answer, "details": details, "content": [*content, *map(_block, beside)]}
     retrieves = tool in (tool_defs.GET_OUTPUT, tool_defs.GET_SESSION)
-    return say_if_running(told, wait_s) if retrieves else told
+    return say_how_it_stands(told, wait_s) if retrieves else told
 
 
 def _block(text: str) -> dict[str, str]:

@@ -18,6 +18,7 @@ from mcp.types import INVALID_REQUEST, PARSE_ERROR, JSONRPCNotification, jsonrpc
 
 from pi_subagents import host_messages
 from pi_subagents.core.framing import Skipped
+from pi_subagents.core.tool_outputs import sendable
 from pi_subagents.faces.wire import LineWriter, read_lines
 
 if TYPE_CHECKING:
@@ -84,13 +85,27 @@ def _decoded(frame: Frame, max_message: int) -> SessionMessage | bytes | None:
 
 def _message(data: bytes) -> JSONRPCMessage | None:
     try:
-        message = jsonrpc_message_adapter.validate_json(data, by_name=False)
+        message = _validated(data)
         # A request whose id is none would pass for a notification, and its sender wait for ever.
         if isinstance(message, JSONRPCNotification) and "id" in json.loads(data):
             return None
     except (ValueError, RecursionError):  # no JSON, or none that the protocol knows
         return None
     return message
+
+
+def _validated(data: bytes) -> JSONRPCMessage:
+    """Return the message; half a character, which JavaScript writes, costs nothing but itself."""
+    try:
+        return jsonrpc_message_adapter.validate_json(data, by_name=False)
+    except ValueError:
+        value: object = json.loads(data)
+        told = sendable(value)
+        if told == value or not isinstance(told, dict) or not isinstance(value, dict):
+            raise
+        if told.get("id") != value.get("id"):  # its sender would not know the answer
+            raise
+        return jsonrpc_message_adapter.validate_json(json.dumps(told), by_name=False)
 
 
 def _refusal(data: bytes) -> bytes:

@@ -65,10 +65,10 @@ class Asked:
         return [dialog["title"] for dialog in self.dialogs]
 
 
-async def said(line: str, host: Asked | None = None) -> Said:
+async def said(line: str, host: Asked | None = None, *, trusted: bool | None = None) -> Said:
     asked = host or Asked(lambda _: pytest.fail("nobody is to be asked"))
     dialogs = Dialogs(asked, asyncio.get_running_loop())  # type: ignore[arg-type]  # all that is used of a Host
-    return await asyncio.to_thread(run_profile_line, line, dialogs, MODELS)
+    return await asyncio.to_thread(run_profile_line, line, dialogs, MODELS, trusted=trusted)
 
 
 # Looking
@@ -98,6 +98,17 @@ async def test_one_is_shown_by_its_bare_name_too(home: ProfileHome, line: str) -
     lines = shown.text.split("\n")
     assert lines[:2] == ["Profile: fast", "  model:             m"]
     assert "sk-secret" not in shown.text
+
+
+@pytest.mark.parametrize(("decided", "is_warned"), [(True, False), (False, True), (None, False)])
+async def test_a_projects_profile_is_shown_with_the_trust_that_the_host_has(
+    home: ProfileHome, decided: bool | None, is_warned: bool
+) -> None:
+    write_profile(home.project, "own", "model: m", "apiKey: sk-secret-key-12345")
+    if decided is not True:
+        home.trust()
+    warning = (await said("show own", trusted=decided)).warning
+    assert ("the project is not trusted" in warning) is is_warned
 
 
 async def test_a_quote_that_nobody_closed_is_part_of_a_word(home: ProfileHome) -> None:
@@ -267,4 +278,5 @@ async def test_verbs_and_names_complete_and_a_value_is_the_whole_line(home: Prof
     for verb in ("show", "edit", "delete", "rm", "remove", "path"):
         (item,) = completions(f"{verb} li")
         assert (item["value"], item["label"]) == (f"{verb} lion", "lion")
+    assert completions("list") == completions("show lion") == completions("lion") == []
     assert completions("show x") == completions("create l") == completions("show lion x") == []

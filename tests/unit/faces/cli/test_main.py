@@ -150,12 +150,20 @@ class FullStream(io.StringIO):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-def test_an_answer_that_finds_no_room_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_answer_that_finds_no_room_is_said(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr(sys, "stdout", FullStream())
-    with pytest.raises(AnswerNotWritten, match=r"No space left on device\."):
-        Console().answer("x")
-    with pytest.raises(AnswerNotWritten):
-        Console().json({})
+    monkeypatch.setattr(cli.group, "main", lambda **_: Console().answer("x"))
+    reason = os.strerror(errno.ENOSPC)
+    assert ended(capsys) == (2, "", f"Error: {AnswerNotWritten(reason)}\n")
+
+
+def test_a_full_disk_elsewhere_is_not_told_as_standard_output(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fail_with(monkeypatch, OSError(errno.ENOSPC, "No space left"))
+    assert ended(capsys)[0] == 3
 
 
 def test_progress_that_nobody_can_read_harms_nothing(

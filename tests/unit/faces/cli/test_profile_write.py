@@ -76,7 +76,8 @@ def test_a_prompt_can_come_from_standard_input_and_only_one(
 def test_a_profile_that_is_there_is_never_replaced_by_a_new_one(home: ProfileHome) -> None:
     path = write_profile(home.user, "demo", "model: m")
     refusal = (
-        f'Error: Profile "demo" already exists: {path}. To change it: subagents profile edit demo\n'
+        f'Error: Profile "demo" already exists: {path}. To change it: subagents profile edit demo, '
+        "or /profile edit demo in pi\n"
     )
     for arguments in ([], ["--scope", "global"]):
         assert home.run("create", "demo", "--model", "x", *arguments) == (2, "", refusal)

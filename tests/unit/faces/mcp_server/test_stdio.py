@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from mcp.types import JSONRPCRequest
 from tests.unit.core.given_values import briefly
 
 from pi_subagents import host_messages
@@ -196,6 +197,15 @@ def test_what_is_no_message_is_answered(
 ) -> None:
     error = {"code": code, "message": words}
     assert answers(line + b"\n", 1, tmp_path) == [{"jsonrpc": "2.0", "id": number, "error": error}]
+
+
+def test_half_a_character_in_an_argument_costs_nothing_but_itself() -> None:
+    line = b'{"jsonrpc": "2.0", "id": 1, "method": "x", "params": {"a": ["cut \\ud83d"]}}'
+    assert stdio._message(line) == JSONRPCRequest(
+        jsonrpc="2.0", id=1, method="x", params={"a": ["cut \N{REPLACEMENT CHARACTER}"]}
+    )
+    for wrong in (line.replace(b"2.0", b"1.0"), line.replace(b"1,", b"true,"), b'["\\ud83d"]'):
+        assert stdio._message(wrong) is None
 
 
 def test_half_a_message_at_the_end_is_answered_too(tmp_path: Path) -> None:
