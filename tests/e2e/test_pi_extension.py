@@ -117,6 +117,20 @@ def test_children_start_while_the_call_is_still_being_written(project: Project) 
     assert len(markers) == 3
 
 
+@pytest.mark.parametrize(("option", "trusted"), [("--approve", True), ("--no-approve", False)])
+def test_the_core_is_told_which_ends_pi_shows_and_whether_it_trusts_the_project(
+    project: Project, tmp_path: Path, option: str, trusted: bool
+) -> None:
+    notes = tmp_path / "notes"
+    with main_pi(project, {"text": "unused"}) as pi:
+        core = f"{sys.executable} {NOTING} {notes}"
+        pi.ran(option, "-p", "/profile list", PI_SUBAGENTS_CORE=core)
+    told = [json.loads(line) for line in notes.read_text().splitlines()]
+    hello, asked = [e["params"] for e in told if e["method"] in ("hello", "profile")]
+    assert hello["endsShown"] == []
+    assert (asked["line"], asked["trusted"]) == ("list", trusted)
+
+
 def test_the_core_is_told_of_each_task_once_when_it_is_whole(
     project: Project, tmp_path: Path
 ) -> None:

@@ -10,11 +10,13 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.e2e_pi.conftest import Watched
 from tests.fakes.main_pi import call, delegate
+from tests.fakes.pi_screen import pi_screen
 from tests.fakes.private_tmux import needs_tmux, watched
 
 if TYPE_CHECKING:
-    from tests.e2e_pi.conftest import Stage, Watched
+    from tests.e2e_pi.conftest import Stage
     from tests.fakes.driver import FakeProcess
 
 pytestmark = [pytest.mark.pi, needs_tmux]
@@ -79,12 +81,34 @@ async def test_a_second_death_is_told_by_every_call_until_a_reload(stage: Stage)
             with watched(core):
                 os.kill(core, signal.SIGKILL)
             await pi.shows("The core of pi-subagents ended unexpectedly")
+        await pi.shows("`/reload` starts it again.")
         await pi.enter("please look")
         await pi.shows("a pity", "`/reload` starts it again.")
         await pi.enter("/reload")
         await pi.shows("Reloaded")
         await pi.enter("please look again")
         await pi.shows("better", "profile: keyed")
+
+
+async def test_a_footer_that_nobody_keeps_true_is_cleared(stage: Stage) -> None:
+    stage.write_preset("scout")
+    start = call("background_agent", preset="scout", task="look around")
+    with stage.screen(start, {"text": "started it"}) as pi:
+        await pi.enter("please start one")
+        child = await stage.driver.child("look around")
+        for told in ("It has been started again.", "`/reload` starts it again."):
+            await pi.shows("started it", "bg: 1 running / 1 total")
+            os.kill(pi.core_pid(), signal.SIGKILL)
+            await pi.shows(told)
+        await pi.shows_no("bg: 1 running / 1 total")
+        await child.answer_and_exit("three rooms")
+
+
+async def test_a_core_that_cannot_be_started_is_told_at_once(stage: Stage) -> None:
+    with stage.pi({"text": "unused"}) as host:
+        host.env["PI_SUBAGENTS_CORE"] = "no-such-core"
+        with pi_screen(host) as screen:
+            await Watched(host, screen).shows("The core of pi-subagents could not be started")
 
 
 async def test_what_had_finished_is_retrievable_after_a_restart(stage: Stage) -> None:

@@ -74,9 +74,11 @@ class BridgeHost:
         failure: Json = answer["error"]
         return failure
 
-    async def open(self, *entries: object, reason: str = "startup", session: str = "s1") -> Any:
+    async def open(
+        self, *entries: object, reason: str = "startup", session: str = "s1", **more: object
+    ) -> Any:
         """Say hello, and which session is open; return how its background runs stand."""
-        opened = {"sessionId": session, "reason": reason, "entries": list(entries)}
+        opened = {"sessionId": session, "reason": reason, "entries": list(entries), **more}
         told = await self.request(
             "hello", protocol=PROTOCOL, cwd=str(self.cwd), host="pi", **opened
         )

@@ -482,6 +482,54 @@ async def test_a_host_that_comes_back_is_told_of_what_ended_meanwhile(
         assert len(back.all_told("notify")) == 2
 
 
+async def test_an_answer_that_the_hosts_log_lacks_is_shown_again_without_a_second_notification(
+    here: PresetPlace, host: BridgeHost
+) -> None:
+    await host.open(endsShown=[])
+    lost_row, lost = await begun(here, host, "lost")
+    kept_row, kept = await begun(here, host, "kept")
+    await lost.answer_and_exit("gold" * 3000)
+    first = await host.told("message")
+    await kept.answer_and_exit("silver")
+    await host.told("status", lambda p: p["text"] == "bg: 0 running / 2 total")
+    log = json.loads(json.dumps(host.all_told("entry")))
+    log += json.loads(json.dumps(log).replace(lost_row["runId"], "0" * 32))  # removed long ago
+    assert await host.bye() == 0
+    assert {m["details"]["runId"] for m in host.all_told("message")} == {
+        lost_row["runId"], kept_row["runId"],
+    }  # fmt: skip
+    async with open_bridge(here.work.project, here.work.env, RESTLESS) as back:
+        await back.open(*log)  # a host that does not say what it has
+        await back.request("complete", prefix="")
+        await back.open(*log, reason="new", session="s2", endsShown=[])
+        await back.request("complete", prefix="")
+        assert back.all_told("message") == []
+        for _ in range(2):  # said twice, it is the same session
+            await back.open(*log, reason="resume", endsShown=[kept_row["runId"]])
+            assert await back.told("message") == first
+        assert await back.bye() == 0
+        assert (len(back.all_told("message")), back.all_told("notify")) == (1, [])
+
+
+async def test_an_end_that_was_logged_but_not_told_is_told_once(
+    here: PresetPlace, host: BridgeHost
+) -> None:
+    await host.open(endsShown=[])
+    row, child = await begun(here, host, "dig")
+    assert await host.request("close") == {}
+    await child.answer_and_exit("gold")
+    await here.ended(row["runId"])
+    await host.call("background_agent_status", {"includeCompleted": True})
+    log = json.loads(json.dumps(host.all_told("entry")))
+    assert log[-1]["data"]["status"] == "completed"
+    assert await host.bye() == 0
+    async with open_bridge(here.work.project, here.work.env, RESTLESS) as back:
+        await back.open(*log, endsShown=[])
+        await back.told("message")
+        assert await back.bye() == 0
+        assert len(back.all_told("notify")) == len(back.all_told("message")) == 1
+
+
 async def test_an_end_between_two_sessions_is_told_when_its_own_is_open_again(
     here: PresetPlace,
 ) -> None:
@@ -824,6 +872,19 @@ async def test_a_profile_is_created_through_the_hosts_dialogs_where_the_host_is(
     assert "show demo" in [item["value"] for item in items]
     nobody = await host.request("profile", line="list", hasUI=False)
     assert nobody == {"text": host_messages.PROFILE_NEEDS_TERMINAL, "level": "error"}
+
+
+@pytest.mark.parametrize("trusted", [True, False])
+async def test_a_profile_is_shown_with_the_hosts_trust(
+    place: Workplace, host: BridgeHost, *, trusted: bool
+) -> None:
+    profiles = place.project / ".pi/agent-profiles"
+    profiles.mkdir(parents=True)
+    (profiles / "own.md").write_text("---\nname: own\napiKey: sk-secret-key-12345\n---\n")
+    await host.open()
+    await host.request("profile", line="show own", hasUI=True, trusted=trusted)
+    warned = [told["message"] for told in host.all_told("notify")]
+    assert any("the project is not trusted" in text for text in warned) is not trusted
 
 
 async def test_an_open_dialog_keeps_nobody_waiting_and_ends_with_the_host(

@@ -237,8 +237,8 @@ _READERS = {
 def _line(run: BackgroundRun) -> str:
     task = one_line(run.task, _TASK_WIDTH)
     why = f" — {one_line(run.error_message, 200)}" if run.error_message else ""
-    who = f"{one_line(run.preset, 64)} {run.run_id} (session: {run.session_id})"
-    return f"{run.status} {who}: {task}{why}"
+    preset = f" {one_line(run.preset, 64)}" if run.preset else ""  # a delegation has none
+    return f"{run.status}{preset} {run.run_id} (session: {run.session_id}): {task}{why}"
 
 
 def _ending(run: BackgroundRun) -> list[str]:

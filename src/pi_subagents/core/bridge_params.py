@@ -22,12 +22,13 @@ NEW = "new"
 
 @dataclass(frozen=True, slots=True)
 class HostSession:
-    """The session that pi has open, with the entries of its log that are ours."""
+    """The session that pi has open, with what of its log is ours."""
 
     session_id: str
     reason: str
     cwd: str
     entries: tuple[object, ...]
+    ends_shown: tuple[str, ...] | None = None  # background runs whose end it shows, if it says so
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +47,12 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class ProfileLine:
-    """What was typed after `/profile`, whether anybody can be asked, which models to offer."""
+    """What was typed after `/profile`, whether anybody can be asked, and what the host knows."""
 
     line: str
     has_ui: bool
     models: tuple[str, ...] = ()
+    trusted: bool | None = None
 
 
 def parse_session(given: Mapping[str, object]) -> HostSession:
@@ -61,14 +63,13 @@ def parse_session(given: Mapping[str, object]) -> HostSession:
         raise InvalidRequest("entries", host_messages.RPC_MUST_BE_LIST)
     # A new session begins empty, whatever its file may hold already.
     kept = () if reason == NEW else tuple(entries)
-    return HostSession(_text(given, "sessionId"), reason, _text(given, "cwd"), kept)
+    shown = _texts(given, "endsShown")
+    return HostSession(_text(given, "sessionId"), reason, _text(given, "cwd"), kept, shown)
 
 
 def parse_call(given: Mapping[str, object]) -> ToolCall:
     """Read the parameters of `call`; InvalidRequest says what is wrong."""
-    trusted, columns = given.get("trusted"), given.get("columns")
-    if trusted is not None and not isinstance(trusted, bool):
-        raise InvalidRequest("trusted", messages.MUST_BE_FLAG)
+    columns = given.get("columns")
     if columns is not None and (isinstance(columns, bool) or not isinstance(columns, int)):
         raise InvalidRequest("columns", host_messages.RPC_MUST_BE_COLUMNS)
     return ToolCall(
@@ -78,7 +79,7 @@ def parse_call(given: Mapping[str, object]) -> ToolCall:
         cwd=_text(given, "cwd"),
         parent_tools=_texts(given, "parentTools"),
         models=_texts(given, "models"),
-        trusted=trusted,
+        trusted=_trusted(given),
         columns=columns,
     )
 
@@ -98,12 +99,20 @@ def parse_profile(given: Mapping[str, object]) -> ProfileLine:
     has_ui = given.get("hasUI")
     if not isinstance(has_ui, bool):
         raise InvalidRequest("hasUI", messages.MUST_BE_FLAG)
-    return ProfileLine(_text(given, "line"), has_ui, _texts(given, "models") or ())
+    models = _texts(given, "models") or ()
+    return ProfileLine(_text(given, "line"), has_ui, models, _trusted(given))
 
 
 def parse_prefix(given: Mapping[str, object]) -> str:
     """Read the parameters of `complete`; InvalidRequest says what is wrong."""
     return _text(given, "prefix")
+
+
+def _trusted(given: Mapping[str, object]) -> bool | None:
+    value = given.get("trusted")
+    if value is not None and not isinstance(value, bool):
+        raise InvalidRequest("trusted", messages.MUST_BE_FLAG)
+    return value
 
 
 def _text(given: Mapping[str, object], key: str) -> str:

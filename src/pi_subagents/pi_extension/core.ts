@@ -56,11 +56,10 @@ export async function close(reason: string): Promise<void> {
 }
 
 export function request(method: string, params: object): Promise<Fields> {
-  const id = ++requests;
   return new Promise((resolve, reject) => {
     if (core === undefined) return reject(new Error(absence));
-    waiting.set(id, { resolve, reject });
-    send({ id, method, params });
+    waiting.set(++requests, { resolve, reject });
+    send({ id: requests, method, params });
   });
 }
 
@@ -95,8 +94,10 @@ function ended(child: ChildProcessWithoutNullStreams, why: string): void {
   if (core !== child) return; // it was let go
   core = undefined;
   absence = filled(SPEC.words.untilReload, why);
-  deaths += 1;
-  if (deaths === 1) session?.serve("notify", { message: filled(SPEC.words.startedAgain, why), level: "warning" });
+  const isLast = ++deaths > 1;
+  const message = isLast ? absence : filled(SPEC.words.startedAgain, why);
+  session?.serve("notify", { message, level: isLast ? "error" : "warning" });
+  if (isLast) session?.serve("status", { text: null });
   open(session);
 }
 
@@ -113,8 +114,8 @@ async function take(line: string): Promise<void> {
     if (id !== undefined) send({ id, result: served ?? null });
   } catch (problem) {
     const message = word(String(problem));
-    const answer = { id, error: { code: FAILED, message } };
-    send(id === undefined ? { method: "failed", params: { method, message } } : answer);
+    if (id === undefined) send({ method: "failed", params: { method, message } });
+    else send({ id, error: { code: FAILED, message } });
   }
 }
 

@@ -15,6 +15,7 @@ import { attempt, type Fields, fields, filled, list, word } from "./values.ts";
 
 const PROTOCOL = 2;
 const OURS = "pi-subagents";
+const END = `${OURS}:bg-end`;
 const ESCAPE_S = 8; // the core's ladder takes five, then it looks for what is left
 const LONGEST_AHEAD = 1000; // no path is longer, and whoever starts a child reads no prompt
 const AHEAD = new Map<unknown, string>(SPEC.tools.filter(({ ahead }) => ahead).map(({ name, ahead }) => [name, ahead]));
@@ -27,18 +28,16 @@ export default function extension(pi: ExtensionAPI): void {
   for (const tool of SPEC.tools) pi.registerTool(definition(pi, tool, []));
   pi.registerCommand("profile", {
     description: "Manage sub-agent profiles: list, show, create, edit, delete",
-    getArgumentCompletions: async (prefix) => {
-      const { items } = await core.request("complete", { prefix }).catch(() => ({ items: null }));
-      return items as AutocompleteItem[] | null;
-    },
+    getArgumentCompletions: async (prefix) =>
+      (await core.request("complete", { prefix }).catch(() => ({ items: null }))).items as AutocompleteItem[] | null,
     handler: async (line, ctx) => {
-      const asked = core.request("profile", { line, hasUI: ctx.hasUI, models: modelNames(ctx) });
+      const asked = core.request("profile", { line, hasUI: ctx.hasUI, ...circumstances(pi, ctx) });
       const { text, level } = await asked.catch((error) => ({ text: error.message, level: "error" }));
       if (!ctx.hasUI) console.error(text);
       else ctx.ui.notify(String(text), level as Level);
     },
   });
-  pi.registerMessageRenderer(`${OURS}:bg-end`, ({ content, details }, { expanded, outputPad }, theme) => {
+  pi.registerMessageRenderer(END, ({ content, details }, { expanded, outputPad }, theme) => {
     const box = new Box(outputPad, 1, (text) => theme.bg("customMessageBg", text));
     box.addChild(painted(storedPicture(details, content, SPEC.text, ""), expanded, theme));
     return box;
@@ -48,7 +47,8 @@ export default function extension(pi: ExtensionAPI): void {
   pi.on("session_start", ({ reason }, ctx) => {
     followModels(ctx);
     const serve = (method: string, params: Fields) => served(pi, ctx, method, params);
-    core.open({ cwd: ctx.cwd, greeting: () => greeting(ctx, reason), serve });
+    let greetings = 0;
+    core.open({ cwd: ctx.cwd, greeting: () => greeting(ctx, reason, greetings++ === 0), serve });
   });
   pi.on("before_agent_start", (_event, ctx) => followModels(ctx));
   const foretell = forerunner(pi);
@@ -145,11 +145,13 @@ function modelNames(ctx: ExtensionContext): string[] {
 }
 
 /** What a core has to know of pi and its session, with the entries of the session log that are ours. */
-function greeting({ cwd, sessionManager }: ExtensionContext, reason: string): object {
+function greeting({ cwd, sessionManager }: ExtensionContext, reason: string, isFirst: boolean): object {
   const entries = sessionManager.getEntries().map((entry) => fields(entry));
   const ours = entries.filter(({ type, customType }) => type === "custom" && word(customType).startsWith(OURS));
+  const ends = entries.filter(({ customType }) => customType === END).map(({ details }) => word(fields(details).runId));
+  const endsShown = isFirst ? ends : null; // later, others may wait in pi for the end of a turn
   const sessionId = sessionManager.getSessionId();
-  return { protocol: PROTOCOL, piVersion: VERSION, host: "pi", cwd, sessionId, reason, entries: ours };
+  return { protocol: PROTOCOL, piVersion: VERSION, host: "pi", cwd, sessionId, reason, entries: ours, endsShown };
 }
 
 /** Do what the core says, or ask what it asks; what it says for another session came too late. */

@@ -51,11 +51,8 @@ export function storedPicture(details: unknown, content: unknown, layout: Fields
   const { picture, maxLines } = fields(details);
   if (list(picture).length > 0) return list(picture);
   const texts = typeof content === "string" ? [content] : list(content).map((each) => fields(each).text);
-  const lines = texts
-    .filter((each) => typeof each === "string")
-    .join("\n")
-    .trimEnd()
-    .split("\n");
+  const text = texts.filter((each) => typeof each === "string").join("\n");
+  const lines = text.trimEnd().split("\n");
   return [{ ...layout, first: maxLines ?? layout.first, rows: lines.map((line) => [[line.trimEnd(), role]]) }];
 }
 

@@ -224,6 +224,13 @@ def test_a_stop_tells_what_it_ended_and_what_had_ended_by_then() -> None:
     assert not told["isError"]
 
 
+def test_a_run_without_a_preset_leaves_no_hole_in_its_line() -> None:
+    delegated = replace(DONE, preset="", status="aborted")
+    assert text_of(stopped_to_json([delegated], [])).split("\n")[-1] == (
+        "aborted r1 (session: s1): look around"
+    )
+
+
 # Records in a host's session log
 
 

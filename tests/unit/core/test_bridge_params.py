@@ -28,7 +28,7 @@ parsers = st.sampled_from(
 )
 keys = st.sampled_from(
     ["sessionId", "reason", "cwd", "entries", "callId", "tool", "arguments", "parentTools",
-     "models", "trusted", "columns", "line", "hasUI", "prefix"]
+     "models", "trusted", "columns", "line", "hasUI", "prefix", "endsShown"]
 )  # fmt: skip
 
 
@@ -53,13 +53,15 @@ def test_a_session_has_its_entries_unless_it_is_new(reason: str) -> None:
     assert bridge_params.parse_session(given) == HostSession("s", reason, "/p", (1, {}))
     new = bridge_params.parse_session({**given, "reason": "new"})
     assert new == HostSession("s", "new", "/p", ())
+    known = bridge_params.parse_session({**given, "endsShown": ["r"]})
+    assert known == HostSession("s", reason, "/p", (1, {}), ends_shown=("r",))
 
 
 def test_a_line_after_profile_says_whether_anybody_is_there() -> None:
     given = {"line": "list", "hasUI": False}
     assert bridge_params.parse_profile(given) == ProfileLine("list", has_ui=False)
-    known = bridge_params.parse_profile({**given, "models": ["a/b"]})
-    assert known == ProfileLine("list", has_ui=False, models=("a/b",))
+    known = bridge_params.parse_profile({**given, "models": ["a/b"], "trusted": True})
+    assert known == ProfileLine("list", has_ui=False, models=("a/b",), trusted=True)
 
 
 @pytest.mark.parametrize(

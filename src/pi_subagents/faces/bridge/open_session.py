@@ -61,6 +61,10 @@ class OpenSession:
         self.registry = Registry(Runs(Path(opened.cwd), env), opened.entries)
         self._usage_told = usage_told(opened.entries)
         self._told: set[str] = set()
+        self._shown = set(opened.ends_shown or ())
+        # A host that does not say which ends it shows is not shown any of them again.
+        known = () if opened.ends_shown is None else self.registry.all()
+        self._perhaps_lost = {run.run_id for run in known if run.ended}
         self._footer: str | None = None
         self._notices: set[str] = set()
         self._complaint = ""
@@ -155,6 +159,7 @@ class OpenSession:
         """Look after the background runs once; tell whether to look again."""
         try:
             goes_on = self.registry.look(self._append, self._tell, self._told)
+            self._show_what_was_lost()
             self._changed()
         except Exception as error:  # noqa: BLE001 - the bridge outlives whatever happens here
             self._complain(reason_of(error))
@@ -163,10 +168,21 @@ class OpenSession:
 
     def _tell(self, run: BackgroundRun) -> None:
         """Tell a person of an end, and the conversation, without beginning a turn."""
-        preset, why = one_line(run.preset, _SHOWN), one_line(run.error_message, _SHOWN)
-        ended = host_messages.background_ended(preset, run.status, run.run_id, why)
         level = _LEVELS.get(run.status, "error")
-        self._notify("notify", {"message": ended, "level": level})
+        self._notify("notify", {"message": _ending(run), "level": level})
+        self._show(run)
+
+    def _show_what_was_lost(self) -> None:
+        """Show ends that were told but never logged: a host that ends in a turn forgets them."""
+        lost = self._perhaps_lost & self._told - self._shown
+        runs = self.refresh() if lost else []  # of a long answer the log has the beginning only
+        for run in reversed(runs):
+            if run.run_id in lost:
+                self._show(run)
+
+    def _show(self, run: BackgroundRun) -> None:
+        """Put an end into the conversation."""
+        self._shown.add(run.run_id)
         output = printable(run.output[:MAX_ENTRY_OUTPUT])
         if len(run.output) > MAX_ENTRY_OUTPUT:
             told, whole = MAX_ENTRY_OUTPUT, len(run.output)
@@ -179,7 +195,8 @@ class OpenSession:
             "durationMs": run.duration_ms,
             "picture": [part_to_json(part) for part in end_picture(run, output)],
         }
-        content = host_messages.background_end_told(ended, one_line(run.task, _SHOWN), output)
+        task = one_line(run.task, _SHOWN)
+        content = host_messages.background_end_told(_ending(run), task, output)
         self._notify("message", {"customType": END_MESSAGE, "content": content, "details": details})
 
     def _complain(self, reason: str) -> None:
@@ -187,3 +204,8 @@ class OpenSession:
         if reason != self._complaint:
             self._complaint = reason
             print(reason, file=sys.stderr, flush=True)  # noqa: T201 - it is for people
+
+
+def _ending(run: BackgroundRun) -> str:
+    preset, why = one_line(run.preset, _SHOWN), one_line(run.error_message, _SHOWN)
+    return host_messages.background_ended(preset, run.status, run.run_id, why)

@@ -43,10 +43,11 @@ class Said:
 class DialogConsole(Console):
     """Collect what a verb says; its questions go to somebody else."""
 
-    def __init__(self, ask: Ask, models: tuple[str, ...]) -> None:
+    def __init__(self, ask: Ask, models: tuple[str, ...], *, trusted: bool | None) -> None:
         super().__init__()
         self.ask = ask
         self.models = models
+        self.trusted = trusted
         self.lines: list[str] = []
         self.warnings: list[str] = []
 
@@ -66,7 +67,9 @@ class DialogConsole(Console):
         self.lines.append(printable(text))
 
 
-def run_profile_line(line: str, ask: Ask, models: tuple[str, ...] = ()) -> Said:
+def run_profile_line(
+    line: str, ask: Ask, models: tuple[str, ...] = (), *, trusted: bool | None = None
+) -> Said:
     """Do what the line says; return what is to be said."""
     try:
         words = shlex.split(line)
@@ -74,7 +77,7 @@ def run_profile_line(line: str, ask: Ask, models: tuple[str, ...] = ()) -> Said:
         words = line.split()
     if not words or any(word in _HELP for word in words):
         return Said(host_messages.PROFILE_USAGE, WARNING)
-    console = DialogConsole(ask, models)
+    console = DialogConsole(ask, models, trusted=trusted)
     try:
         command.main(args=words, prog_name="/profile", obj=console, standalone_mode=False)
     except click.MissingParameter:
@@ -90,6 +93,11 @@ def run_profile_line(line: str, ask: Ask, models: tuple[str, ...] = ()) -> Said:
 
 def completions(prefix: str) -> list[dict[str, str]]:
     """Return what may follow; each value is the whole of the arguments."""
+    # Of what is written already pi would make an item to choose, with an Enter of its own.
+    return [item for item in _matching(prefix) if item["value"] != prefix]
+
+
+def _matching(prefix: str) -> list[dict[str, str]]:
     *words, last = prefix.split(" ")
     if not words:
         verbs = [name for name in command.commands if name.startswith(last)]

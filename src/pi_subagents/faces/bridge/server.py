@@ -159,7 +159,9 @@ class Bridge:
 
         # Its questions wait for a person: in a thread of its own nobody waits with it.
         asking = Dialogs(self._host, asyncio.get_running_loop())
-        said = await asyncio.to_thread(run_profile_line, given.line, asking, given.models)
+        said = await asyncio.to_thread(
+            run_profile_line, given.line, asking, given.models, trusted=given.trusted
+        )
         if said.warning:
             self._warn(said.warning)
         return {"text": said.text, "level": said.level}
