@@ -146,7 +146,7 @@ EXAMPLES: dict[str, tuple[Exception, str]] = {
     "RunNotListening": (
         errors.RunNotListening("abcd"),
         ('Run "abcd" goes on: nobody takes orders for it in its directory. Press Ctrl+C where it '
-        "was started."),
+        "was started; a background run ends by itself."),
     ),
     "SessionNotFound": (
         errors.SessionNotFound("c4d5"),
