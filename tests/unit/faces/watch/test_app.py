@@ -189,8 +189,12 @@ async def test_what_was_scrolled_to_stays_in_view_when_runs_change(place: FleetP
         place.finished(f"run-{number:02}")
     async with watching(place, size=(110, 12)) as seen:
         fleet = seen.app.query_one(FleetList)
-        fleet.scroll_to(y=10, animate=False)
-        await seen.until(lambda: fleet.scroll_offset.y == 10)
+
+        def scrolled() -> bool:
+            fleet.scroll_to(y=10, animate=False, immediate=True)
+            return fleet.scroll_offset.y == 10
+
+        await seen.until(lambda: "run" in seen.line("details") and scrolled())
         place.finished("one more")
         await seen.until(lambda: len(seen.app._rows) == 21)
         await seen.pilot.pause()
