@@ -23,7 +23,7 @@ from pi_subagents.core.request import DelegateRequest, Task, checked_request
 from pi_subagents.core.value import replace
 from pi_subagents.delegation.preparation import Preparation
 from pi_subagents.errors import SubagentsError
-from pi_subagents.sessions import nothing_told, sessions_to_resume
+from pi_subagents.sessions import sessions_to_resume
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -91,8 +91,7 @@ async def delegate_request(request: DelegateRequest, options: Options) -> Delega
 def prepare(request: DelegateRequest, ground: launch.Ground) -> tuple[Preparation, ...]:
     """Resolve profiles, skills and sessions: whatever of them can refuse the whole call."""
     sessions = (task.resume for task in request.tasks if task.resume)
-    told = ground.options.get("told", nothing_told)
-    earlier = sessions_to_resume(ground.runs, sessions, told)
+    earlier = sessions_to_resume(ground.runs, sessions, launch.told_by(ground.options))
     preparations: tuple[Preparation, ...] = (Preparation(),) * len(request.tasks)
     if any(map(request.profile_of, request.tasks)):
         from pi_subagents.delegation.profiles import prepare_profiles

@@ -34,7 +34,7 @@ from pi_subagents.engines.pi_command import resolve_pi_command
 from pi_subagents.procs.pool import Pool
 from pi_subagents.procs.process_runner import ProcessRunner
 from pi_subagents.runs import Runs
-from pi_subagents.sessions import refuse_if_resumed_elsewhere
+from pi_subagents.sessions import nothing_told, refuse_if_resumed_elsewhere
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -115,6 +115,11 @@ class Ground:
 def place_of(options: Options) -> tuple[Path, Mapping[str, str]]:
     """Return the directory and the environment of a caller."""
     return Path(options.get("cwd") or Path.cwd()), options.get("env", os.environ)
+
+
+def told_by(options: Options) -> Told:
+    """Return what the caller's own log tells of sessions."""
+    return options.get("told", nothing_told)
 
 
 def stand(options: Options) -> Ground:

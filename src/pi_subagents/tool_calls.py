@@ -25,9 +25,9 @@ from pi_subagents.core.steer import parse_steer_request, steered_to_json
 from pi_subagents.core.stop_switch import StopSwitch
 from pi_subagents.core.value import replace
 from pi_subagents.disk.settings_files import load_settings
-from pi_subagents.launch import Options, place_of
+from pi_subagents.launch import Options, place_of, told_by
 from pi_subagents.runs import Runs
-from pi_subagents.sessions import Told, find_session, nothing_told, wait_for_session
+from pi_subagents.sessions import find_session, wait_for_session
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -50,14 +50,14 @@ async def _delegate(parameters: object, options: Options) -> Answer:
 async def _output(parameters: object, options: Options) -> Answer:
     request = retrieval.parse_output_request(parameters)
     runs = Runs(*place_of(options))
-    stop, told = _switch(options), _told(options)
+    stop, told = _switch(options), told_by(options)
     found = await wait_for_session(runs, request.session_id, request.wait_s, stop, told)
     return retrieval.output_to_json(found, request, max_lines=_max_lines(options))
 
 
 async def _session(parameters: object, options: Options) -> Answer:
     session_id = retrieval.parse_session_request(parameters)
-    found = find_session(Runs(*place_of(options)), session_id, _told(options))
+    found = find_session(Runs(*place_of(options)), session_id, told_by(options))
     return retrieval.session_to_json(found, max_lines=_max_lines(options))
 
 
@@ -117,10 +117,6 @@ async def _steer(parameters: object, options: Options) -> Answer:
 
 def _switch(options: Options) -> StopSwitch:
     return options.get("stop") or StopSwitch()
-
-
-def _told(options: Options) -> Told:
-    return options.get("told", nothing_told)
 
 
 def _max_lines(options: Options) -> int:
