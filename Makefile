@@ -18,7 +18,7 @@ export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test e2e-mcp e2e-pi check-shim faults soak check format conformance bench screenshots setup clean
+.PHONY: help demo test e2e-mcp e2e-pi e2e-versions check-shim faults soak check format conformance bench screenshots setup clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|' 2>/dev/null \
@@ -40,13 +40,15 @@ faults: $(VENV)/.dev ## Only the fault suite, in every child mode: crashes, full
 e2e-mcp: setup $(VENV)/.dev ## The MCP server with clients and agent hosts of other people (from npm)
 	@$(BIN)/python -m pytest tests/e2e_mcp $(PYTEST_ARGS)
 
-soak: $(VENV)/.dev ## The long versions: every write fails, 200 kills, a million damaged lines, 1,000 tasks
+soak: $(VENV)/.dev ## The long versions, in every child mode: every write fails, 200 kills, a million damaged lines, 1,000 tasks
 	@$(PARALLEL) tests/soak/soak_*.py $(PYTEST_ARGS)
 	@PROPERTY_EXAMPLES=2000 $(PARALLEL) tests/unit/core $(PYTEST_ARGS)
 
-e2e-pi: setup $(VENV)/.dev ## The real pi as main agent: print, RPC and terminal (needs tmux, and npm)
-	@$(MAKE) --no-print-directory check-shim
+e2e-pi: setup $(VENV)/.dev check-shim ## The real pi as main agent: print, RPC and terminal (needs tmux, and npm)
 	@$(PARALLEL) tests/e2e_pi/pi_*.py tests/e2e/test_pi_extension.py $(PYTEST_ARGS)
+
+e2e-versions: $(VENV)/.dev ## Both on several versions of pi: VERSIONS="0.87.1 1.5.0" (needs tmux, and npm)
+	@WORKERS=$(WORKERS) PYTEST_ARGS="$(PYTEST_ARGS)" $(BIN)/python -m scripts.e2e_versions $(VERSIONS)
 
 # Their sources stay where they are: links make TypeScript look for packages beside them.
 check-shim: $(SHIM)/.installed ## Types and style of the extension for pi (needs npm)
@@ -56,10 +58,10 @@ check-shim: $(SHIM)/.installed ## Types and style of the extension for pi (needs
 	@$(SHIM)/node_modules/.bin/tsc -p $(SHIM)
 	@$(SHIM)/node_modules/.bin/biome check --config-path=scripts/shim $(SHIM_SOURCES)
 
-$(SHIM)/.installed: $(wildcard scripts/shim/*.json)
+$(SHIM)/.installed: $(wildcard scripts/shim/*.json) scripts/shim_packages.py | $(VENV)/.dev
 	@mkdir -p $(SHIM)
 	@cp scripts/shim/*.json $(SHIM)
-	@npm install --prefix $(SHIM) --silent --no-package-lock --no-audit --no-fund --ignore-scripts
+	@$(BIN)/python -m scripts.shim_packages $(SHIM)
 	@touch $@
 
 check: $(VENV)/.dev ## Lint and types
@@ -76,7 +78,7 @@ conformance: $(BIN)/python ## What was specified, and the test that proves it
 	@$(BIN)/python scripts/conformance.py
 
 bench: setup $(VENV)/.dev ## Measure: start-up, imports, supervisor, delegation
-	@$(BIN)/python benchmarks/run.py
+	@$(BIN)/python benchmarks/run.py $(BENCH_ARGS)
 
 screenshots: setup $(VENV)/.dev ## Take the pictures of the documents anew, from real runs in tmux
 	@$(BIN)/python -m scripts.screenshots $(PICTURES)

@@ -32,6 +32,7 @@ from measuring import (
 from scripted_model import scripted_model
 from tree_memory import Peaks, watched
 
+from pi_subagents.core.invocation import QUIET
 from pi_subagents.core.value import replace
 from pi_subagents.engines.offline_model.provider import URL_VARIABLE, pi_arguments
 from pi_subagents.engines.pi_command import resolve_pi_command
@@ -58,10 +59,9 @@ def measure(place: Place) -> list[Figure]:
     figures: list[Figure] = []
     with scripted_model(SCRIPT, place.env) as url_of:
         command = (*pi, *pi_arguments())
-        quiet = {"PI_OFFLINE": "1", "PI_SKIP_VERSION_CHECK": "1", "PI_TELEMETRY": "0"}
         env = {
             **place.env,
-            **quiet,
+            **QUIET,
             URL_VARIABLE: url_of("bench"),
             "PI_SUBAGENTS_PI": shlex.join(command),
         }

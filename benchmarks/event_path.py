@@ -23,8 +23,8 @@ from pi_subagents.core.framing import Line, LineFramer
 from pi_subagents.core.outcome import RunFold
 from pi_subagents.core.value import replace
 from pi_subagents.disk.journal_tail import JournalTail
-from pi_subagents.disk.run_dir import RunDir
 from pi_subagents.disk.run_log import RunLog
+from pi_subagents.disk.run_store import RunStore
 from pi_subagents.procs.intake import Intake
 from pi_subagents.procs.listener import READ_SIZE
 
@@ -83,7 +83,7 @@ class _Takes:
         self._directory = directory
         self._stream = stream
         self._lines = stream.splitlines()
-        self.last = RunDir(directory)
+        self.last = RunStore(directory.parent, directory.parent).run_dir(directory.name)
         directory.mkdir()
 
     def bare(self) -> None:

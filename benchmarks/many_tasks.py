@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 FAKES = Path(__file__).parents[1] / "tests" / "fakes"
-HOST, CHILD = FAKES / "many_tasks.py", FAKES / "quick_child.py"
+HOST, CHILD = FAKES / "many_tasks.py", f"{sys.executable} -I -S {FAKES / 'quick_child.py'}"
 TASKS, QUICK_TASKS = 1000, 300
 SOME = 100
 EARLY = 200
@@ -54,7 +54,7 @@ def _looks(place: Place, count: int) -> list[dict[str, Any]]:
     done = subprocess.run(
         [sys.executable, str(HOST), str(count), "pool"],
         cwd=place.project,
-        env={**place.env, "PI_SUBAGENTS_PI": f"{sys.executable} -I -S {CHILD}"},
+        env={**place.env, "PI_SUBAGENTS_PI": f"{FAKES / 'node'} {CHILD}"},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         check=True,

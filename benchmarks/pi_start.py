@@ -8,6 +8,7 @@ from pathlib import Path
 
 from measuring import Figure, Place, Target, progress
 
+from pi_subagents.core.invocation import QUIET
 from pi_subagents.disk.pi_extension import extension_dir, remember_interpreter
 from pi_subagents.engines.offline_model.provider import URL_VARIABLE, pi_arguments
 from pi_subagents.engines.offline_model.server import OfflineModel
@@ -15,7 +16,6 @@ from pi_subagents.engines.pi_command import resolve_pi_command
 
 SECTION = "Inside pi"
 STOPWATCH = Path(__file__).parents[1] / "tests" / "fakes" / "stopwatch_extension.ts"
-QUIET = {"PI_OFFLINE": "1", "PI_SKIP_VERSION_CHECK": "1", "PI_TELEMETRY": "0"}
 
 
 def measure(place: Place) -> list[Figure]:

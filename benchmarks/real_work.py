@@ -26,6 +26,7 @@ from measuring import Cost, Figure, Place, Target, cost_of, progress, ratios, st
 from scripted_model import scripted_model
 from tree_memory import watched
 
+from pi_subagents.core.invocation import QUIET
 from pi_subagents.core.value import replace
 from pi_subagents.disk.pi_extension import extension_dir, remember_interpreter
 from pi_subagents.engines.offline_model.conversations import EACH_PROMPT
@@ -42,7 +43,6 @@ REQUEST_S = 0.5
 REQUESTS = 3
 ROUNDS = {4: 5, 16: 3}
 MAIN, CHILDREN = "main", "children"
-QUIET = {"PI_OFFLINE": "1", "PI_SKIP_VERSION_CHECK": "1", "PI_TELEMETRY": "0"}
 JSON_MODE = ("--mode", "json", "-p", "--no-session", "--no-approve")
 RPC_MODE = ("--mode", "rpc", "--no-session", "--no-approve")
 COMMAND = (sys.executable, "-c", "from pi_subagents.faces.cli.main import main; main()")
@@ -86,7 +86,7 @@ def measure(place: Place) -> list[Figure]:
     """Return wall and CPU of every way, held against the ideal and against xargs, and memory."""
     rounds = {count: place.rounds(full) for count, full in ROUNDS.items()}
     with scripted_model(_script(rounds), place.env) as url_of:
-        bench = _Bench(_own_place(place, url_of), _own_place(place, url_of, warm=AT_ONCE))
+        bench = _Bench(own_place(place, url_of), own_place(place, url_of, warm=AT_ONCE))
         bench.warm_up()
         return [
             *(figure for count in rounds for figure in _compare(bench, count, rounds[count])),
@@ -265,7 +265,7 @@ class _Bench:
 def _script(rounds: Mapping[int, int]) -> dict[str, object]:
     """Return what the model says: to a main agent by its prompt, to everybody else the work."""
     delay = {"delayMs": round(REQUEST_S * 1000)}
-    steps = [{**_tool_call("bash", command=f"echo step {step}"), **delay} for step in (1, 2)]
+    steps = [{**tool_call("bash", command=f"echo step {step}"), **delay} for step in (1, 2)]
     mains = [
         _Call(side, count, number)
         for side in (PI, WRITTEN)
@@ -284,14 +284,14 @@ def _script(rounds: Mapping[int, int]) -> dict[str, object]:
 def _delegating(call: _Call) -> dict[str, object]:
     tasks = [{"name": f"task-{i}", "prompt": text} for i, text in enumerate(call.prompts(), 1)]
     pause = {"chunkDelayMs": PIECE_MS} if call.side == WRITTEN else {}
-    return {**_tool_call("delegate_to_subagents", tasks=tasks), **pause}
+    return {**tool_call("delegate_to_subagents", tasks=tasks), **pause}
 
 
-def _tool_call(name: str, **arguments: object) -> dict[str, object]:
+def tool_call(name: str, **arguments: object) -> dict[str, object]:
     return {"toolCalls": [{"name": name, "arguments": arguments}]}
 
 
-def _own_place(place: Place, url_of: Callable[[str], str], warm: int = 1) -> Place:
+def own_place(place: Place, url_of: Callable[[str], str], warm: int = 1) -> Place:
     """Return a place whose pi has a model for itself and one for children, in its own files."""
     path = place.path / f"real-work-{warm}"
     agent = path / "home" / ".pi" / "agent"

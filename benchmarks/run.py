@@ -26,6 +26,8 @@ import many_tasks
 import mcp_start
 import model_lists
 import pi_start
+import pi_stream
+import pi_versions
 import real_work
 import report
 import start_up
@@ -40,6 +42,8 @@ PARTS = {
     "start-up": start_up.measure,
     "mcp": mcp_start.measure,
     "pi": pi_start.measure,
+    "versions": pi_versions.measure,
+    "stream": pi_stream.measure,
     "supervisor": supervisor_cost.measure,
     "delegation": against_xargs.measure,
     "work": real_work.measure,

@@ -19,12 +19,14 @@ from measuring import MB, Figure, PeakWatch, Place, Target, progress
 from synthetic_stream import long_line_files, shell_child
 
 from pi_subagents.core.run_spec import RunSpec
-from pi_subagents.disk.run_dir import RunDir
+from pi_subagents.disk.run_store import RunStore
 from pi_subagents.procs.supervisor_start import spec_line, start_supervisor
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
+
+    from pi_subagents.disk.run_dir import RunDir
 
 SECTION = "Supervisor"
 LONG_LINE = 20 * MB
@@ -147,7 +149,8 @@ def _bare_interpreter(place: Place) -> float:
 
 def _begin(place: Place, argv: Sequence[str]) -> tuple[RunSpec, RunDir]:
     run_id = os.urandom(16).hex()
-    run_dir = RunDir(place.path / "supervised" / run_id)
+    store = RunStore(place.path / "supervised", place.path / "data")
+    run_dir = store.run_dir(run_id)
     with suppress(FileExistsError):
         run_dir.path.parent.mkdir()
     lock = run_dir.begin({"runId": run_id}, b"")
@@ -156,6 +159,7 @@ def _begin(place: Place, argv: Sequence[str]) -> tuple[RunSpec, RunDir]:
         session_id="0" * 16,
         name="bench",
         run_dir=str(run_dir.path),
+        desk=str(run_dir.desk.path),
         argv=tuple(argv),
         cwd=str(place.project),
         looping_tool_count=0,

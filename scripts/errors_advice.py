@@ -60,9 +60,14 @@ ADVICE: Mapping[str, str] = {
     "RunUnreadable": "Its directory was damaged or only half removed. Other runs are not affected.",
     "RunNotActive": "`subagents show` tells how it ended.",
     "RunNotListening": (
-        "The file system has no FIFOs, or `control` was removed from the run's directory. A "
-        "background run ends by itself, at the latest with its time-out."
+        "The file system of the data directory has no sockets, or `control` was removed from the "
+        "run's desk. A background run ends by itself, at the latest with its time-out."
     ),
+    "RunNotAnswering": (
+        "Its supervisor was halted (SIGSTOP, a debugger), or the machine is too busy for an answer "
+        "within five seconds. What it was told it does when it goes on."
+    ),
+    "RunNotEnded": "Something of it cannot be ended: a process that waits for a disk, for example.",
     "StoreUnwritable": "Check the free disk space and the permissions of that directory.",
     "SessionNotFound": "`subagents sessions` lists the sessions of this project.",
     "ProfileExists": (

@@ -13,6 +13,7 @@ import inspect
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
@@ -49,7 +50,11 @@ All can be caught as `pi_subagents.errors.SubagentsError`.
 OTHER_ARGUMENTS: Mapping[str, tuple[Arguments, ...]] = {
     "PiNotFound": ({"left_out": ()}, {}),
     "NodeNotFound": ({}, {"on_path": None}),
-    "InstallFailed": ({}, {"exit_code": None, "output": ()}),
+    "InstallFailed": (
+        {"before": None},
+        {"exit_code": None, "output": (), "before": None},
+        {"before": SimpleNamespace(failure="{first step}", tail="\n  {its output}")},
+    ),
     "UnknownSkills": ({}, {"available": ()}),
     "ProfileNotFound": ({}, {"available": ()}),
     "unknown_profile": ({}, {"available": ()}),
@@ -105,7 +110,7 @@ GROUPS = (
         "Children cannot be run on this machine as it is. The command ends with exit code 2; "
         "`subagents doctor` tells more.",
         ("SetupError",),
-        ("Why a pi command is unusable",),
+        ("Why a pi command is unusable", "What is said of an installation of pi"),
     ),
     Group(
         "Records",

@@ -4,15 +4,17 @@ Take the pictures of README and docs from real runs: the real command, the real 
 
     python -m scripts.screenshots             all of them
     python -m scripts.screenshots NAME...     some of them
+    python -m scripts.screenshots --into DIRECTORY NAME...
 
 In: `PICTURES` below, an entry for each, and the files of scripts/stage.  Out: docs/pictures/*.svg,
-and a PNG of what is shown in a browser.
+and a PNG of what is shown in a browser; or the same in a directory that is named.
 The offline model answers, so no account is needed; home and project are a temporary directory.
 Needs tmux, chromium for the PNG, and the `dev` extra.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import re
 import shlex
@@ -178,8 +180,13 @@ PICTURES = (
 )
 
 
-def main(names: list[str]) -> int:
+def main(arguments: list[str]) -> int:
     """Take the pictures that are named, or all."""
+    parser = argparse.ArgumentParser(description="Take the pictures of README and docs anew.")
+    parser.add_argument("--into", type=Path, help="another directory than docs/pictures")
+    parser.add_argument("names", nargs="*", help="these only")
+    options = parser.parse_args(arguments)
+    names, out = options.names, options.into or OUT
     if shutil.which("tmux") is None:
         sys.stderr.write(NO_TMUX)
         return 1
@@ -187,15 +194,15 @@ def main(names: list[str]) -> int:
     if unknown := [name for name in names if name not in known]:
         sys.stderr.write(f"no such picture: {', '.join(unknown)}; there are {', '.join(known)}\n")
         return 1
-    OUT.mkdir(exist_ok=True)
+    out.mkdir(exist_ok=True)
     for picture in [known[name] for name in names] or PICTURES:
         try:
             data = taken(picture)
         except NeverShown as failure:
             sys.stderr.write(f"{picture.name}: {failure}\n")
             return 1
-        (OUT / picture.file).write_bytes(data)
-        sys.stdout.write(f"docs/pictures/{picture.file}\n")
+        (out / picture.file).write_bytes(data)
+        sys.stdout.write(f"{options.into or 'docs/pictures'}/{picture.file}\n")
     return 0
 
 

@@ -33,6 +33,9 @@ ARCHITECTURE = ROOT / "docs" / "architecture.md"
 CLI = ROOT / "docs" / "cli.md"
 ERRORS = ROOT / "docs" / "errors.md"
 PI_TOOLS = PACKAGE / "pi_extension" / "tools.json"
+PI_PACKAGE = PACKAGE / "pi_extension" / "package.json"
+PI_CHANGELOG = PACKAGE / "pi_extension" / "CHANGELOG.md"
+CHANGELOG = ROOT / "CHANGELOG.md"
 BEGIN, END = "<!-- modules -->", "<!-- /modules -->"
 HELP_WIDTH = 80
 # As a request meets them, the public face first.
@@ -41,6 +44,7 @@ ROOMS = (
     "errors",
     "messages",
     "profile_messages",
+    "setup_messages",
     "api",
     "runs",
     "sessions",
@@ -58,6 +62,15 @@ CLI_HEAD = """\
 
 Written by `scripts/update_docs.py` from the live `--help`; do not edit it by hand.
 """
+
+PI_CHANGELOG_HEAD = """\
+# Changelog
+
+What each release changed; pi shows it after an update. Written by `scripts/update_docs.py`; do not
+edit it by hand.
+"""
+RELEASED = re.compile(r"## \[?\d+\.\d+\.\d+\]?(?!\S)")
+LOCAL_LINK = re.compile(r"\[([^\]]+)\]\((?!https?:)[^)]+\)")
 
 
 def first_sentence(docstring: str) -> str:
@@ -118,6 +131,7 @@ def help_of(words: Sequence[str]) -> str:
     """Return what `subagents WORDS --help` prints on a terminal of a fixed width."""
     from pi_subagents.faces.cli.main import group
 
+    _forget_help(group, words)
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         group.main(
@@ -129,14 +143,24 @@ def help_of(words: Sequence[str]) -> str:
     return "\n".join(line.rstrip() for line in printed.getvalue().strip().splitlines())
 
 
+def _forget_help(command: click.Command, words: Sequence[str]) -> None:
+    """Let every command on the way make its help option anew: click keeps that of the first use."""
+    command._help_option = None  # noqa: SLF001 - there is no public way
+    if words and isinstance(command, click.Group):
+        below = command.get_command(click.Context(command), words[0])
+        assert below is not None
+        _forget_help(below, words[1:])
+
+
 def errors_page() -> str:
     """Return docs/errors.md as it should be."""
     from scripts import errors_advice
     from scripts import errors_page as page
 
-    from pi_subagents import errors, messages, profile_messages
+    from pi_subagents import errors, messages, profile_messages, setup_messages
 
-    return page.errors_page(errors, [messages, profile_messages], errors_advice.ADVICE)
+    words = [messages, profile_messages, setup_messages]
+    return page.errors_page(errors, words, errors_advice.ADVICE)
 
 
 def pi_tools() -> str:
@@ -146,6 +170,26 @@ def pi_tools() -> str:
     return json.dumps(tools_to_json(), indent=2, ensure_ascii=False) + "\n"
 
 
+def pi_package() -> str:
+    """Return pi_extension/package.json as it should be: pi tells an update by its version."""
+    from pi_subagents._version import __version__
+
+    wanted = f'"version": "{__version__}"'
+    return re.sub(r'"version": "[^"]*"', wanted, PI_PACKAGE.read_text("utf-8"), count=1)
+
+
+def pi_changelog(changelog: str) -> str:
+    """
+    Return pi_extension/CHANGELOG.md as it should be: what pi shows after an update.
+
+    Only what was released: pi would show an entry that is newer than the package at every start.
+    Links into this repository lead nowhere from there.
+    """
+    released = [part for part in re.split(r"(?m)^(?=## )", changelog) if RELEASED.match(part)]
+    text = "\n".join([PI_CHANGELOG_HEAD, *(part.strip() + "\n" for part in released)])
+    return LOCAL_LINK.sub(r"\1", text)
+
+
 def pages() -> dict[Path, str]:
     """Return every generated page as it should be."""
     return {
@@ -153,6 +197,8 @@ def pages() -> dict[Path, str]:
         ERRORS: errors_page(),
         ARCHITECTURE: architecture_page(),
         PI_TOOLS: pi_tools(),
+        PI_PACKAGE: pi_package(),
+        PI_CHANGELOG: pi_changelog(CHANGELOG.read_text("utf-8")),
     }
 
 

@@ -1,6 +1,7 @@
 """The documents say what is true: generated parts are current, and links lead somewhere."""
 
 import inspect
+import json
 import re
 from collections.abc import Callable
 from importlib.util import module_from_spec, spec_from_file_location
@@ -11,7 +12,7 @@ import pytest
 from scripts import errors_page, screenshots, update_docs
 from scripts.errors_advice import ADVICE
 
-from pi_subagents import errors, messages, profile_messages
+from pi_subagents import __version__, errors, messages, profile_messages, setup_messages
 
 ROOT = update_docs.ROOT
 HIDDEN_OR_MADE = {"node_modules", "dist", "build"}
@@ -66,7 +67,14 @@ def test_there_are_documents_to_look_at():
 
 @pytest.mark.parametrize(
     "path",
-    [update_docs.CLI, update_docs.ERRORS, update_docs.ARCHITECTURE, update_docs.PI_TOOLS],
+    [
+        update_docs.CLI,
+        update_docs.ERRORS,
+        update_docs.ARCHITECTURE,
+        update_docs.PI_TOOLS,
+        update_docs.PI_PACKAGE,
+        update_docs.PI_CHANGELOG,
+    ],
     ids=lambda path: path.name,
 )
 def test_generated_pages_are_up_to_date(path: Path):
@@ -93,7 +101,7 @@ EXCEPTIONS = {
     for name, value in vars(errors).items()
     if inspect.isclass(value) and issubclass(value, Exception)
 }
-WORDS = {**vars(messages), **vars(profile_messages)}
+WORDS = {**vars(messages), **vars(profile_messages), **vars(setup_messages)}
 CONSTANTS = {name: value for name, value in WORDS.items() if name.isupper()}
 FUNCTIONS = {name: value for name, value in WORDS.items() if inspect.isfunction(value)}
 MAKERS: dict[str, Callable[..., object]] = {**EXCEPTIONS, **FUNCTIONS}
@@ -175,6 +183,27 @@ def test_a_text_is_shown_once_for_each_way_it_can_read():
         assert len(texts) == len(set(texts)), name
 
 
+def test_the_documents_tell_of_presets_and_background_runs_all_that_was_specified():
+    told = {
+        "presets.md": (
+            "`~/.pi/agent/subagents`", "the nearest `.pi/subagents`", "description:",
+            "## What `tools` limits",
+        ),
+        "background.md": (
+            "never a tmux window", "`background_agent_status`", "A notice never begins a turn",
+            "Counts are of all background runs", "`bg: 2 running / 5 total`",
+        ),
+        "tools.md": ("## background_agent", "## background_agent_status", "## subagent"),
+    }  # fmt: skip
+    missing = [
+        (name, phrase)
+        for name, phrases in told.items()
+        for phrase in phrases
+        if phrase not in (ROOT / "docs" / name).read_text("utf-8")
+    ]
+    assert missing == []
+
+
 @pytest.mark.parametrize("path", documents(), ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_links_lead_somewhere(path: Path):
     assert broken_links(path) == []
@@ -237,6 +266,24 @@ def test_every_decision_is_listed():
     listed = set(LINK.findall((folder / "README.md").read_text("utf-8")))
 
     assert listed == {path.name for path in folder.glob("[0-9]*.md")}
+
+
+def test_pi_is_shown_what_was_released_and_nothing_else():
+    whole = (
+        "# Changelog\n\nAbout it.\n\n## [Unreleased]: 0.3.0\n\n- Not yet.\n\n"
+        "## [0.2.0] - 2027-01-01\n\n### Added\n\n- A [page](docs/x.md), a [site](https://x.y).\n\n"
+        "## 0.1.0\n\n- All.\n"
+    )
+    assert update_docs.pi_changelog(whole) == (
+        f"{update_docs.PI_CHANGELOG_HEAD}\n## [0.2.0] - 2027-01-01\n\n"
+        "### Added\n\n- A page, a [site](https://x.y).\n\n## 0.1.0\n\n- All.\n"
+    )
+    assert update_docs.pi_changelog("# Changelog\n") == update_docs.PI_CHANGELOG_HEAD
+
+
+def test_the_package_for_pi_has_our_version():
+    package = json.loads(update_docs.PI_PACKAGE.read_text("utf-8"))
+    assert package["version"] == __version__
 
 
 def test_a_link_to_nowhere_is_found(tmp_path: Path):

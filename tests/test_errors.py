@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pi_subagents import errors, messages, profile_messages
+from pi_subagents import errors, messages, profile_messages, setup_messages
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,7 +22,7 @@ CLASSES = {
     for name, value in vars(errors).items()
     if inspect.isclass(value) and issubclass(value, Exception)
 }
-WORDS = {**vars(messages), **vars(profile_messages)}
+WORDS = {**vars(messages), **vars(profile_messages), **vars(setup_messages)}
 
 
 def drawn_tree() -> dict[str, str]:
@@ -68,6 +68,7 @@ EXAMPLES: dict[str, tuple[Exception, str]] = {
     "UnknownPreset": (
         errors.UnknownPreset("x", ("a", "b")), 'Unknown preset: "x". Available presets: a, b',
     ),
+    "DefinitionNotUsed": (errors.DefinitionNotUsed("Not this one."), "Not this one."),
     "PresetNameInvalid": (
         errors.PresetNameInvalid("../x"),
         ("'../x' cannot be the name of a preset: 1 to 64 letters, digits, hyphens and "
@@ -88,7 +89,7 @@ EXAMPLES: dict[str, tuple[Exception, str]] = {
     ),
     "PiNotFound": (
         errors.PiNotFound(),
-        ("No pi found. Run `subagents setup`: it installs pi 0.87.1, and Node if needed, into your "
+        ("No pi found. Run `subagents setup`: it installs pi 1.5.0, and Node if needed, into your "
         "data directory."),
     ),
     "PiCommandUnusable": (
@@ -106,6 +107,11 @@ EXAMPLES: dict[str, tuple[Exception, str]] = {
         ("Set-up failed while fetching pi (exit code 7). Nothing half-installed was left. Check the "
         "network, the registry or proxy settings and the free disk space, then run `subagents "
         "setup` again.\n  line 1\n  line 2"),
+    ),
+    "NoMoreProcesses": (
+        errors.NoMoreProcesses("no thread"),
+        ("No more processes or threads may be started here (no thread). End some, or raise the "
+        "limit: `ulimit -u` shows it."),
     ),
     "PortUnavailable": (
         errors.PortUnavailable(80, "taken"), "Cannot listen on port 80 of loopback: taken",
@@ -145,8 +151,18 @@ EXAMPLES: dict[str, tuple[Exception, str]] = {
     ),
     "RunNotListening": (
         errors.RunNotListening("abcd"),
-        ('Run "abcd" goes on: nobody takes orders for it in its directory. Press Ctrl+C where it '
-        "was started; a background run ends by itself."),
+        ('Run "abcd" goes on: nobody takes orders for it. Press Ctrl+C where it was started, or end '
+        "it with everything it started: subagents stop --force abcd"),
+    ),
+    "RunNotAnswering": (
+        errors.RunNotAnswering("abcd"),
+        ('Run "abcd" goes on: its supervisor does not answer, it was halted or hangs. End it with '
+        "everything it started: subagents stop --force abcd"),
+    ),
+    "RunNotEnded": (
+        errors.RunNotEnded("abcd", 30),
+        ('Run "abcd" was told to stop and has not ended after 30 s. End it with everything it '
+        "started: subagents stop --force abcd"),
     ),
     "SessionNotFound": (
         errors.SessionNotFound("c4d5"),

@@ -14,13 +14,15 @@ from __future__ import annotations
 import asyncio
 from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Unpack
 
 from pi_subagents import launch, profile_messages
 from pi_subagents.core import summary
+from pi_subagents.core.project_definitions import PROFILE
 from pi_subagents.core.request import DelegateRequest, Task, checked_request
 from pi_subagents.core.value import replace
+from pi_subagents.definition_questions import ask_first
 from pi_subagents.delegation.preparation import Preparation
 from pi_subagents.errors import SubagentsError
 from pi_subagents.sessions import sessions_to_resume
@@ -79,6 +81,8 @@ async def call_tool(name: str, parameters: object, **options: Unpack[Options]) -
 
 async def delegate_request(request: DelegateRequest, options: Options) -> Delegation:
     """Run a checked request."""
+    named = (request.profile_of(task) for task in request.tasks)
+    await ask_first(PROFILE, filter(None, named), options)
     ground = launch.stand(options)
     preparations = prepare(request, ground)
     with ExitStack() as resources:
@@ -95,16 +99,19 @@ def prepare(request: DelegateRequest, ground: launch.Ground) -> tuple[Preparatio
     preparations: tuple[Preparation, ...] = (Preparation(),) * len(request.tasks)
     if any(map(request.profile_of, request.tasks)):
         from pi_subagents.delegation.profiles import prepare_profiles
+        from pi_subagents.disk.model_config import configured_providers
         from pi_subagents.disk.profile_files import load_profiles
         from pi_subagents.disk.skill_files import discover_skills
 
-        trusted = ground.trusted(ground.cwd)
         preparations = prepare_profiles(
             request,
             load_profiles(ground.cwd, ground.env),
-            trusted=trusted,
+            trusted=ground.trusted(ground.cwd),
             parent_tools=ground.options.get("parent_tools"),
-            skills=cache(lambda: discover_skills(ground.cwd, ground.env, trusted=trusted)),
+            traits=ground.traits,
+            own_providers=cache(lambda: configured_providers(ground.env)),
+            skills=cache(partial(discover_skills, ground.cwd, ground.env)),
+            choose=partial(ground.choose, PROFILE),
         )
     return tuple(
         _resuming(needs, earlier[task.resume]) if task.resume else needs

@@ -12,6 +12,7 @@ import os
 import sqlite3
 import time
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,34 +26,44 @@ from pi_subagents.core.background import (
     run_entry,
     update_entry,
 )
-from pi_subagents.core.liveness import Liveness
-from pi_subagents.core.run_spec import STOP
+from pi_subagents.core.project_definitions import PRESET
 from pi_subagents.core.value import replace
+from pi_subagents.definition_questions import ask_first
 from pi_subagents.delegation.run_view import RunView, view_run
-from pi_subagents.disk.run_dir import RunDir
+from pi_subagents.disk.orders import ANSWER_LIMIT_S
 from pi_subagents.presets import PresetShelf, as_request
 from pi_subagents.procs.detached_runner import start_detached
 from pi_subagents.procs.notices import is_told, turn_to_tell
+from pi_subagents.procs.own_thread import in_own_thread
 from pi_subagents.procs.process_runner import ProcessRunner
 from pi_subagents.procs.recovery import liveness_of
+from pi_subagents.procs.stopping import Stopping
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable
 
     from pi_subagents.core.preset_request import PresetTask, StatusRequest
     from pi_subagents.core.stop_switch import StopSwitch
+    from pi_subagents.disk.run_dir import RunDir
     from pi_subagents.launch import Options
     from pi_subagents.runs import Runs
 
 Entry = dict[str, object]
 _POLL_S = 0.1
+_GOES_ON = (errors.RunNotListening, errors.RunNotAnswering, errors.RunNotEnded)
+
+
+async def ask_and_start(task: PresetTask, options: Options) -> BackgroundRun:
+    """Start a run after what has to be asked; pi may have to be asked for its models, too."""
+    await ask_first(PRESET, [task.preset], options)
+    return await in_own_thread("start", partial(start, task, options))
 
 
 def start(task: PresetTask, options: Options) -> BackgroundRun:
     """Start a run that nobody has to wait for, and return how it stands."""
     ground = launch.stand(options)
     needs = PresetShelf(ground).prepare(task, detached=True)
-    request = as_request([task], ground.settings.background_timeout)
+    request = as_request([task], ground.settings.background_timeout or None)
     override = launch.own_offline_model(ground)
     (run,) = launch.plan(ground, request, [needs], override)
     if run.refusal:
@@ -64,7 +75,8 @@ def start(task: PresetTask, options: Options) -> BackgroundRun:
             ProcessRunner(ground.env).refuse(
                 run.spec, messages.SPAWN_FAILED, aborted=False, note=str(error)
             )
-    return _row(view_run(ground.runs.store.run_dir(run.spec.run_id), Liveness.ALIVE))
+    run_dir = ground.runs.store.run_dir(run.spec.run_id)
+    return _row(view_run(run_dir, liveness_of(run_dir)))
 
 
 class BackgroundRuns:
@@ -88,6 +100,10 @@ class BackgroundRuns:
         if len(found) > 1:
             raise errors.RunAmbiguous(run_id, tuple(sorted(run.run_id for run in found)))
         return found[0]
+
+    def directory(self, run: BackgroundRun) -> RunDir:
+        """Return where a run is kept."""
+        return self._runs.directory_at(Path(run.paths["runDir"]))
 
     async def wait(self, request: StatusRequest, stop: StopSwitch) -> list[BackgroundRun]:
         """
@@ -131,16 +147,21 @@ class BackgroundRuns:
             if chosen[0].ended:
                 raise errors.RunNotActive(chosen[0].run_id, chosen[0].status)
         views = [self._runs.find(run.run_id) for run in chosen]
-        for view in views:
-            view.run_dir.send(STOP)  # all at once: each may take its time
-        rows = []
-        for view in views:
+        active = [view for view in views if view.active]  # the others ended by themselves meanwhile
+        # All at once: each may take its time.
+        under_way = [(view, Stopping(view.run_dir, force=False)) for view in active]
+        rows = [_row(view) for view in views if not view.active]
+        for view, stopping in under_way:
             try:
-                rows.append(_row(self._stopped(view)))
-            except errors.RunNotListening:
+                rows.append(_row(self._runs.stopped(view, stopping)))
+                if view.meta.get("attached") is False:  # its supervisor may be about to notice
+                    view.run_dir.desk.wait_for_end(ANSWER_LIMIT_S)
+            except errors.RunNotActive:  # it ended by itself meanwhile
+                rows.append(_row(self._runs.find(view.run_dir.run_id)))
+            except _GOES_ON:
                 if run_id is not None:
                     raise
-                rows.append(_row(view))  # it goes on, and spares no other
+                rows.append(_row(view))  # it spares no other
         return rows
 
     def _find_any(self, any_id: str) -> BackgroundRun:
@@ -153,12 +174,6 @@ class BackgroundRuns:
                 wanted = [row for row in rows if row.run_dir.alive()] or rows
                 return _row(self._runs.find(wanted[-1].run_id if wanted else any_id))
             raise
-
-    def _stopped(self, view: RunView) -> RunView:
-        with suppress(errors.RunNotActive):  # it ended by itself meanwhile
-            self._runs.stop(view, force=False)
-        view.run_dir.wait_for_end()
-        return self._runs.find(view.run_dir.run_id)
 
     def _tell(self, run_dir: RunDir, on_end: Callable[[BackgroundRun], None]) -> bool:
         with turn_to_tell(run_dir) as ours:
@@ -181,7 +196,7 @@ class BackgroundRuns:
                 return []
             raise errors.IndexUnreadable(str(self._runs.index.path), str(error)) from None
         wanted = (row for row in rows if self._only is None or row.run_id in self._only)
-        return [row.run_dir for row in wanted if row.run_dir.path.is_dir()]
+        return [row.run_dir for row in wanted if row.run_dir.is_there()]
 
 
 class Registry:
@@ -189,6 +204,7 @@ class Registry:
 
     def __init__(self, runs: Runs, entries: Iterable[object] = ()) -> None:
         self._known = rebuild(entries)
+        self._runs = runs
         self._disk = BackgroundRuns(runs, self._known)
 
     def all(self) -> list[BackgroundRun]:
@@ -205,10 +221,19 @@ class Registry:
         found = {run.run_id: run for run in self._disk.all()}
         news: list[Entry] = []
         for run_id, before in self._known.items():
-            run = self._known[run_id] = found.get(run_id) or _by_its_directory(before)
+            run = self._known[run_id] = found.get(run_id) or self._by_its_directory(before)
             if run.ended and not before.ended:
                 news.append({"customType": UPDATE_ENTRY, "data": update_entry(run)})
         return news
+
+    def _by_its_directory(self, run: BackgroundRun) -> BackgroundRun:
+        """Return how a run stands that the index does not know: over, if its directory is gone."""
+        if run.ended:
+            return run
+        run_dir = self._runs.directory_at(Path(run.paths.get("runDir", "")))
+        if run_dir.is_there():
+            return _read(run_dir) or run
+        return replace(run, status="failed", error_message=messages.RUN_DIRECTORY_GONE)
 
     async def watch(
         self, append: Callable[[Entry], None], tell: Callable[[BackgroundRun], None]
@@ -232,16 +257,6 @@ class Registry:
                 append(entry)
         self._disk.tell_ends(tell, told)
         return any(not run.ended for run in self._known.values())
-
-
-def _by_its_directory(run: BackgroundRun) -> BackgroundRun:
-    """Return how a run stands that the index does not know: over, if its directory is gone."""
-    if run.ended:
-        return run
-    directory = run.paths.get("runDir", "")
-    if os.path.lexists(directory):
-        return _read(RunDir(Path(directory))) or run
-    return replace(run, status="failed", error_message=messages.RUN_DIRECTORY_GONE)
 
 
 def _read(run_dir: RunDir) -> BackgroundRun | None:

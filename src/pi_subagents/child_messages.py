@@ -92,3 +92,11 @@ def steer_line(text: str, refusal: str) -> str:
 def wrap_up_line(refusal: str) -> str:
     """Return the line that tells of our own word to finish."""
     return f"not {WRAP_UP_LINE} ({refusal})" if refusal else WRAP_UP_LINE
+
+
+def pi_is_newer(pi: str, tested: str) -> str:
+    """Return the note on a pi that nobody has tried with us yet; said once for each version."""
+    return (
+        f"{pi} is newer than the newest that pi-subagents was tested with ({tested}). "
+        "It is used all the same; if something looks wrong, `subagents setup` installs that one."
+    )

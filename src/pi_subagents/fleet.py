@@ -19,7 +19,9 @@ from pi_subagents.core.liveness import Liveness
 from pi_subagents.delegation.fleet_rows import LiveRun, ended_row
 from pi_subagents.delegation.run_view import view_run
 from pi_subagents.disk.config_home import data_dir
+from pi_subagents.disk.desk import PLACE
 from pi_subagents.disk.file_news import Change, FileNews, News
+from pi_subagents.disk.run_dir import TRANSCRIPT
 from pi_subagents.disk.run_index import FILE_NAME
 from pi_subagents.errors import RunUnreadable
 from pi_subagents.procs.recovery import liveness_of
@@ -37,9 +39,8 @@ FIRST_BATCH, BATCH = 50, 500  # a screenful at once, the rest with few repaints
 PAUSE_S = 0.1  # between two looks: a child that writes a lot is read in larger pieces
 # The kernel tells of a dying supervisor's files before it lets go of its lock.
 SUSPECT_S, SUSPECT_LOOKS = 0.2, 10
-# Whoever answers for a run has these open for writing until it ends.
-ENDING = ("events.jsonl", "run.lock")
-TRANSCRIPT = "transcript.log"
+# Whoever answers for a run has these open for writing until it ends; the second is on its desk.
+ENDING = ("events.jsonl", "lock")
 _INDEX_FILES = (FILE_NAME, f"{FILE_NAME}-wal")
 
 
@@ -60,6 +61,7 @@ class Fleet:
         self._news = news or FileNews()
         self._rows: dict[Path, FleetRow] = {}
         self._live: dict[Path, LiveRun] = {}
+        self._desks: dict[Path, Path] = {}  # of those, by the desk
         self._suspects: dict[Path, int] = {}  # may have ended, with how many looks are left
         self._stores: set[Path] = set()
         self._ending = threading.Event()
@@ -105,6 +107,7 @@ class Fleet:
     def _take(self, news: News) -> bool:
         """Read what the news is about; tell whether a row or a transcript is different now."""
         before = dict(self._rows)
+        news = News(frozenset(map(self._by_run, news.changes)), news.everything)
         gone = {change.directory for change in news.changes if not change.name}
         if news.everything or any(self._is_of_a_store(change) for change in news.changes):
             self._stores -= gone  # one that comes again has to be heard of again
@@ -124,7 +127,14 @@ class Fleet:
         more_said = any(change.name == TRANSCRIPT for change in news.changes)
         return more_said or news.everything or self._rows != before
 
+    def _by_run(self, change: Change) -> Change:
+        """Tell of a run what happens on its desk."""
+        of = self._desks.get(change.directory)
+        return change if of is None else Change(of, change.name or "desk", change.kind)
+
     def _is_of_a_store(self, change: Change) -> bool:
+        if change.name == PLACE and change.directory in self._live:
+            return True  # its directory is another now
         if change.directory in self._stores:
             return change.kind == "entry"
         # Reading the index creates and removes its side files; only what is written is news.
@@ -166,20 +176,22 @@ class Fleet:
             if self._machine:
                 found = [row.run_dir for row in reversed(self._runs.index.all())]
         if self._machine:
-            found = [each for each in found if os.path.lexists(each.path)]
+            found = [each for each in found if each.is_there()]
         else:
             with suppress(OSError):
-                found = self._runs.store.runs()
+                found = self._runs.here()
         return [
             each for number, each in enumerate(found) if number < MAX_RUNS or each.path in going
         ]
 
     def _add(self, run_dir: RunDir) -> None:
         try:
-            if os.path.lexists(run_dir.result):
+            if os.path.lexists(run_dir.result) and not run_dir.alive():
                 self._end(run_dir, Liveness.FINISHED)
                 return
             self._news.watch(run_dir.path)  # before the first look: nothing is missed
+            self._news.watch(run_dir.desk.path)
+            self._desks[run_dir.desk.path] = run_dir.path
             liveness = liveness_of(run_dir)
             if liveness is Liveness.ALIVE:
                 self._live[run_dir.path] = live = LiveRun(run_dir)
@@ -195,8 +207,8 @@ class Fleet:
         """Take what is new of a run that was going on."""
         live = self._live[path]
         self._rows[path] = live.row()
-        if os.path.lexists(live.run_dir.result):
-            self._conclude(live.run_dir, Liveness.FINISHED)
+        if os.path.lexists(live.run_dir.result):  # it ends, or somebody wants us to believe so
+            self._suspects[path] = SUSPECT_LOOKS
 
     def _look_at_suspects(self) -> None:
         for path, looks in list(self._suspects.items()):
@@ -232,6 +244,9 @@ class Fleet:
 
     def _let_go(self, path: Path) -> None:
         self._news.forget(path)
+        for desk in [desk for desk, of in self._desks.items() if of == path]:
+            self._news.forget(desk)
+            del self._desks[desk]
         self._suspects.pop(path, None)
         if (live := self._live.pop(path, None)) is not None:
             live.close()

@@ -14,12 +14,12 @@ def still_running(after_s: float, running: int, total: int) -> str:
     return f"Still running after {after_s:.0f} s: {running} of {total}. The work goes on by itself."
 
 
-def how_to_get_the_rest(wait_s: float) -> str:
-    """Return the last line of such an answer."""
+def how_to_get_the_rest(wait_s: float, *, can_stop: bool = True) -> str:
+    """Return the last line of such an answer; a tool that is switched off is not named."""
+    stop = "To stop one: background_agent_stop with its session id as runId. "
     return (
         "To get the rest: get_subagent_output with a session id and waitSeconds "
-        f"(up to {wait_s:g}). To stop one: background_agent_stop with its session id as runId. "
-        "To tell one something: steer_subagent."
+        f"(up to {wait_s:g}). {stop if can_stop else ''}To tell one something: steer_subagent."
     )
 
 
@@ -121,6 +121,11 @@ MORE_LINES = ("... ({} more line)", "... ({} more lines)")
 CALL_SUB_AGENTS = ("{} sub-agent", "{} sub-agents")
 CALL_DEFAULT_PROFILE = "(default profile: {})"
 CALL_PROFILES = "profiles: [{}]"
+
+
+def other_pi_than_the_host(used: str, chosen_by: str, host: str) -> str:
+    """Return that sub-agents run on another pi than the one that delegates, and who chose it."""
+    return f"Sub-agents run on pi {used}, from {chosen_by}. You work in pi {host}."
 
 
 def entry_not_kept(reason: str) -> str:

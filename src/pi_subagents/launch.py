@@ -13,47 +13,58 @@ import sys
 from functools import cache
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, TypedDict, TypeVar
 
-from pi_subagents import errors, messages
-from pi_subagents.core.invocation import CHILD_VARIABLE, ModelOverride
+from pi_subagents import child_messages, errors, host_messages, messages
+from pi_subagents.core.definition import Loaded
+from pi_subagents.core.invocation import CHILD_VARIABLE, QUIET, ModelOverride
 from pi_subagents.core.parameters import refuse_unknown
+from pi_subagents.core.pi_versions import traits_of
 from pi_subagents.core.request import MAX_TASKS
 from pi_subagents.core.run_spec import RPC_MODE
 from pi_subagents.core.settings import RUNNERS, TMUX
 from pi_subagents.core.stop_switch import StopSwitch
-from pi_subagents.core.value import value
+from pi_subagents.core.value import replace, value
+from pi_subagents.delegation.definition_choice import choose_definition
 from pi_subagents.delegation.delegate import delegate_runs
 from pi_subagents.delegation.plan import Surroundings, discard_runs, plan_runs, spec_ahead
 from pi_subagents.delegation.windows import Windows
 from pi_subagents.disk import crash_points
 from pi_subagents.disk.config_home import data_dir
+from pi_subagents.disk.definition_answers import DefinitionAnswers
 from pi_subagents.disk.project_trust import is_trusted
 from pi_subagents.disk.settings_files import load_settings
 from pi_subagents.engines.pi_command import resolve_pi_command
+from pi_subagents.engines.pi_version import find_version, is_first_sight
 from pi_subagents.procs.pool import Pool
 from pi_subagents.procs.process_runner import ProcessRunner
 from pi_subagents.runs import Runs
 from pi_subagents.sessions import nothing_told, refuse_if_resumed_elsewhere
+from pi_subagents.store_messages import old_runs_removed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
     from contextlib import ExitStack
 
+    from pi_subagents.core.bridge_params import HostPi
     from pi_subagents.core.child_shape import ChildShape
+    from pi_subagents.core.pi_versions import PiTraits
+    from pi_subagents.core.project_definitions import Choice
     from pi_subagents.core.request import DelegateRequest, Task
+    from pi_subagents.core.retention import Removal
     from pi_subagents.core.run_result import RunResult
     from pi_subagents.core.settings import Settings
     from pi_subagents.core.window import Window
     from pi_subagents.delegation.ports import Observer, PlannedRun, Update
     from pi_subagents.delegation.preparation import Preparation
+    from pi_subagents.disk.definition_files import Definitions
     from pi_subagents.engines.offline_model.script import Script
     from pi_subagents.engines.pi_command import PiCommand
     from pi_subagents.procs.attached_runner import AttachedRunner
     from pi_subagents.sessions import Told
 
 
-_OFFLINE = {"PI_OFFLINE": "1", "PI_SKIP_VERSION_CHECK": "1", "PI_TELEMETRY": "0"}
+L = TypeVar("L", bound=Loaded)
 
 
 class Options(TypedDict, total=False):
@@ -65,6 +76,7 @@ class Options(TypedDict, total=False):
     host_trusts: bool | None  # what a host that is pi itself decided of its directory
     parent_tools: tuple[str, ...] | None  # the active tools of such a host
     models: tuple[str, ...] | None  # its models (`provider/id`), which its children have too
+    host_pi: HostPi | None  # the program it runs in: children run on it as well
     concurrency: int | None  # children at once, default `subagents.max_concurrency`
     runner: str | None  # where supervisors run, default `subagents.runner`
     offline: bool | Script  # the built-in model by its rules, or by a script
@@ -76,6 +88,7 @@ class Options(TypedDict, total=False):
     columns: int | None  # of the terminal that shows the work, if one does
     pool: Pool  # a host's, which outlives the call and keeps children ready
     told: Told  # what a host's own log tells of a session, on disk or not
+    ask: Callable[[str], Awaitable[bool | None]]  # a person: yes, no, or no answer
 
 
 def check_options(options: Options) -> None:
@@ -89,6 +102,15 @@ def check_options(options: Options) -> None:
 
 
 @value
+class _Sharing:
+    """How pi is started, what of a child decides who may share it, and what a kind is by now."""
+
+    pi_command: tuple[str, ...]
+    kind_of: Callable[[ChildShape], str] = lambda _: ""
+    kind_now: Callable[[str], str] = lambda kind: kind
+
+
+@value
 class Ground:
     """Where a call stands: directory, environment, settings, the pi it has, the runs it sees."""
 
@@ -97,8 +119,10 @@ class Ground:
     env: Mapping[str, str]
     settings: Settings
     pi: PiCommand
+    traits: PiTraits
     runs: Runs
     pool: Pool
+    sharing: _Sharing
 
     def notice(self, text: str) -> None:
         """Say something once, to whoever called."""
@@ -106,15 +130,32 @@ class Ground:
 
     def trusted(self, place: Path) -> bool:
         """Tell whether what a project itself configures may count: by word, or by pi's records."""
-        decided = self.options.get("host_trusts")
-        if decided is None and self.options.get("trust_project", False):
-            decided = True
-        return is_trusted(place, self.env, None if decided is None else (self.cwd, decided))
+        return trusts(self.options, place)
+
+    def choose(self, kind: str, found: Definitions[L], name: str) -> Choice[L]:
+        """Return which definition of that name counts, the project's or the user's own."""
+        return choose_definition(
+            kind,
+            found,
+            name,
+            policy=self.settings.project_definitions,
+            trusted=self.trusted(self.cwd),
+            answers=DefinitionAnswers(data_dir(self.env)),
+        )
 
 
 def place_of(options: Options) -> tuple[Path, Mapping[str, str]]:
     """Return the directory and the environment of a caller."""
     return Path(options.get("cwd") or Path.cwd()), options.get("env", os.environ)
+
+
+def trusts(options: Options, place: Path) -> bool:
+    """Tell whether the caller trusts the project of a place: by word, or by pi's records."""
+    cwd, env = place_of(options)
+    decided = options.get("host_trusts")
+    if decided is None and options.get("trust_project", False):
+        decided = True
+    return is_trusted(place, env, None if decided is None else (cwd, decided))
 
 
 def told_by(options: Options) -> Told:
@@ -127,10 +168,20 @@ def stand(options: Options) -> Ground:
     cwd, env = place_of(options)
     refuse_where_impossible(env)
     settings, problems = load_settings(cwd, env)
-    pi = resolve_pi_command(env, cwd, settings.pi_command)
-    ground = Ground(options, cwd, env, settings, pi, Runs(cwd, env), _pool(options, settings))
+    host = options.get("host_pi")
+    pi = resolve_pi_command(env, cwd, settings.pi_command, host)
+    pi = replace(pi, version=pi.version or find_version(pi.argv, env, cwd))
+    traits = traits_of(pi.version)
+    runs, pool = Runs(cwd, env), _pool(options, settings)
+    sharing = _sharing(options, settings, pi)
+    ground = Ground(options, cwd, env, settings, pi, traits, runs, pool, sharing)
     for problem in problems:
         ground.notice(f"{problem.where}: {problem.problem}")
+    if traits.is_newer and is_first_sight(traits.version, env):
+        ground.notice(child_messages.pi_is_newer(traits.shown, errors.PINNED_PI_VERSION))
+    if host and host.version and pi.version and pi.version != host.version:
+        chosen_by = errors.PI_CHOSEN_BY[pi.source]
+        ground.notice(host_messages.other_pi_than_the_host(pi.version, chosen_by, host.version))
     ground.runs.recover()
     return ground
 
@@ -151,21 +202,21 @@ def _surroundings(
         cwd=ground.cwd,
         settings=ground.settings,
         store=ground.runs.store,
-        pi_command=ground.pi.argv,
+        pi_command=ground.sharing.pi_command,
         pi_source=ground.pi.source,
-        pi_version=ground.pi.version,
+        traits=ground.traits,
         trusted=cache(ground.trusted),
         seal=ground.runs.seal,
         override=override,
         parent_tools=ground.options.get("parent_tools"),
         slots_dir=str(data_dir(ground.env) / "slots"),
-        kind_of=_kind_of(ground),
+        kind_of=ground.sharing.kind_of,
     )
 
 
 def start_ahead(ground: Ground, tasks: Iterable[tuple[Task, Preparation]]) -> None:
     """Let the first children of a call start before there is one: nothing in it takes longer."""
-    if _where(ground) != TMUX:
+    if _where(ground.options, ground.settings) != TMUX:
         most, around = _concurrency(ground), _surroundings(ground)
         specs = (spec_ahead(task, needs, around) for task, needs in islice(tasks, most))
         ground.pool.make_ready([spec for spec in specs if spec], ground.env, most=most)
@@ -178,7 +229,8 @@ def plan(
     override: Callable[[str], ModelOverride] | None,
 ) -> tuple[PlannedRun, ...]:
     """Give every task its run directory and make it known."""
-    ground.runs.keep_tidy()
+    if gone := ground.runs.keep_tidy():
+        ground.notice(_removed_notice(gone, ground.settings))
     planned = plan_runs(request, _surroundings(ground, override), preparations)
     crash_points.reach(crash_points.PLANNED)
     if reason := ground.runs.add(run.spec for run in planned):
@@ -236,8 +288,13 @@ async def execute(
 
 def _runner(ground: Ground) -> AttachedRunner:
     """Return where foreground runs are executed; SetupError where that is impossible."""
-    if _where(ground) != TMUX:
-        return ProcessRunner(ground.env, ground.pool, concurrency=_concurrency(ground))
+    if _where(ground.options, ground.settings) != TMUX:
+        return ProcessRunner(
+            ground.env,
+            ground.pool,
+            concurrency=_concurrency(ground),
+            kind_now=ground.sharing.kind_now,
+        )
     from pi_subagents.disk.runtime_dir import runtime_dir
     from pi_subagents.engines.tmux_program import check_tmux
     from pi_subagents.procs.tmux_runner import TmuxRunner
@@ -259,22 +316,27 @@ def _pool(options: Options, settings: Settings) -> Pool:
     return pool
 
 
-def _where(ground: Ground) -> str:
-    return ground.options.get("runner") or ground.settings.runner
+def _where(options: Options, settings: Settings) -> str:
+    return options.get("runner") or settings.runner
 
 
 def _concurrency(ground: Ground) -> int:
     return ground.options.get("concurrency") or ground.settings.max_concurrency
 
 
-def _kind_of(ground: Ground) -> Callable[[ChildShape], str]:
-    """Return how children of this call are told apart; a window of tmux has one of its own."""
-    settings = ground.settings
-    if settings.child_mode != RPC_MODE or not settings.reuse_children or _where(ground) == TMUX:
-        return lambda _: ""
+def _sharing(options: Options, settings: Settings, pi: PiCommand) -> _Sharing:
+    """Return how the children of this call are shared; a window of tmux has one of its own."""
     from pi_subagents.disk.child_kind import ChildKinds
+    from pi_subagents.engines.inspector import with_closed_inspector
 
-    return ChildKinds(ground.env, str(ground.pi.version)).kind_of
+    cwd, env = place_of(options)
+    closed = with_closed_inspector(pi.argv, env, cwd)
+    shared = settings.child_mode == RPC_MODE and settings.reuse_children
+    # Where it cannot be closed, the next task would meet what one does to its process.
+    if closed is None or not shared or _where(options, settings) == TMUX:
+        return _Sharing(closed or pi.argv)
+    kinds = ChildKinds(env, traits_of(pi.version))
+    return _Sharing(closed, kinds.kind_of, kinds.kind_now)
 
 
 def offline_model(ground: Ground, resources: ExitStack) -> Callable[[str], ModelOverride] | None:
@@ -292,7 +354,7 @@ def offline_model(ground: Ground, resources: ExitStack) -> Callable[[str], Model
     # By the rules an answer depends on the prompt alone, so that children can be used again.
     return lambda run_id: ModelOverride(
         arguments=pi_arguments(),
-        environment={URL_VARIABLE: model.url_for(run_id if script else EACH_PROMPT), **_OFFLINE},
+        environment={URL_VARIABLE: model.url_for(run_id if script else EACH_PROMPT), **QUIET},
     )
 
 
@@ -307,8 +369,18 @@ def own_offline_model(ground: Ground) -> Callable[[str], ModelOverride] | None:
     from pi_subagents.engines.offline_model.provider import pi_arguments
 
     ground.notice(messages.NOTICE_OFFLINE)
-    override = ModelOverride(pi_arguments(), _OFFLINE, launcher_argv())
+    override = ModelOverride(pi_arguments(), QUIET, launcher_argv())
     return lambda _: override
+
+
+def _removed_notice(gone: Sequence[Removal], settings: Settings) -> str:
+    reasons = [removal.reason for removal in gone]
+    return old_runs_removed(
+        reasons.count("age"),
+        settings.retention_days,
+        reasons.count("space"),
+        settings.retention_megabytes,
+    )
 
 
 def _ignore(_: object) -> None:

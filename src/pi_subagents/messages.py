@@ -7,48 +7,6 @@ placeholders in prompts.  Hosts and prompts rely on the words of outcomes and pl
 
 from __future__ import annotations
 
-# Why a pi command is unusable: the reasons of PiCommandUnusable.
-
-COMMAND_EMPTY = "is empty"
-COMMAND_NOT_ON_PATH = "is not on PATH"
-COMMAND_INSIDE_CWD = "is on PATH only inside the working directory, which is never used"
-COMMAND_RELATIVE = "is a relative path; give an absolute one, or a name on PATH"
-COMMAND_NOT_RUNNABLE = "is not an executable file"
-
-
-def command_not_parsed(problem: str) -> str:
-    """Return why a command line cannot be split into words."""
-    return f"cannot be split into words ({problem})"
-
-
-def command_needs_node(minimum: str) -> str:
-    """Return why a pi on PATH would crash at once."""
-    return (
-        f"needs Node {minimum} or newer, and there is none. Run `subagents setup`: it fetches one."
-    )
-
-
-# Why pi did not tell which models it has: the reasons of ModelsUnknown.
-
-MODELS_IN_UNKNOWN_FORM = "its answer has an unknown form"
-
-
-def pi_gave_no_answer(limit_s: float) -> str:
-    """Return that pi was asked and did not answer in time."""
-    return f"it gave no answer within {limit_s:g} s"
-
-
-def pi_wrote_too_much(limit: int) -> str:
-    """Return that pi was asked and wrote more than an answer can have."""
-    return f"it wrote more than {limit // 1024 // 1024} MiB"
-
-
-def pi_ended_unasked(exit_code: int) -> str:
-    """Return that pi was asked and ended without an answer."""
-    how = f"was ended by signal {-exit_code}" if exit_code < 0 else f"exited with code {exit_code}"
-    return f"it {how}"
-
-
 # What can be wrong with a parameter (InvalidRequest puts the place in front) or a setting.
 
 NEEDS_TASKS = "must be an object with a list `tasks`"

@@ -51,9 +51,6 @@ EXTRA_ARG_TRUST = (
 EXTRA_ARG_KEY = "others can read a key in a command line. Use the profile field `apiKey`."
 EXTRA_ARG_DASHES = "pi would read all that follows as prompts. Put those words into the task."
 EXTRA_ARG_FILE = "pi would put that file into the prompt. Use the task's `files`."
-EXTRA_ARG_WORD = (
-    "pi would read it as a prompt. Put it into the task, or behind the option it is meant for."
-)
 EXTRA_ARG_NEEDS_VALUE = "it needs a value. Give it as the next item."
 
 
@@ -92,6 +89,63 @@ def no_known_tool(profile: str, names: tuple[str, ...]) -> str:
         f'Profile "{profile}" allows only tools that do not exist: {", ".join(names)}. '
         "It loads no extension that could provide them. For no tools at all, use `noTools`."
     )
+
+
+def tool_signed(name: str) -> str:
+    """Return why a name with a sign before it is refused."""
+    return (
+        f'"{name}" is not the name of a tool. Newer pis read + and - as changes of their default '
+        "tools. Write the names of the tools alone"
+    )
+
+
+def tool_pattern(name: str) -> str:
+    """Return why a pattern of tools is refused."""
+    return (
+        f'"{name}" may stand for any tool. Write each name; a pattern is only taken for the tools '
+        "of MCP servers, such as mcp__github__*"
+    )
+
+
+def no_patterns(name: str, pi: str) -> str:
+    """Return why even a pattern of a server's tools is refused."""
+    return f'"{name}" is a pattern, and {pi} knows none. Write each name, or use a newer pi'
+
+
+def field_refused(profile: str, field: str, why: str) -> str:
+    """Return why no call may use a profile, for the sake of one of its fields."""
+    return f'Profile "{profile}" cannot be used because of "{field}": {why}.'
+
+
+def needs_newer_pi(pi: str, since: str) -> str:
+    """Return that a field asks for what this pi does not have."""
+    return f"{pi} cannot do that; pi {since} or newer can"
+
+
+def no_mcp_but_tools(name: str) -> str:
+    """Return why a profile without MCP servers cannot allow the tool of one."""
+    return f'it is "none", but "tools" names {name}, a tool of an MCP server'
+
+
+def provider_needs_model(pi: str) -> str:
+    """Return why a provider cannot stand alone."""
+    return f'{pi} takes a provider only together with a model. Set "model" too'
+
+
+def preset_tool_refused(preset: str, why: str) -> str:
+    """Return why no call may use a preset, for the sake of its tools."""
+    return f'Preset "{preset}" cannot be used because of "tools": {why}.'
+
+
+NO_BUILTIN_EXTENSIONS = (
+    '"noExtensions" also leaves out what pi brings as extensions: MCP servers, codemode, tool '
+    "search, the models of llama.cpp, and models that other extensions provide. To keep one, name "
+    'it: "extensions": builtin:llama.cpp'
+)
+MCP_OUT_OF_REACH = (
+    'MCP servers are started, but the sub-agent can reach none of their tools: allow "codemode", '
+    '"tool_search" or names that begin with mcp__'
+)
 
 
 # What can be wrong with a profile or preset: a field, a file, fields against each other.
@@ -136,6 +190,11 @@ def wrong_thinking_level(levels: tuple[str, ...]) -> str:
 def wrong_isolation(choices: tuple[str, ...]) -> str:
     """Return which isolations there are."""
     return f'"isolation" must be one of {", ".join(choices)}; every task gets a new process'
+
+
+def wrong_mcp(choices: tuple[str, ...]) -> str:
+    """Return what a profile may say of MCP servers."""
+    return f'"mcp" must be one of {", ".join(choices)}; no MCP server is used'
 
 
 def name_taken(kind: str, name: str, winner: str) -> str:
@@ -237,10 +296,78 @@ def note_provider_alone(provider: str) -> str:
     return f'pi ignores the provider "{provider}" without a model. Set `model` too.'
 
 
+def note_renamed_provider(name: str, today: str, pi: str) -> str:
+    """Return the note on a provider that is called otherwise in this version."""
+    return f'{pi} calls the provider "{name}" "{today}"; that name was used.'
+
+
+def note_extra_words(words: tuple[str, ...]) -> str:
+    """Return the note on items of `extraArgs` that pi cannot take for options."""
+    listed = ", ".join(f'"{word}"' for word in words)
+    belong, it = ("belongs", "it") if len(words) == 1 else ("belong", "them")
+    return (
+        f"extraArgs: {listed} {belong} to no option. pi takes {it} for more of the prompt "
+        '(child_mode "json") or for nothing ("rpc").'
+    )
+
+
 KEY_NEEDS_MODELS_JSON = (
     '"apiKey" reaches pi only as PI_API_KEY, since this provider has no variable of its own: let '
     'models.json say "apiKey": "$PI_API_KEY", or set "provider"'
 )
+
+
+# Definitions of projects that are not trusted (subagents.project_definitions)
+
+FOREIGN_DENIED = 'subagents.project_definitions is "deny"'
+ASK_TITLE = "Sub-agents: a definition of this project"
+HOW_TO_TRUST = "trust the project in pi (/trust), or with --trust-project"
+
+
+def foreign_declined(answer_file: str) -> str:
+    """Return why a definition is not used that somebody said no to, and how to be asked again."""
+    return f"you said no to it (remove {answer_file} to be asked again)"
+
+
+def note_replaces(kind: str, name: str, path: str) -> str:
+    """Return the note on a definition that stands in front of the user's own."""
+    return (
+        f'The {kind} "{name}" is this project\'s own, in place of yours of that name, and the '
+        f"project is not trusted: {path}"
+    )
+
+
+def note_own_instead(kind: str, name: str, why: str) -> str:
+    """Return the note on a definition of the user's that counts although the project has one."""
+    return (
+        f'The {kind} "{name}" is yours. This project, which is not trusted, has one of that name; '
+        f"it is not used: {why}."
+    )
+
+
+def foreign_refused(kind: str, name: str, why: str) -> str:
+    """Return why a definition that only the project has cannot be used."""
+    return (
+        f'The {kind} "{name}" is this project\'s own, and the project is not trusted: {why}. '
+        f"To use it, {HOW_TO_TRUST}."
+    )
+
+
+def nobody_to_ask(kind: str, name: str, path: str) -> str:
+    """Return why a definition that has to be asked about cannot be used, and what to do."""
+    return (
+        f'The {kind} "{name}" is this project\'s own ({path}), the project is not trusted, and '
+        'nobody can be asked here (subagents.project_definitions is "ask"). Use it once on a '
+        f"terminal or inside pi and answer there, or {HOW_TO_TRUST}."
+    )
+
+
+def ask_foreign(kind: str, name: str, path: str) -> str:
+    """Return the question whether a definition may be used."""
+    return (
+        f'The {kind} "{name}" is this project\'s own, and the project is not trusted. It may '
+        f"choose model, tools and prompt: {path}. Use it?"
+    )
 
 
 def note_untrusted_profile(name: str, left_out: tuple[str, ...]) -> str:

@@ -16,22 +16,29 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pi_subagents.core.liveness import Liveness
-from pi_subagents.core.retention import choose_removals
-from pi_subagents.core.run_spec import KILL, STOP
-from pi_subagents.delegation.run_view import RunView, never_started, view_run
+from pi_subagents.core.retention import Look, choose_removals, watched
+from pi_subagents.core.run_spec import PING
+from pi_subagents.delegation.run_view import RunView, view_run
 from pi_subagents.disk.config_home import data_dir
+from pi_subagents.disk.desk import DESKS, Desk, clear_stale_desks
+from pi_subagents.disk.orders import ANSWER_LIMIT_S, send
+from pi_subagents.disk.retention_looks import RetentionLooks
+from pi_subagents.disk.run_dir import RunDir
 from pi_subagents.disk.run_index import IndexedRun, RunIndex
 from pi_subagents.disk.run_removal import (
     finish_removals,
     interrupted_removals,
     kept_run,
     remove_finished,
+    remove_unmade,
 )
 from pi_subagents.disk.run_store import RUN_ID_BEGINNING, open_store
 from pi_subagents.disk.settings_files import load_settings
 from pi_subagents.errors import (
     RunAmbiguous,
     RunNotActive,
+    RunNotAnswering,
+    RunNotEnded,
     RunNotFound,
     RunNotListening,
     RunUnreadable,
@@ -39,6 +46,7 @@ from pi_subagents.errors import (
 from pi_subagents.procs.completion_hook import tell_completion
 from pi_subagents.procs.identity import boot_id
 from pi_subagents.procs.recovery import conclude_lost, liveness_of
+from pi_subagents.procs.stopping import STOP_LIMIT_S, Stopped, Stopping
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -46,8 +54,9 @@ if TYPE_CHECKING:
     from pi_subagents.core.retention import Removal
     from pi_subagents.core.run_result import RunResult
     from pi_subagents.core.run_spec import RunSpec
-    from pi_subagents.disk.run_dir import RunDir
     from pi_subagents.disk.run_store import RunStore
+
+LOOK_LIMIT_S = 0.5  # how long whoever answers for a run is waited for by somebody who just looks
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +66,12 @@ class Reindexed:
     adopted: int
     left_out: int  # unreadable, or copies of runs that are kept elsewhere
     forgotten: int  # gone
+
+
+def look_now() -> Look:
+    """Return this moment by the clock that can be set, and by the one that nobody can set."""
+    clock = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+    return Look(time.time_ns() // 1_000_000, boot_id(), time.clock_gettime(clock))
 
 
 class Runs:
@@ -93,14 +108,19 @@ class Runs:
             self.index.add(rows)
         except (sqlite3.Error, OSError) as error:
             return str(error) or type(error).__name__
-        self.store.withdraw(row.run_dir for row in rows)
+        self.store.withdraw(self.store.run_dir(row.run_id) for row in rows)
         return ""
 
     def note_ended(self, results: Iterable[RunResult]) -> None:
         """Spare later looks these runs; one whose result found no room is left to them."""
         with suppress(sqlite3.Error, OSError):
-            ids = [result.run_id for result in results]
-            self.index.mark_ended(i for i in ids if self.store.run_dir(i).result.exists())
+            ended = [self.store.run_dir(result.run_id) for result in results]
+            ended = [run_dir for run_dir in ended if run_dir.result.exists()]
+            for run_dir in ended:
+                if run_dir.path.parent != self.store.runs_dir:  # it went elsewhere meanwhile
+                    self.index.move(run_dir.run_id, run_dir.path)
+                run_dir.desk.clear(found=True)  # most are gone: their supervisors did it
+            self.index.mark_ended(run_dir.run_id for run_dir in ended)
 
     def recover(self, *, thorough: bool = False) -> list[RunDir]:
         """
@@ -108,27 +128,43 @@ class Runs:
 
         Thoroughly: after a look at every run of this project, not only where one may be missing.
         """
-        concluded, ended, gone = [], [], []
+        concluded: list[RunDir] = []
         with suppress(sqlite3.Error, OSError):  # a look must work where nothing can be written
             with suppress(sqlite3.Error, OSError):  # what is known needs no room to be recovered
                 self._make_known(thorough=thorough)
+            ended, gone = [], []
             for run in self.index.not_ended():
-                if not os.path.lexists(run.run_dir.path):
+                if not run.run_dir.is_there() and not os.path.lexists(run.run_dir.desk.path):
                     gone.append(run.run_id)
-                    continue
-                liveness = liveness_of(run.run_dir)
-                with suppress(OSError):  # a run without room for its result harms no other
-                    if liveness is Liveness.LOST and conclude_lost(run.run_dir):
-                        concluded.append(run.run_dir)
-                        liveness = Liveness.FINISHED
-                if liveness is Liveness.FINISHED:
+                elif self._has_ended(run, concluded):
                     ended.append(run.run_id)
-                    if run.detached and (result := run.run_dir.read_result()):
-                        # Its supervisor may have died before it could.
-                        tell_completion(self._on_complete(), run.run_dir, result)
             self.index.mark_ended(ended)
             self.index.remove(gone)
         return concluded
+
+    def _has_ended(self, run: IndexedRun, concluded: list[RunDir]) -> bool:
+        """Look at one run, conclude it if it is lost; tell whether there is nothing more to do."""
+        run_dir = run.run_dir
+        liveness = liveness_of(run_dir, run.session_id)
+        if liveness is Liveness.LOST and run_dir.is_away():
+            return False  # its disk or its project may come back, and with it what it told
+        if liveness is Liveness.ALIVE and not os.path.lexists(run_dir.path):
+            with suppress(OSError):  # it looks for its directory, and finds it another
+                send(run_dir.desk, PING, LOOK_LIMIT_S)
+        with suppress(OSError):  # a run without room for its result harms no other
+            if liveness is Liveness.LOST and conclude_lost(run_dir, run.session_id):
+                concluded.append(run_dir.now())
+                liveness = Liveness.FINISHED
+        run_dir = run_dir.now()
+        if str(run_dir.path) != run.directory:
+            self.index.move(run.run_id, run_dir.path)
+        if liveness is not Liveness.FINISHED:
+            return False
+        run_dir.desk.clear(found=True)
+        if run.detached and (result := run_dir.read_result()):
+            # Its supervisor may have died before it could.
+            tell_completion(self._on_complete(), run_dir, result)
+        return True
 
     def _make_known(self, *, thorough: bool) -> None:
         """Adopt what is ours here and not in the index: that was lost, or a planner died."""
@@ -143,6 +179,7 @@ class Runs:
             self.index.adopt_sealed(made)
         unknown = set(self.index.unknown(made))  # these stay noted: another index may know them
         self.store.withdraw(run for run in made if run not in unknown)
+        self.store.withdraw(remove_unmade(run for run in planned or () if run not in made))
 
     def _look_through(self, mark: str | None) -> None:
         """Adopt whatever of this project carries our seal; note the mark if nothing is left."""
@@ -171,11 +208,25 @@ class Runs:
     def newest(self) -> Iterator[RunView | RunUnreadable]:
         """Yield this project's runs, newest first; a damaged one harms only itself."""
         self.recover(thorough=True)
-        for run_dir in self.store.runs():
+        for run_dir in self.here():
             try:
                 yield view_run(run_dir, liveness_of(run_dir))
             except RunUnreadable as error:
                 yield error
+
+    def here(self) -> list[RunDir]:
+        """Return this project's runs, newest first, wherever they are kept by now."""
+        found = {run_dir.run_id: run_dir for run_dir in self.store.runs()}
+        with suppress(sqlite3.Error, OSError):
+            for row in self.index.not_ended():
+                if row.run_id not in found and Path(row.directory).parent == self.store.runs_dir:
+                    found[row.run_id] = row.run_dir  # its directory is gone, and it goes on
+            left = [run_dir for run_dir in found.values() if not run_dir.result.exists()]
+            for run_dir in self.index.unknown(left):  # it moved on from here
+                for row in self.index.starting_with(run_dir.run_id):
+                    found[row.run_id] = row.run_dir
+        there = (run_dir for run_dir in found.values() if run_dir.is_there())
+        return [run_dir for run_dir in there if not run_dir.redirected()]
 
     def find(self, run: str) -> RunView:
         """Return a run by its id or the beginning of it, from anywhere on this machine."""
@@ -186,34 +237,46 @@ class Runs:
         """
         End a run and return how it stands then.
 
-        RunNotActive if it is over, RunNotListening if it goes on and nobody takes the order.
+        RunNotActive if it is over; RunNotListening, RunNotAnswering or RunNotEnded if it goes on
+        all the same, and why.
         """
-        run_dir = view.run_dir
         if not view.active:
-            raise RunNotActive(run_dir.run_id, view.status)
-        if run_dir.send(KILL if force else STOP):
-            run_dir.wait_for_end()
-            return self._view(run_dir)
-        # One that has begun listens until its result is there, if it ever does.
-        if view.status != "planned":
-            now = self._view(run_dir)
-            if now.active:
+            raise RunNotActive(view.run_dir.run_id, view.status)
+        return self.stopped(view, Stopping(view.run_dir, force=force))
+
+    def stopped(self, view: RunView, stopping: Stopping) -> RunView:
+        """Wait for the end of a run that was asked to stop, and return how it stands then."""
+        run_dir = view.run_dir
+        match stopping.finish():
+            case Stopped.OVER:
+                raise RunNotActive(run_dir.run_id, self._view(run_dir).status)
+            case Stopped.DEAF:
                 raise RunNotListening(run_dir.run_id)
-            raise RunNotActive(run_dir.run_id, now.status)
-        if not run_dir.write_result(never_started(view)):
-            raise RunNotActive(run_dir.run_id, view.status)
-        run_dir.send(KILL)  # to a supervisor that began to listen meanwhile
-        return self._view(run_dir)
+            case Stopped.SILENT:
+                raise RunNotAnswering(run_dir.run_id)
+            case Stopped.AT_IT:
+                raise RunNotEnded(run_dir.run_id, STOP_LIMIT_S)
+        if not run_dir.never_began():  # whoever told of its end may still have the lock
+            run_dir.desk.wait_for_end(ANSWER_LIMIT_S)
+        return self._view(run_dir.now())
 
     def choose_removals(
-        self, *, days: float | None = None, megabytes: float | None = None
+        self,
+        *,
+        days: float | None = None,
+        megabytes: float | None = None,
+        now_ms: int | None = None,
     ) -> list[Removal]:
-        """Return which runs of this project have been kept long enough; a limit of 0 is none."""
+        """
+        Return which runs of this project have been kept long enough; a limit of 0 is none.
+
+        By the clock of this moment, or by another time.
+        """
         settings, _ = load_settings(self._cwd, self._env)
         limit = settings.retention_megabytes if megabytes is None else megabytes
         return choose_removals(
             (kept_run(run_dir) for run_dir in self._own()),
-            now_ms=time.time_ns() // 1_000_000,
+            now_ms=time.time_ns() // 1_000_000 if now_ms is None else now_ms,
             max_age_days=settings.retention_days if days is None else days,
             max_bytes=limit * 1024 * 1024,
         )
@@ -229,21 +292,42 @@ class Runs:
             self.index.remove(removed)
         return removed
 
-    def keep_tidy(self) -> None:
-        """Apply the limits by themselves, at most once a day."""
+    def keep_tidy(self) -> list[Removal]:
+        """Apply the limits by themselves, at most once a day; return what was removed."""
+        gone: list[Removal] = []
         with suppress(OSError):  # tidying is never what keeps work from being done
             if self.store.due_for_tidying():
                 self.finish_removals()
-                self.remove(self.choose_removals())
+                self.clear_desks()
+                chosen = self._due_removals()
+                removed = set(self.remove(chosen))
+                gone = [removal for removal in chosen if removal.run.run_id in removed]
                 self.store.withdraw_unmade()
+        return gone
+
+    def _due_removals(self) -> list[Removal]:
+        """Return what may go without the user's word: for its age by a proven time only."""
+        looks = RetentionLooks(data_dir(self._env))
+        watch, proven_ms = watched(looks.find(self.store.runs_dir), look_now())
+        if not looks.keep(self.store.runs_dir, watch) or proven_ms is None:
+            return self.choose_removals(days=0)
+        return self.choose_removals(now_ms=proven_ms)
 
     def interrupted_removals(self) -> int:
         """Return how many removals were begun here and not finished."""
-        return len(interrupted_removals(self.store.runs_dir))
+        return len(interrupted_removals(self.store))
 
     def finish_removals(self) -> int:
         """Finish those; return how many directories are gone now."""
-        return finish_removals(self.store.runs_dir)
+        return finish_removals(self.store)
+
+    def clear_desks(self) -> int:
+        """Take away what runs left that were over, or never made; return how many desks it was."""
+        try:
+            known = {row.run_id for row in self.index.not_ended()}
+        except (sqlite3.Error, OSError):
+            return 0
+        return clear_stale_desks(self.store.data_dir, known)
 
     def unknown(self) -> list[RunDir]:
         """Return this project's run directories that came from elsewhere: they are left alone."""
@@ -255,7 +339,7 @@ class Runs:
         """Adopt what is unknown here, whoever made it, and forget what is gone everywhere."""
         unknown = self.index.unknown(self.store.runs())
         adopted = self.index.adopt(unknown)
-        gone = [row.run_id for row in self.index.all() if not row.run_dir.path.is_dir()]
+        gone = [row.run_id for row in self.index.all() if not row.run_dir.is_there()]
         self.index.remove(gone)
         return Reindexed(len(adopted), len(unknown) - len(adopted), len(gone))
 
@@ -269,16 +353,20 @@ class Runs:
             return [run_dir for run_dir in found if self.index.sealed(run_dir)]
         return [run_dir for run_dir in found if run_dir not in unknown]
 
+    def directory_at(self, path: Path) -> RunDir:
+        """Return the run that was begun in a directory, where it is by now."""
+        return RunDir(path, Desk(self.store.data_dir / DESKS / path.name)).now()
+
     def _view(self, run_dir: RunDir) -> RunView:
         return view_run(run_dir, liveness_of(run_dir))
 
     def _locate(self, run: str) -> RunDir:
         if not RUN_ID_BEGINNING.fullmatch(run):
             raise RunNotFound(run, str(self.store.runs_dir))
-        found = {each.run_id: each for each in self.store.runs() if each.run_id.startswith(run)}
+        found = {each.run_id: each for each in self.here() if each.run_id.startswith(run)}
         with suppress(sqlite3.Error, OSError):
             indexed = [row.run_dir for row in self.index.starting_with(run)]
-            there = (each for each in indexed if each.path.is_dir() and not each.redirected())
+            there = (each for each in indexed if each.is_there() and not each.redirected())
             found |= {each.run_id: each for each in there}
         if not found:
             raise RunNotFound(run, str(self.store.runs_dir))

@@ -142,4 +142,4 @@ def _directories(runs: Runs, session_id: str) -> list[RunDir]:
         rows = runs.index.of_session(session_id)
     except (sqlite3.Error, OSError):
         return []
-    return [row.run_dir for row in rows if row.run_dir.path.is_dir()]
+    return [row.run_dir for row in rows if row.run_dir.is_there()]

@@ -9,7 +9,6 @@ of the message, until the run is over, or as long as somebody wants to wait.
 from __future__ import annotations
 
 import asyncio
-import os
 import sqlite3
 import threading
 import time
@@ -32,6 +31,7 @@ from pi_subagents.core.stop_switch import StopSwitch
 from pi_subagents.core.value import replace
 from pi_subagents.disk.file_news import FileNews
 from pi_subagents.disk.journal_tail import JournalTail
+from pi_subagents.disk.orders import send
 from pi_subagents.errors import RunNotFound, SteerTargetNotFound
 from pi_subagents.fleet import ENDING, SUSPECT_LOOKS, SUSPECT_S
 from pi_subagents.procs.own_thread import in_own_thread
@@ -132,7 +132,7 @@ def _find(runs: Runs, any_id: str) -> RunView:
     """Return the run that is meant: of a session the one that goes on, or its latest."""
     rows: list[IndexedRun] = []
     with suppress(sqlite3.Error, OSError):
-        rows = [row for row in runs.index.of_session(any_id) if row.run_dir.path.is_dir()]
+        rows = [row for row in runs.index.of_session(any_id) if row.run_dir.is_there()]
     wanted = [row for row in rows if row.run_dir.alive()] or rows
     try:
         return runs.find(wanted[-1].run_id if wanted else any_id)
@@ -150,14 +150,14 @@ def _refusal(view: RunView) -> str:
 def _hand_over(message: str, view: RunView, asked: Steered, ears: _Ears) -> Steered:
     run_dir = view.run_dir
     try:
-        number = run_dir.write_steer(message)
-        heard = run_dir.send(f"{STEER} {number}")
+        number = run_dir.desk.write_steer(message)
+        heard = send(run_dir.desk, f"{STEER} {number}")
     except OSError as error:
         return replace(asked, reason=child_messages.steer_not_kept(str(error)))
     # Where nobody listens yet, whoever begins to do so finds the message.
     if not heard and view.status != "planned" and not _is_over(run_dir):
         with suppress(OSError):
-            run_dir.steer_text(number).unlink()
+            run_dir.desk.steer_text(number).unlink()
         return replace(asked, reason=child_messages.STEER_NOBODY_LISTENS)
     told = _follow(run_dir, number, ears)
     if told is not None:
@@ -175,7 +175,7 @@ def _hand_over(message: str, view: RunView, asked: Steered, ears: _Ears) -> Stee
 
 def _follow(run_dir: RunDir, number: str, ears: _Ears) -> ev.Steer | None:
     """Return what the journal tells of a message, or None if nobody waits for it any more."""
-    tail = JournalTail(run_dir.events)
+    tail = JournalTail(run_dir)
     try:
         while True:
             over = _is_over(run_dir)  # its last word is in the journal then
@@ -190,7 +190,7 @@ def _follow(run_dir: RunDir, number: str, ears: _Ears) -> ev.Steer | None:
 
 
 def _is_over(run_dir: RunDir) -> bool:
-    return os.path.lexists(run_dir.result) or not run_dir.alive()
+    return not run_dir.alive() or run_dir.never_began()
 
 
 def _has_begun(run_dir: RunDir) -> bool:

@@ -7,8 +7,8 @@ host gets it; SubagentsError where the call is refused.
 
 from __future__ import annotations
 
-import asyncio
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
 from pi_subagents import api, errors
@@ -26,6 +26,7 @@ from pi_subagents.core.stop_switch import StopSwitch
 from pi_subagents.core.value import replace
 from pi_subagents.disk.settings_files import load_settings
 from pi_subagents.launch import Options, place_of, told_by
+from pi_subagents.procs.own_thread import in_own_thread
 from pi_subagents.runs import Runs
 from pi_subagents.sessions import find_session, wait_for_session
 
@@ -79,10 +80,10 @@ async def _subagent(parameters: object, options: Options) -> Answer:
 
 
 async def _background(parameters: object, options: Options) -> Answer:
-    from pi_subagents.background import BackgroundRuns, start
+    from pi_subagents.background import BackgroundRuns, ask_and_start
 
     task = parse_background(parameters, str(place_of(options)[0]))
-    run = await asyncio.to_thread(start, task, options)  # pi may have to be asked for its models
+    run = await ask_and_start(task, options)
     runs = [run]
     with suppress(errors.IndexUnreadable):  # it was started, whatever else can be told
         runs = BackgroundRuns(Runs(*place_of(options))).all()
@@ -103,7 +104,7 @@ async def _stop(parameters: object, options: Options) -> Answer:
     from pi_subagents.background import BackgroundRuns
 
     known = BackgroundRuns(Runs(*place_of(options)))
-    stopped = await asyncio.to_thread(known.stop, parse_stop(parameters))
+    stopped = await in_own_thread("stop", partial(known.stop, parse_stop(parameters)))
     return stopped_to_json(stopped, known.all())
 
 

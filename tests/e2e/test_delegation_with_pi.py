@@ -69,6 +69,7 @@ async def test_sixteen_tasks_give_sixteen_right_results_in_task_order(
 
 
 @both_modes
+@pytest.mark.sample
 async def test_a_model_error_is_a_failure_although_pi_exits_with_zero(project: Project) -> None:
     result = await outcome(project, {"error": {"status": 400, "message": "no such thing"}})
     assert (result.status, result.exit_code, result.stop_reason) == ("failed", 0, "error")
@@ -120,7 +121,7 @@ async def test_the_same_call_for_ever_is_stopped_at_the_fifth(project: Project) 
     call = {"toolCalls": [{"name": "bash", "arguments": {"command": "true"}}], "repeat": True}
     result = await outcome(project, call)
     assert told(result) == ("failed", "", messages.LOOP_DETECTED, ())
-    assert result.tool_call_count == 5
+    assert result.tool_call_count >= 5  # pi may begin another before it hears of the end
 
 
 async def test_five_different_edits_of_one_file_are_no_loop(project: Project) -> None:
@@ -173,6 +174,7 @@ async def test_tokens_and_model_are_told_as_the_child_reported_them(project: Pro
         "cache_write": 0,
         "total_tokens": 1007,
         "cost": 0.0,
+        "cost_is_billed": False,
     }
 
 

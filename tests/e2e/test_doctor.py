@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from tests.e2e.command import heard, start, subagents
 from tests.e2e.conftest import Project
+from tests.e2e.pi_under_test import TRAITS, needs_tested_version
 
-from pi_subagents.errors import PINNED_PI_VERSION
 from pi_subagents.messages import INTERRUPTED
 
 pytestmark = pytest.mark.pi
@@ -35,11 +35,12 @@ def runs_dir(project: Project) -> Path:
     return project.path / ".pi/subagents/runs"
 
 
+@needs_tested_version
 def test_a_new_user_is_told_that_all_is_well_but_for_a_model(project: Project) -> None:
     ran = subagents(project, "doctor")
     assert (ran.code, ran.err) == (0, "")
     assert re.search(
-        rf"^✓ pi                 {re.escape(PINNED_PI_VERSION)}, from ", ran.out, re.MULTILINE
+        rf"^✓ pi                 {re.escape(TRAITS.version)}, from ", ran.out, re.MULTILINE
     )
     assert re.search(r"^✓ Node               2\d\.\d+\.\d+ \(/", ran.out, re.MULTILINE)
     assert (
@@ -81,10 +82,11 @@ def test_no_form_holds_what_is_configured_anywhere(project: Project) -> None:
             assert (form, CANARY in ran.out + ran.err) == (form, False)
 
 
+@needs_tested_version
 def test_a_report_says_what_it_holds_not_and_names_no_place(project: Project) -> None:
     ran = subagents(project, "doctor", "--report", USER="somebody")
     assert ran.code == 0
-    assert f"  ok      pi: {PINNED_PI_VERSION}, from PI_SUBAGENTS_PI: " in ran.out
+    assert f"  ok      pi: {TRAITS.version}, from PI_SUBAGENTS_PI: " in ran.out
     assert ran.out.splitlines()[-1].startswith("This report holds no keys, no prompts")
     for hidden in (str(project.path.parent), "somebody", os.environ["PATH"]):
         assert hidden not in ran.out

@@ -1,12 +1,16 @@
 """The extension in the real pi: what the main model sees. More of it: `make e2e-pi`."""
 
 import json
+import os
+import re
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.e2e.conftest import Project
-from tests.fakes.main_pi import MAIN, call, delegate, main_pi
+from tests.fakes.fake_node import write_script
+from tests.fakes.main_pi import CHILDREN, MAIN, MainPi, call, delegate, main_pi
 
 from pi_subagents.core.tool_defs import TOOLS
 from pi_subagents.disk.pi_extension import extension_dir
@@ -15,6 +19,7 @@ pytestmark = pytest.mark.pi
 
 FAKES = Path(__file__).parents[1] / "fakes"
 HOSTILE, NOTING = FAKES / "hostile_renderers.ts", FAKES / "noting_core.py"
+COMPILED = FAKES / "compiled_host_extension.ts"
 SWITCHING, SWITCHING_CORE = FAKES / "switching_extension.ts", FAKES / "switching_core.py"
 
 
@@ -42,6 +47,67 @@ def test_the_main_model_sees_what_four_sub_agents_came_to(project: Project) -> N
     assert spent["cost"]["total"] > 0
 
 
+def test_a_read_only_worker_inside_pi_can_read_and_search(project: Project) -> None:
+    profiles = project.agent_dir / "agent-profiles"
+    profiles.mkdir(exist_ok=True)
+    text = "---\nname: read-only-worker\nexcludeTools: write,edit,bash\n---\n"
+    (profiles / "read-only-worker.md").write_text(text)
+    turns = (delegate("look", profile="read-only-worker"), {"text": "all done"})
+    with main_pi(project, *turns) as pi:
+        pi.records("please delegate")
+        (asked,) = pi.model.requests(CHILDREN)
+    offered = sorted(tool["function"]["name"] for tool in asked["tools"])
+    assert offered == ["find", "grep", "ls", "read"]
+
+
+WORKING = [
+    {"text": "I look.", "toolCalls": [{"name": "bash", "arguments": {"command": "echo hello"}}]},
+    {"text": "All is well."},
+]
+
+
+def updates_of(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [each["partialResult"] for each in records if each["type"] == "tool_execution_update"]
+
+
+def texts_of(updates: list[dict[str, Any]]) -> list[str]:
+    return [update["content"][0]["text"] for update in updates]
+
+
+def test_a_client_of_pis_stream_sees_the_windows_at_work(project: Project) -> None:
+    with main_pi(project, delegate("one"), {"text": "done"}, children=WORKING) as pi:
+        updates = updates_of(pi.records("please delegate"))
+    last = texts_of(updates)[-1]
+    assert re.match(r"Sub-agents: 1 done\n\n✓ one • \d+s/600s • .* tokens .*\n", last)
+    assert last.endswith("  I look.\n  → bash → echo hello\n  All is well.")
+    (window,) = updates[-1]["details"]["windows"]
+    assert window["lines"] == [
+        {"text": "I look.", "kind": "text"},
+        {"text": "bash → echo hello", "kind": "tool"},
+        {"text": "All is well.", "kind": "text"},
+    ]
+    (session_id,) = updates[-1]["details"]["sessionIds"]
+    assert {each["details"]["sessionIds"][0] for each in updates} == {session_id}
+
+
+def test_a_client_of_pis_stream_reads_what_a_preset_does(project: Project) -> None:
+    write_scout(project)
+    asked = call("subagent", preset="scout", task="the prompt of a scout")
+    with main_pi(project, asked, {"text": "done"}, children=WORKING) as pi:
+        updates = updates_of(pi.records("please look"))
+    assert texts_of(updates) == [
+        "I look.", "echo hello", "Command finished: echo hello", "All is well.",
+    ]  # fmt: skip
+
+
+def write_scout(project: Project) -> None:
+    """Give the user a preset whose model is the children's."""
+    path = project.agent_dir / "subagents" / "scout.md"
+    path.parent.mkdir()
+    model = f"model: {CHILDREN}/{CHILDREN}"
+    path.write_text(f"---\nname: scout\ndescription: Looks around\n{model}\n---\nLook.\n")
+
+
 def test_a_refused_call_is_an_error_for_the_model(project: Project) -> None:
     refused = call("get_subagent_output", sessionId="0123456789abcdef")
     with main_pi(project, refused, {"text": "a pity"}) as pi:
@@ -51,6 +117,43 @@ def test_a_refused_call_is_an_error_for_the_model(project: Project) -> None:
         True,
         'Session "0123456789abcdef" not found. The session may have expired or the ID is incorrect.',
     )
+
+
+def choose_no_pi(pi: MainPi, project: Project) -> Path:
+    """Leave it to the host; on PATH is a pi that only notes that it was taken."""
+    del pi.env["PI_SUBAGENTS_PI"]
+    taken = project.path.parent / "taken"
+    other = write_script(project.path.parent / "bin" / "pi", f'#!/bin/sh\n: > "{taken}"\n')
+    pi.env["PATH"] = f"{other.parent}:{pi.env['PATH']}"
+    return taken
+
+
+def pis_of_runs(project: Project) -> list[str]:
+    return [
+        json.loads(path.read_text())["pi"]["source"] for path in project.path.rglob("meta.json")
+    ]
+
+
+def test_children_run_on_the_hosts_own_pi_whatever_is_on_path(project: Project) -> None:
+    with main_pi(project, delegate("one"), {"text": "done"}) as pi:
+        taken = choose_no_pi(pi, project)
+        pi.ran("-p", "please delegate")
+        assert pi.tool_results()[0].startswith("✓ one: completed")
+        (asked,) = pi.model.requests(CHILDREN)
+    assert (pis_of_runs(project), taken.exists(), asked["model"]) == (["host"], False, CHILDREN)
+
+
+def test_children_of_a_compiled_pi_run_on_that_program(project: Project) -> None:
+    with main_pi(project, delegate("one"), {"text": "done"}) as pi:
+        taken = choose_no_pi(pi, project)
+        noted = project.path.parent / "noted"
+        real = os.environ["PI_SUBAGENTS_PI"]
+        note_and_run = f'#!/bin/sh\n: > "{noted}"\nexec {real} "$@"\n'
+        compiled = write_script(project.path.parent / "opt" / "pi-linux", note_and_run)
+        pi.loading = ("-e", str(COMPILED), *pi.loading)
+        pi.ran("-p", "please delegate", COMPILED_PI=str(compiled))
+        assert pi.tool_results()[0].startswith("✓ one: completed")
+    assert (pis_of_runs(project), taken.exists(), noted.exists()) == (["host"], False, True)
 
 
 def test_nothing_is_registered_inside_a_sub_agent(project: Project) -> None:

@@ -52,7 +52,8 @@ TOOLS = [
 ]
 AT_WORK = Window(WindowTitle("look", timeout_s=60), "running", elapsed_ms=1500)
 FRESH = replace(AT_WORK, title=WindowTitle("fresh", timeout_s=None), todo=TodoCount(1, 3))
-PROFILED = "<muted>(default profile: researcher)</> <muted>profiles: [writer]</>"
+PROFILED = "<dim>(default profile: researcher)</> <dim>profiles: [writer]</>"
+STATUS = "<toolTitle>*Sub-agents: *</>"
 FIGURES = "3 tools • 1 file • 61s/600s • 1.2k tokens $0.0123"
 RUN = BackgroundRun(
     "0f", "5e", "scout", "look", "/w", None, None, 0, status="completed", duration_ms=2500
@@ -118,13 +119,13 @@ CASES: list[tuple[dict[str, Any], list[str]]] = [
     (
         over([DONE, FAILED], 2),
         [
-            "*Sub-agents: 1 done, 1 error*",
+            f"{STATUS}<success>1 done</><dim>, </><error>1 error</>",
             "",
-            f"<success>✓</> *review*<muted> • careful (acme/big high) • {FIGURES}</>",
+            f"<success>✓</> <accent>*review*</><dim> • careful (acme/big high) • {FIGURES}</>",
             "  finding 3",
             "  finding 4",
             "",
-            "<error>✗</> *build*<muted> • 0s</>",
+            "<error>✗</> <accent>*build*</><dim> • 0s</>",
             "  <muted>(no output)</>",
             "  <error>Error: Timed out after 1s.</>",
             "",
@@ -136,9 +137,9 @@ CASES: list[tuple[dict[str, Any], list[str]]] = [
     (
         over([DONE], 2, expanded=True, width=44),
         [
-            "*Sub-agents: 1 done*",
+            f"{STATUS}<success>1 done</>",
             "",
-            "<success>✓</> *review*<muted> • 61s/600s</>",
+            "<success>✓</> <accent>*review*</><dim> • 61s/600s</>",
             *(f"  finding {number}" for number in range(1, 5)),
             "",
             "<dim>Session IDs (use with get_subagent_output):</>",
@@ -148,9 +149,9 @@ CASES: list[tuple[dict[str, Any], list[str]]] = [
     (
         over([replace(FAILED, error_message="one two three four")], 2, width=16),
         [
-            "*Sub-agents: 1 e…",
+            f"{STATUS}<error>1 e…",
             "",
-            "<error>✗</> *build*<muted> • 0s</>",
+            "<error>✗</> <accent>*build*</><dim> • 0s</>",
             "  <muted>(no output)</>",
             "  <error>Error: one two",
             "  <error>three four</>",
@@ -171,9 +172,9 @@ CASES: list[tuple[dict[str, Any], list[str]]] = [
             [called(AT_WORK, *TOOLS), Window(WindowTitle("wait"))],
         ),
         [
-            "*Sub-agents: 1 running, 1 queued*",
+            f"{STATUS}<warning>1 running</><dim>, </><muted>1 queued</>",
             "",
-            "<warning>⏳</> *look*<muted> • 1s/60s</>",
+            "<warning>⏳</> <accent>*look*</><dim> • 1s/60s</>",
             "  <muted>→ </><muted>read → a.txt:1+5 </><toolDiffAdded>(5 lines)</>",
             "  <muted>→ </><muted>edit → a.txt (1 edit) </><toolDiffAdded>+2</><muted>/</><toolDiffRemoved>-1</>",
             "  <muted>→ </><muted>write → b.txt </><toolDiffAdded>+3</>",
@@ -182,7 +183,7 @@ CASES: list[tuple[dict[str, Any], list[str]]] = [
             "  <muted>→ </><muted>bash → echo 2 files +1</>",
             "  <muted>  </><muted>│ && true</>",
             "",
-            "<muted>⏳</> *wait*<muted> • queued, place 1</>",
+            "<muted>⏳</> <accent>*wait*</><dim> • queued, place 1</>",
             "",
             "<muted>1 running, 1 queued...</>",
         ],
@@ -190,9 +191,9 @@ CASES: list[tuple[dict[str, Any], list[str]]] = [
     (
         live(9, [FRESH]),
         [
-            "*Sub-agents: 1 running*",
+            f"{STATUS}<warning>1 running</>",
             "",
-            "<warning>⏳</> *fresh*<muted> • [1/3] • 1s</>",
+            "<warning>⏳</> <accent>*fresh*</><dim> • [1/3] • 1s</>",
             "  <muted>(starting...)</>",
             "",
             "<muted>1 running...</>",
@@ -201,10 +202,27 @@ CASES: list[tuple[dict[str, Any], list[str]]] = [
     (
         live(1, [called(AT_WORK, "bash → one two three")], [called(AT_WORK, *["bash → one two three"] * 600)], width=14),
         [
-            "*Sub-agents: 1…",
+            f"{STATUS}<warning>1…",
             "",
-            "<warning>⏳</> *look*<muted> • 1s/…",
+            "<warning>⏳</> <accent>*look*</><dim> • 1s/…",
             "  <muted>→ </><muted>bash → on…",
+            "",
+            "<muted>1 running...</>",
+        ],
+    ),
+    (
+        live(
+            9,
+            [called(AT_WORK, "write → src/deep/a.py +3", "bash → echo one two… &&", f"read → a/{'n' * 40}")],
+            width=26,
+        ),
+        [
+            f"{STATUS}<warning>1 running</>",
+            "",
+            "<warning>⏳</> <accent>*look*</><dim> • 1s/60s</>",
+            "  <muted>→ </><muted>write → src/d…<muted>/a.py </><toolDiffAdded>+3</>",
+            "  <muted>→ </><muted>bash → echo one tw…<muted> &&</>",
+            "  <muted>→ </><muted>read → a</><muted>/nnnnnnnnnnnn…",
             "",
             "<muted>1 running...</>",
         ],
@@ -212,9 +230,9 @@ CASES: list[tuple[dict[str, Any], list[str]]] = [
     (
         live(1, [called(AT_WORK, "bash → first")], [called(AT_WORK, "bash → first", *["bash → x"] * 500)], expanded=True),
         [
-            "*Sub-agents: 1 running*",
+            f"{STATUS}<warning>1 running</>",
             "",
-            "<warning>⏳</> *look*<muted> • 1s/60s</>",
+            "<warning>⏳</> <accent>*look*</><dim> • 1s/60s</>",
             *["  <muted>→ </><muted>bash → x</>"] * 500,
             "",
             "<muted>1 running...</>",

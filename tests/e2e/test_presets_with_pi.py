@@ -9,6 +9,7 @@ import pytest
 from tests.e2e.conftest import Project
 from tests.e2e.served_models import serving
 
+from pi_subagents.core.pi_versions import traits_of
 from pi_subagents.core.preset import preset_profile
 from pi_subagents.core.profile_invocation import profile_invocation
 from pi_subagents.disk.preset_files import (
@@ -55,6 +56,7 @@ def received(project: Project, model: OfflineModel, fields: str) -> dict[str, An
         append_prompt_file=str(prompt_file),
         skill_paths=(),
         parent_tools=None,
+        traits=traits_of(resolve_pi_command(project.env, project.path, "").version),
     )
     pi = resolve_pi_command(project.env, project.path, "").argv
     subprocess.run(

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from tests.e2e.command import ENTRY, Ran, subagents
 from tests.e2e.conftest import Project
+from tests.e2e.pi_under_test import TRAITS
 from tests.e2e.served_models import serving
 from tests.fakes.profile_home import keep_the_rest_and_save
 from tests.fakes.pty_terminal import DOWN, ENTER, ESC, TAB, UP, PtyTerminal
@@ -105,7 +106,7 @@ def test_on_a_dumb_terminal_without_a_model_the_way_is_the_same(walk: Project) -
         screen.press("Set a thinking level? [y/N]: ", "\n")
         screen.press("use? [y/N]: ", "y\n")
         screen.press("1-3 [2]: ", "\n")
-        screen.press("  known: read, bash, edit, write, grep, find, ls\r\n[] > ", "read\n")
+        screen.press(f"  known: {', '.join(TRAITS.tools)}\r\n[] > ", "read\n")
         screen.press("loading? [y/N]: ", "\n")
         screen.press("[y/N]: ", "\n")
         screen.press("Save this profile? [Y/n]: ", "\n")

@@ -105,8 +105,8 @@ async def test_the_child_has_the_tools_its_profile_allows(
 
 async def test_a_parents_tools_are_what_an_exclusion_starts_from(served: Served) -> None:
     name = served.profile("limited", "excludeTools: bash")
-    request = await served.received(name, parent_tools=("read", "bash", "find"))
-    assert tools(request) == ["find", "read"]
+    request = await served.received(name, parent_tools=("read", "bash", "mine"))
+    assert tools(request) == ["edit", "find", "grep", "ls", "read", "write"]
 
 
 async def test_an_unknown_tool_is_noted_and_the_rest_stays(served: Served) -> None:
@@ -196,6 +196,21 @@ async def test_extensions_are_loaded_by_path_and_left_out_by_flag(served: Served
 async def test_extra_arguments_reach_pi(served: Served) -> None:
     name = served.profile("extra", "extraArgs: --model,scripted/two")
     assert (await served.received(name))["model"] == "two"
+
+
+@pytest.mark.parametrize(("mode", "told"), [("rpc", "Hello."), ("json", "Hello.arg$(whoami)")])
+async def test_a_word_with_a_command_in_it_passes_and_nothing_runs_it(
+    served: Served, mode: str, told: str
+) -> None:
+    settings = served.project.agent_dir / "settings.json"
+    content = json.loads(settings.read_text()) | {"subagents": {"child_mode": mode}}
+    settings.write_text(json.dumps(content))
+    name = served.profile("worded", "extraArgs: arg$(whoami)")
+    (result,) = (await served.run(Task("task", "Hello."), profile=name)).results
+    note = profile_messages.note_extra_words(("arg$(whoami)",))
+    assert (result.status, result.notes) == ("completed", (note,))
+    asked = served.model.requests("all")[-1]["messages"][-1]["content"]
+    assert (asked if isinstance(asked, str) else asked[0]["text"]) == told
 
 
 PROJECT_PROFILE = """---

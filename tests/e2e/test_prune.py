@@ -11,13 +11,17 @@ import pytest
 from tests.e2e.command import subagents
 from tests.e2e.conftest import Project
 
-from pi_subagents import Task
+from pi_subagents import Task, delegate
+from pi_subagents.core.retention import APART_S, Watch
 from pi_subagents.core.run_result import RunResult
+from pi_subagents.disk.config_home import data_dir
+from pi_subagents.disk.retention_looks import RetentionLooks
 from pi_subagents.disk.run_dir import RunDir
 from pi_subagents.disk.run_index import IndexedRun
 from pi_subagents.disk.run_removal import kept_run
+from pi_subagents.engines.offline_model.script import parse_script
 from pi_subagents.errors import RunNotFound
-from pi_subagents.runs import Runs
+from pi_subagents.runs import Runs, look_now
 
 A, B, C, D = (letter * 32 for letter in "abcd")
 DAY_S = 86_400
@@ -120,7 +124,7 @@ def test_json_says_what_was_chosen_why_and_what_is_gone(project: Project) -> Non
 def test_a_run_that_is_not_over_stays(project: Project) -> None:
     make(project, A, days_ago=None)
     running = make(project, B, days_ago=45)
-    with running.lock.open("rb") as lock:
+    with running.desk.lock.open("rb") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         ran = subagents(project, "prune", "--yes", "--days", "0.001", "--megabytes", "0.000001")
     assert (ran.code, ran.out) == (0, "Nothing to remove.\n")
@@ -205,23 +209,39 @@ def test_the_global_settings_give_the_limits(project: Project) -> None:
     assert [removal.reason for removal in runs_of(project).choose_removals()] == ["age"]
 
 
+def seen_a_day_ago(runs: Runs) -> None:
+    """Let it be known that the time of day was about this one a day ago."""
+    looks, look = RetentionLooks(data_dir(runs._env)), look_now()
+    assert looks.keep(runs.store.runs_dir, Watch(look.now_ms, APART_S, look))
+
+
 def test_tidying_happens_by_itself_and_once_a_day(project: Project) -> None:
     runs = runs_of(project)
     mark = runs.store.runs_dir / ".tidied"
     make(project, A, days_ago=45)
     leftover = make(project, B, days_ago=1)
     leftover.path.rename(leftover.path.with_name(f".removing-{B}"))
-    runs.keep_tidy()
+    seen_a_day_ago(runs)
+    assert [each.run.run_id for each in runs.keep_tidy()] == [A]
     assert names(project) == {".tidied"}
 
     make(project, C, days_ago=45)
-    runs.keep_tidy()
+    seen_a_day_ago(runs)
+    assert runs.keep_tidy() == []
     assert names(project) == {".tidied", C}
 
     yesterday = time.time() - DAY_S - 1
     os.utime(mark, (yesterday, yesterday))
-    runs.keep_tidy()
+    assert [each.run.run_id for each in runs.keep_tidy()] == [C]
     assert names(project) == {".tidied"}
+
+
+def test_for_its_age_nothing_goes_at_the_first_look(project: Project) -> None:
+    runs = runs_of(project)
+    make(project, A, days_ago=45)
+    assert runs.keep_tidy() == []
+    assert names(project) == {".tidied", A}
+    assert [each.run.run_id for each in runs.choose_removals()] == [A]  # for `prune`
 
 
 def test_tidying_where_nothing_was_ever_run_makes_nothing(project: Project) -> None:
@@ -234,8 +254,16 @@ def test_tidying_where_nothing_was_ever_run_makes_nothing(project: Project) -> N
 async def test_a_delegation_tidies_and_keeps_its_own_runs(project: Project) -> None:
     make(project, A, days_ago=45)
     make(project, D, days_ago=45, known=False)
-    script = [{"text": "fine"}]
-    delegation = await project.delegate(Task("one", "x"), script=script)
+    seen_a_day_ago(runs_of(project))
+    notices: list[str] = []
+    delegation = await delegate(
+        [Task("one", "x")],
+        cwd=project.path,
+        env=project.env,
+        offline=parse_script([{"text": "fine"}]),
+        on_notice=notices.append,
+    )
+    assert "Removed 1 run of this project older than 30 days (subagents.retention_days)." in notices
     (result,) = delegation.results
     assert result.status == "completed"
     assert names(project) == {".tidied", D, result.run_id}

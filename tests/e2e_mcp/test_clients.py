@@ -12,6 +12,7 @@ from tests.e2e.conftest import Project, project
 from tests.e2e_mcp.npm_tools import CONFORMANCE, INSPECTOR, npm_tool, run, with_token
 from tests.fakes import canary
 from tests.fakes.mcp_host import NEWEST, McpHost, Progress, text_of, value_of
+from tests.fakes.samples import first_as_sample
 
 from pi_subagents.core import tool_defs
 from pi_subagents.faces.mcp_server.prompts import PROMPTS
@@ -44,7 +45,7 @@ def host(project: Project, tmp_path: Path) -> McpHost:
 # The SDK's own client, with the real pi
 
 
-@pytest.mark.parametrize("mode", ["legacy", "auto"])
+@pytest.mark.parametrize("mode", first_as_sample(["legacy", "auto"]))
 async def test_the_sdk_delegates_over_stdio(host: McpHost, mode: str) -> None:
     progress = Progress()
     async with host.stdio("--offline", mode=mode) as client:
@@ -57,7 +58,7 @@ async def test_the_sdk_delegates_over_stdio(host: McpHost, mode: str) -> None:
     assert progress.lines
 
 
-@pytest.mark.parametrize("mode", ["legacy", "auto"])
+@pytest.mark.parametrize("mode", first_as_sample(["legacy", "auto"]))
 async def test_the_sdk_delegates_over_http(host: McpHost, mode: str) -> None:
     async with host.http("--offline") as server, server.client(mode) as client:
         result = await client.call_tool(tool_defs.DELEGATE, COUNT)

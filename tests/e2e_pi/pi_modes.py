@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.fakes.main_pi import CHILDREN, MAIN, call, delegate, main_pi, rpc
 from tests.fakes.processes import children_of, command_lines
+from tests.fakes.samples import first_as_sample
 
 from pi_subagents.disk.pi_extension import extension_dir
 from pi_subagents.host_messages import SHIM_WORDS
@@ -41,7 +42,7 @@ def commanded(pi: RpcPi, **command: object) -> dict[str, Any]:
     return pi.wait_for(type="response", command=command["type"])
 
 
-@pytest.mark.parametrize("number", [1, 16])
+@pytest.mark.parametrize("number", first_as_sample([1, 16]))
 def test_the_main_model_sees_every_result_in_order(project: Project, number: int) -> None:
     names = [f"task-{index}" for index in range(number)]
     with main_pi(project, delegate(*names), {"text": "all done"}) as pi:
@@ -97,14 +98,17 @@ def with_models(pi: RpcPi, host: MainPi, *ids: str) -> None:
     prompted(pi, "who are you")
 
 
-def test_what_is_left_out_counts_from_the_tools_that_are_active_in_pi(project: Project) -> None:
+def test_what_is_left_out_counts_from_pis_own_tools_and_those_that_are_active(
+    project: Project,
+) -> None:
     profile = project.agent_dir / "agent-profiles" / "careful.md"
     profile.write_text("---\nname: careful\nexcludeTools: bash\n---\n")
     with main_pi(project, delegate("one", profile="careful"), {"text": "done"}) as host:
         host.ran("-p", "please delegate")
         offered = host.model.requests(CHILDREN)[0]["tools"]
-    # pi knows grep, find and ls too, but they are not active.
-    assert [tool["function"]["name"] for tool in offered] == ["read", "edit", "write"]
+    # pi has grep, find and ls too, though they are not active.
+    names = {tool["function"]["name"] for tool in offered}
+    assert names == {"read", "edit", "write", "grep", "find", "ls"}
 
 
 def test_a_new_session_keeps_the_core_and_forgets_the_view(project: Project) -> None:

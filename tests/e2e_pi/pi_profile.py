@@ -8,6 +8,8 @@ import pytest
 from tests.fakes.main_pi import main_pi, rpc
 from tests.fakes.private_tmux import needs_tmux
 
+from pi_subagents.profile_messages import NOTHING_CHANGED
+
 if TYPE_CHECKING:
     from tests.e2e.conftest import Project
     from tests.e2e_pi.conftest import Stage
@@ -77,6 +79,30 @@ async def test_a_profile_is_created_through_the_dialogs(stage: Stage) -> None:
         await pi.shows('Profile "demo" saved to global agent-profiles.')
     saved = stage.project.agent_dir / "agent-profiles" / "demo.md"
     assert saved.read_text() == "---\nname: demo\n---\n\nYou are a helpful coding assistant.\n"
+
+
+@needs_tmux
+async def test_enter_at_every_question_of_an_edit_changes_not_a_byte(stage: Stage) -> None:
+    path = stage.project.agent_dir / "agent-profiles" / "odd.md"
+    path.parent.mkdir(exist_ok=True)
+    text = (
+        "---\nname: odd # mine\nmodel: m\nappendSystemPrompt: |\n  One.\nexcludeTools: []\n"
+        "loadSkills: a\n---\n\n\tHello,\tyou.  \n\n"
+    )
+    path.write_text(text)
+    with stage.screen(UNUSED) as pi:
+        await pi.enter("/profile edit odd")
+        for question in (
+            "Save to which scope?", "Provider (e.g.", "Model (supports",
+            "Keep a custom system prompt?", "System prompt:", "Keep the text appended",
+            "Append text:", "Set a thinking level?", "Restrict which tools", "→ Exclude some",
+            "Tools to exclude", "Configure extension loading?", "Remove the skills",
+            "Suggested skills", "Pre-loaded skills", "Save this profile?",
+        ):  # fmt: skip
+            await pi.shows(question)
+            pi.press("Enter")
+        await pi.shows(NOTHING_CHANGED)
+    assert path.read_text() == text
 
 
 def test_a_program_answers_the_dialogs(project: Project) -> None:

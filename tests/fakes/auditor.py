@@ -1,7 +1,7 @@
 """
 The independent look afterwards: whatever a test did, these things hold.
 
-In: a directory of runs.  Out: what is wrong, in sentences; nothing if all is well.
+In: a store of runs.  Out: what is wrong, in sentences; nothing if all is well.
 """
 
 from __future__ import annotations
@@ -9,11 +9,15 @@ from __future__ import annotations
 import os
 import stat
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pi_subagents import messages
 from pi_subagents.core import events as ev
 from pi_subagents.core.journal import MAX_TEXT, Entry, decode_entry
-from pi_subagents.disk.run_dir import RunDir
+
+if TYPE_CHECKING:
+    from pi_subagents.disk.run_dir import RunDir
+    from pi_subagents.disk.run_store import RunStore
 
 MARKER = b"PI_SUBAGENTS_RUN="
 FINAL_STATES = ("completed", "failed", "aborted", "interrupted")
@@ -22,12 +26,13 @@ NO_RUNS = (".making-", ".removing-")
 NOTES = ".planned"
 
 
-def audit(runs_dir: Path) -> list[str]:
-    """Return every broken promise about the runs in a directory."""
+def audit(store: RunStore) -> list[str]:
+    """Return every broken promise about the runs in a store."""
+    runs_dir = store.runs_dir
     if not runs_dir.exists():
         return []
     runs = [
-        RunDir(path)
+        store.run_dir(path.name)
         for path in sorted(runs_dir.iterdir())
         if path.is_dir() and not path.is_symlink() and not path.name.startswith((*NO_RUNS, NOTES))
     ]
@@ -39,7 +44,7 @@ def audit(runs_dir: Path) -> list[str]:
     complaints += [
         f"{path.name} is still locked"
         for path in runs_dir.iterdir()
-        if path.name.startswith(NO_RUNS) and RunDir(path).alive()
+        if path.name.startswith(NO_RUNS) and store.run_dir(path.name.partition("-")[2]).alive()
     ]
     return complaints + _strays({run.run_id for run in runs})
 
@@ -87,18 +92,16 @@ def _audit_files(run: RunDir) -> list[str]:
     for path in sorted(run.path.iterdir()):
         if (mode := stat.S_IMODE(path.lstat().st_mode)) != 0o600:
             complaints.append(f"{path.name} has mode {mode:o}")
-        if path.name.endswith(".tmp") and not _killed_while_writing(run, path):
+        if path.name.endswith(".tmp") and not _killed_just_after_writing(run, path):
             complaints.append(f"left {path.name}")
     if run.reserved.exists() and (run.reserved.stat().st_nlink > 1):
         complaints.append("has a result that can still be written to")
     return complaints
 
 
-def _killed_while_writing(run: RunDir, temporary: Path) -> bool:
-    """Tell whether a temporary file is what kill -9 leaves: before it had its name, or just after."""
-    result = run.read_result()
-    interrupted = result is not None and result.status == "interrupted"
-    return interrupted or (run.result.exists() and temporary.samefile(run.result))
+def _killed_just_after_writing(run: RunDir, temporary: Path) -> bool:
+    """Tell whether a temporary file is what kill -9 leaves of a run that was told already."""
+    return temporary.name.startswith(".completion.told.") and run.told.exists()
 
 
 def _audit_story(run: RunDir) -> list[str]:

@@ -37,6 +37,7 @@ class BridgeHost:
         self.process = process
         self.cwd = cwd
         self.lines: list[Json] = []
+        self.offer: Json = {}  # what the main model is to be told, as of the latest greeting
         self.answers_dialogs = True
         self.dialog: Callable[[Json], object] = lambda _: None
         self._numbers = iter(range(1, 10**6))
@@ -83,6 +84,7 @@ class BridgeHost:
             "hello", protocol=PROTOCOL, cwd=str(self.cwd), host="pi", **opened
         )
         assert (told.pop("protocol"), told.pop("version")) == (PROTOCOL, pi_subagents.__version__)
+        self.offer = {key: told.pop(key) for key in ("tools", "modelsRoom")}
         return told
 
     def begin(self, call_id: str, tool: str, arguments: object, **more: object) -> int:

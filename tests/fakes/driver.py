@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
 FAKE_CHILD = Path(__file__).with_name("fake_child.py")
+FAKE_NODE = Path(__file__).with_name("node")
 # The fake starts as lean as Python can: hundreds of them run in these tests.
-FAKE_PI = (sys.executable, "-I", "-S", str(FAKE_CHILD))
+FAKE_PI = (str(FAKE_NODE), sys.executable, "-I", "-S", str(FAKE_CHILD))
 FAKE_PI_COMMAND = shlex.join(FAKE_PI)
 ADDRESS_VARIABLE = "FAKE_CHILD_SOCKET"
 PATIENCE_S = 30.0

@@ -21,6 +21,7 @@ import sys
 import termios
 import time
 import warnings
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -37,6 +38,7 @@ from tests.fakes.fake_wire import (
     emit,
     failed_assistant,
     message_update,
+    newer,
     now_ms,
     user,
     write,
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 PATTERN = "0123456789abcdef"
+HOP_S = 0.004
 
 
 class FakePi:
@@ -124,9 +127,11 @@ class FakePi:
         self._emit({"type": "tool_execution_start", **named, "args": arguments})
         self._emit({"type": "tool_execution_update", **named, "args": arguments,
                     "partialResult": {"content": []}})  # fmt: skip
-        self._emit({"type": "tool_execution_end", **named, "result": {"content": content},
-                    "isError": False})  # fmt: skip
-        answer = {"role": "toolResult", **named, "content": content, "isError": False,
+        took = newer(durationMs=0)
+        told = {"content": content, **newer(structuredContent=result)}
+        self._emit({"type": "tool_execution_end", **named, "result": told, "isError": False,
+                    **took})  # fmt: skip
+        answer = {"role": "toolResult", **named, "content": content, "isError": False, **took,
                   "timestamp": now_ms()}  # fmt: skip
         self._emit({"type": "message_start", "message": answer})
         self._emit({"type": "message_end", "message": answer})
@@ -149,7 +154,7 @@ class FakePi:
 
     def do_settle(self) -> None:
         self._emit({"type": "agent_end", "messages": [], "willRetry": False})
-        self._emit({"type": "agent_settled"})
+        self._emit({"type": "agent_settled", **newer(aborted=False)})
 
     # What pi never says
 
@@ -178,7 +183,14 @@ class FakePi:
         """Print `size` bytes, or a little more: whole lines of one kind."""
         delta = {"type": "text_delta", "contentIndex": 0, "delta": PATTERN * 6}
         update = json.dumps(message_update(delta, 1), separators=(",", ":")).encode("ascii")
-        line = {"updates": update, "junk": b"no record at all " * 60, "tiny": b"."}[kind] + b"\n"
+        partial = {"content": [{"type": "text", "text": PATTERN * 60_000}]}
+        tool = {"type": "tool_execution_update", "toolCallId": "c", "partialResult": partial}
+        line = {
+            "updates": update,
+            "tool_updates": json.dumps(tool, separators=(",", ":")).encode("ascii"),
+            "junk": b"no record at all " * 60,
+            "tiny": b".",
+        }[kind] + b"\n"
         block = line * max(1, min(size, CHUNK) // len(line))
         for _ in range(-(-size // len(block))):
             write(block)
@@ -215,11 +227,35 @@ class FakePi:
             be_grandchild(holding_stdout=holding_stdout)
         os.waitpid(middle, 0)
 
+    def do_storm(self, *, chains: int, hops: int, own_sessions: bool, survivors: str) -> None:
+        """
+        Leave chains of processes, each of which forks the next and exits.
+
+        They are few, and end by themselves after so many hops: then they say so in a file.
+        """
+        for _ in range(chains):
+            if os.fork() == 0:
+                hop(hops, own_sessions=own_sessions)
+                with open(survivors, "ab") as file:
+                    file.write(b".")
+                os._exit(0)
+
     def do_exit(self, code: int) -> NoReturn:
         os._exit(code)
 
     def do_kill_self(self, number: int) -> None:
         os.kill(os.getpid(), number)
+
+
+def hop(count: int, *, own_sessions: bool) -> None:
+    """Be another process again and again; return in the last one."""
+    for _ in range(count):
+        if own_sessions:
+            with suppress(PermissionError):
+                os.setsid()
+        time.sleep(HOP_S)
+        if os.fork():
+            os._exit(0)
 
 
 class FakeRpcPi(FakePi):

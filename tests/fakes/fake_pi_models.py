@@ -140,6 +140,9 @@ def make_models_place(root: Path) -> ModelsPlace:
     place.agent_dir.mkdir(parents=True)
     place.project.mkdir()
     write_script(place.program, PI.format(python=sys.executable))
+    # It is part of a package, so that nobody has to ask for its version.
+    package = {"name": "@fakes/pi-coding-agent", "version": "0.87.1"}
+    (place.program.parent / "package.json").write_text(json.dumps(package))
     place.behave("answers")
     place.has(("acme", "big", "Big One"), ("acme", "small", ""))
     return place

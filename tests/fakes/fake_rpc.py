@@ -17,7 +17,16 @@ import sys
 import threading
 from typing import TYPE_CHECKING
 
-from tests.fakes.fake_wire import Json, Link, Superseded, emit, failed_assistant, usage_of, write
+from tests.fakes.fake_wire import (
+    Json,
+    Link,
+    Superseded,
+    emit,
+    failed_assistant,
+    newer,
+    usage_of,
+    write,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -89,7 +98,7 @@ class RpcPi:
 
     def take_prompt(self, request: Json) -> None:
         """Say that the prompt was taken, and begin to work on it."""
-        self._answer(request)
+        self._answer(request, newer(disposition="started") or None)
         emit({"type": "agent_start"})
 
     def say(self, record: Json) -> None:
@@ -202,7 +211,7 @@ class RpcPi:
         if self._fault == "foreign":
             self._answer({**request, "id": "somebody-else"})
         elif self._fault == "idle":
-            self._answer(request)
+            self._answer(request, newer(disposition="started") or None)
         elif self._fault not in ("mute", "late"):
             self.take_prompt(request)
         if self._fault in ("mute", "foreign", "idle"):  # there is no run to talk about
@@ -215,7 +224,7 @@ class RpcPi:
     def _on_steer(self, request: Json) -> None:
         self.queue.append(request["message"])
         self._tell_queue()
-        self._answer(request)
+        self._answer(request, newer(disposition="queued") or None)
 
     def _on_clear_queue(self, request: Json) -> None:
         steering, self.queue = self.queue, []
@@ -229,7 +238,7 @@ class RpcPi:
                 emit({"type": "message_start", "message": message})
                 emit({"type": "message_end", "message": message})
                 emit({"type": "turn_end", "message": message, "toolResults": []})
-                self._end_run()
+                self._end_run(aborted=True)
             self._working, self._silenced = False, True
         self._answer(request)
 
@@ -257,11 +266,11 @@ class RpcPi:
     def _tell_queue(self) -> None:
         emit({"type": "queue_update", "steering": self.queue, "followUp": []})
 
-    def _end_run(self) -> None:
+    def _end_run(self, *, aborted: bool = False) -> None:
         with self._speaking:
             if not self._silenced:
                 emit({"type": "agent_end", "messages": [], "willRetry": False})
-                emit({"type": "agent_settled"})
+                emit({"type": "agent_settled", **newer(aborted=aborted)})
             self._working = False
 
     def _count(self, record: Json) -> None:

@@ -15,6 +15,8 @@ import time
 from typing import Any
 
 ADDRESS_VARIABLE = "FAKE_CHILD_SOCKET"
+VERSION_VARIABLE = "FAKE_CHILD_VERSION"  # of the pi to speak like: 0.87.1, else 1.5.0
+IS_OLD = os.environ.get(VERSION_VARIABLE) == "0.87.1"
 ABANDONED = 99
 STDOUT = 1
 STDERR = 2
@@ -86,15 +88,22 @@ def write_pattern(pattern: bytes, size: int) -> None:
     write(block[: size % len(block)])
 
 
+def newer(**fields: Any) -> Json:
+    """Return what an old pi does not say."""
+    return {} if IS_OLD else fields
+
+
 def assistant(content: list[Json], stop_reason: str, tokens: int) -> Json:
     pending = stop_reason == "pending"
-    raw = {} if pending else {"rawStopReason": stop_reason}
     usage = usage_of(tokens)
+    more: Json = newer(durationMs=0, thinkingLevel="off")
     if pending:
         usage.pop("reasoning")
+        more = {"responseId": "fake-1"} if IS_OLD else {}
+    else:
+        more |= {"responseId": "fake-1", "rawStopReason": stop_reason}
     return {"role": "assistant", "content": content, **PROVIDER, "usage": usage,
-            "stopReason": stop_reason, "timestamp": now_ms(), "responseId": "fake-1",
-            **raw}  # fmt: skip
+            "stopReason": stop_reason, "timestamp": now_ms(), **more}  # fmt: skip
 
 
 def failed_assistant(stop_reason: str, message: str) -> Json:

@@ -49,7 +49,7 @@ def with_env(place: Place, **env: str) -> Place:
     return replace(place, env={**place.env, **env})
 
 
-def write_pi(place: Place, version: str = "echo 0.87.1", models: str = f"printf '{TABLE}'") -> Path:
+def write_pi(place: Place, version: str = "echo 1.5.0", models: str = f"printf '{TABLE}'") -> Path:
     """Put a pi on PATH that answers so."""
     path = place.cwd.parent / "usr/bin/pi"
     return write_script(path, FAKE_PI.format(version=version, models=models.replace("\n", "\\n")))

@@ -13,6 +13,8 @@ const PLAIN = {
   bold: (text: string) => text,
 };
 const THEME = PLAIN as unknown as Theme;
+// What pi adds for the keys a user has set; an older pi does not.
+const NO_HINTS = { keyText: () => "", keyHint: (_: string, description: string) => description };
 // biome-ignore lint/suspicious/noControlCharactersInRegex: what cutting a line leaves at its end
 const RESET = /\u001b\[0?m/g;
 const UNPRINTABLE = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/u;
@@ -104,7 +106,7 @@ export default async function hostile(): Promise<void> {
         { content: [value], details: value },
       ]) {
         look("result", () => tools[0]?.renderResult?.(result as never, options, THEME, context));
-        look("end", () => renderEnd?.(result as never, { expanded, outputPad: 0 }, THEME));
+        look("end", () => renderEnd?.(result as never, { expanded, outputPad: 0, ...NO_HINTS }, THEME));
       }
       look("live", () => {
         pictures.calls.set("c", { parts: new Map(), update: () => undefined });

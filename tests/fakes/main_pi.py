@@ -21,6 +21,7 @@ from tests.fakes import canary
 from tests.fakes.driver import PATIENCE_S
 from tests.fakes.processes import command_lines
 
+from pi_subagents.core.invocation import QUIET
 from pi_subagents.disk.pi_extension import extension_dir, remember_interpreter
 from pi_subagents.engines.offline_model.script import parse_script
 from pi_subagents.engines.offline_model.server import OfflineModel
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from tests.e2e.conftest import Project
 
 MAIN, CHILDREN = "main", "children"
-QUIET = {"PI_OFFLINE": "1", "PI_SKIP_VERSION_CHECK": "1", "PI_TELEMETRY": "0"}
 ECHO = {"echo": True, "repeat": True}
 
 
@@ -91,6 +91,17 @@ class MainPi:
         """Return the tools that the main model was offered, with their parameters."""
         offered = self.model.requests(MAIN)[request].get("tools", [])
         return {tool["function"]["name"]: tool["function"]["parameters"] for tool in offered}
+
+    def described_tools(self, request: int = -1) -> dict[str, str]:
+        """Return what the main model was told of each tool."""
+        offered = self.model.requests(MAIN)[request].get("tools", [])
+        return {tool["function"]["name"]: tool["function"]["description"] for tool in offered}
+
+    def system_prompt(self, request: int = -1) -> str:
+        """Return what the main model was told before the conversation."""
+        first = self.model.requests(MAIN)[request]["messages"][0]
+        assert first["role"] in ("system", "developer")
+        return _text(first)
 
 
 def _text(message: Mapping[str, Any]) -> str:

@@ -34,7 +34,8 @@ PER_CALL = 10
 AT_ONCE = 4
 POOL, ALONE = "pool", "alone"
 QUICK_CHILD = Path(__file__).with_name("quick_child.py")
-QUICK_PI_COMMAND = shlex.join((sys.executable, "-I", "-S", str(QUICK_CHILD)))
+NODE = Path(__file__).with_name("node")
+QUICK_PI_COMMAND = shlex.join((str(NODE), sys.executable, "-I", "-S", str(QUICK_CHILD)))
 ANSWER = "You said: {}"
 
 

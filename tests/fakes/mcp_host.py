@@ -195,7 +195,12 @@ async def http_in_process(place: Workplace, limits: Limits = LIMITS) -> AsyncIte
 
 def text_of(result: CallToolResult) -> str:
     """Return all that a result says."""
-    return "\n".join(block.text for block in result.content if block.type == "text")
+    return "\n".join(texts_of(result))
+
+
+def texts_of(result: CallToolResult) -> list[str]:
+    """Return the texts of a result, one by one."""
+    return [block.text for block in result.content if block.type == "text"]
 
 
 def value_of(result: CallToolResult) -> dict[str, Any]:

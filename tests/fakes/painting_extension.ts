@@ -29,6 +29,8 @@ const THEME = {
   bg: (_: string, text: string) => text,
   bold: (text: string) => `\u001b[1m${text}\u001b[22m`,
 } as unknown as Theme;
+// What pi adds for the keys a user has set; an older pi does not.
+const NO_HINTS = { keyText: () => "", keyHint: (_: string, description: string) => description };
 
 interface Case {
   readonly kind: "call" | "result" | "end" | "live";
@@ -95,7 +97,7 @@ export default async function painting(): Promise<void> {
     const component = {
       call: () => tool?.renderCall?.(args as never, THEME, {} as never),
       result: () => tool?.renderResult?.(result, { expanded, isPartial: false }, THEME, { isError } as never),
-      end: () => renderEnd?.(result, { expanded, outputPad: 0 }, THEME),
+      end: () => renderEnd?.(result, { expanded, outputPad: 0, ...NO_HINTS }, THEME),
       live: () => live(changes, expanded),
     }[kind]();
     return component?.render(width).map(readable);

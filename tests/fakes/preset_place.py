@@ -101,7 +101,7 @@ class PresetPlace:
     async def ended(self, run_id: str) -> None:
         """Return when nobody answers for the run any more."""
         async with asyncio.timeout(PATIENCE_S):
-            await asyncio.to_thread(self.run_dir(run_id).wait_for_end)
+            await asyncio.to_thread(self.run_dir(run_id).desk.wait_for_end, PATIENCE_S)
 
     async def supervisor(self, run_id: str, child: FakeProcess) -> int:
         """Return the pid of a run's supervisor, which is at work."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.fakes.driver import FAKE_PI_COMMAND
 from tests.fakes.pty_terminal import ENTER
 
 from pi_subagents.disk.preset_files import invalidate_presets_cache
@@ -54,7 +55,8 @@ class ProfileHome:
 def make_profile_home(
     root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> ProfileHome:
-    """Make an empty one, and go there."""
+    """Make an empty one with a pi of the version that we install, and go there."""
+    monkeypatch.setenv("PI_SUBAGENTS_PI", FAKE_PI_COMMAND)
     return _made(ProfileHome(root.resolve(), capsys), monkeypatch)
 
 

@@ -5,9 +5,9 @@
  * with the methods that came.  Out: one JSON object on standard error; pi ends.
  */
 
-import type { ExtensionAPI, ExtensionContext, ToolDefinition } from "@earendil-works/pi-coding-agent";
+import type { ExtensionAPI, ExtensionToolContext, ToolDefinition } from "@earendil-works/pi-coding-agent";
 
-type Handler = (event: object, ctx: ExtensionContext) => unknown;
+type Handler = (event: object, ctx: ExtensionToolContext) => unknown;
 type Complete = (prefix: string) => Promise<{ value: string }[]>;
 
 export default async function switching(): Promise<void> {
@@ -27,14 +27,14 @@ export default async function switching(): Promise<void> {
     setActiveTools: () => undefined,
   } as unknown as ExtensionAPI);
 
-  function context(id: string): ExtensionContext {
+  function context(id: string): ExtensionToolContext {
     return {
       cwd: process.cwd(),
       ui: { notify: (text: string) => told.push(`${id}: ${text}`) },
       sessionManager: { getSessionId: () => id, getEntries: () => [] },
       modelRegistry: { getAvailable: () => [] },
       isProjectTrusted: () => true,
-    } as unknown as ExtensionContext;
+    } as unknown as ExtensionToolContext;
   }
 
   const [first, second] = [context("first"), context("second")];

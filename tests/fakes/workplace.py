@@ -27,9 +27,11 @@ from tests.fakes.driver import (
     open_driver,
 )
 from tests.fakes.fake_rpc import FAULT_VARIABLE, FAULTS
+from tests.fakes.fake_wire import VERSION_VARIABLE
 
 from pi_subagents.api import delegate
 from pi_subagents.core import events as ev
+from pi_subagents.core.pi_versions import traits_of
 from pi_subagents.core.request import Task, checked_request
 from pi_subagents.core.run_result import RunResult
 from pi_subagents.core.stop_switch import StopSwitch
@@ -126,6 +128,7 @@ class Workplace:
     secrets: dict[str, str] = field(default_factory=dict)
     child_mode: str = ""
     fault: str = ""  # what children in RPC mode do wrong before a test can talk to them
+    speaks: str = ""  # like which version of pi, if not like the newest
     under_way: list[Delegating] = field(default_factory=list)
 
     @property
@@ -137,6 +140,7 @@ class Workplace:
             "PI_SUBAGENTS_PI": FAKE_PI_COMMAND,
             ADDRESS_VARIABLE: self.driver.address,
             **({FAULT_VARIABLE: self.fault} if self.fault else {}),
+            **({VERSION_VARIABLE: self.speaks} if self.speaks else {}),
             **self.secrets,
         }
 
@@ -187,7 +191,7 @@ class Workplace:
             store=self.store,
             pi_command=FAKE_PI,
             pi_source="test",
-            pi_version=None,
+            traits=traits_of(None),
             trusted=lambda _: False,
         )
 
@@ -309,7 +313,7 @@ async def open_workplace(root: Path, child_mode: str = "") -> AsyncIterator[Work
             yield place
         finally:
             await place.leave()
-        complaints = audit(place.store.runs_dir) + canary.hunt([project, home])
+        complaints = audit(place.store) + canary.hunt([project, home])
     # Every process is gone by now, so that nothing can keep these any more.
     await asyncio.gather(*(begun.work for begun in place.under_way), return_exceptions=True)
     if complaints:

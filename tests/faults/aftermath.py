@@ -109,7 +109,7 @@ def content(root: Path) -> dict[str, object]:
 async def end_of(run: RunDir) -> RunResult | None:
     """Return what a run came to, once nobody answers for it any more."""
     async with asyncio.timeout(PATIENCE_S):
-        await asyncio.to_thread(run.wait_for_end)
+        await asyncio.to_thread(run.desk.wait_for_end, PATIENCE_S)
     return run.read_result()
 
 

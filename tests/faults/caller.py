@@ -17,8 +17,8 @@ from pi_subagents.core.request import Task
 from pi_subagents.core.run_result import RunResult
 from pi_subagents.core.value import replace
 from pi_subagents.disk import crash_points
-from pi_subagents.disk.run_dir import RunDir
 from pi_subagents.disk.safe_io import write_all
+from pi_subagents.procs.attached_runner import run_dir_of
 from pi_subagents.procs.process_runner import ProcessRunner
 from pi_subagents.procs.supervisor_start import spec_line, start_supervisor
 
@@ -47,7 +47,7 @@ class DetachedRunner(ProcessRunner):
         self._release(spec)
         crash_points.reach(crash_points.SUPERVISOR_STARTED)
         await asyncio.to_thread(supervisor.wait)
-        result = RunDir(Path(spec.run_dir)).read_result()
+        result = run_dir_of(spec).read_result()
         crash_points.reach(crash_points.RESULT_READ)
         return result or RunResult(spec.run_id, spec.session_id, spec.name, "interrupted")
 

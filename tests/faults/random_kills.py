@@ -90,7 +90,7 @@ def _play(child: FakeProcess, chance: random.Random) -> None:
 
 async def _journal_reaches(run: RunDir, instant: int, caller: asyncio.subprocess.Process) -> None:
     """Return as soon as so many entries are there, or the run is over."""
-    tail, seen = JournalTail(run.events), 0
+    tail, seen = JournalTail(run), 0
     try:
         async with asyncio.timeout(PATIENCE_S):
             while seen < instant and run.read_result() is None and caller.returncode is None:

@@ -74,11 +74,14 @@ def make_run(
     log.record(ev.StateChanged("running"), CREATED_MS)
     log.record(ev.AssistantMessage(f"{name} answer", stop_reason="stop"), CREATED_MS)
     log.record(ev.Settled(), CREATED_MS)
+    if finished:
+        log.record(ev.StateChanged("completed"), CREATED_MS)
     log.close()
     if finished:
         run.write_result(
             RunResult(run.run_id, "0" * 16, name, "completed", f"{name} answer", duration_ms=7)
         )
+        run.desk.remove()
     os.close(lock)
     if known:
         runs.index.adopt([run])

@@ -15,13 +15,14 @@ from tests.fakes.workplace import answered, told
 from tests.faults.aftermath import INTERRUPTED, output_of, program
 from tests.faults.records import make_run, make_site
 
-from pi_subagents import errors, messages
+from pi_subagents import errors, messages, runs
 from pi_subagents.core import events as ev
 from pi_subagents.core.invocation import MARKER_VARIABLE
+from pi_subagents.core.retention import Look
 from pi_subagents.core.run_result import result_to_json
 from pi_subagents.disk import crash_points
 from pi_subagents.procs import supervisor_start
-from pi_subagents.runs import Runs
+from pi_subagents.runs import Runs, look_now
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -75,17 +76,41 @@ def test_looks_under_a_clock_that_was_set_back_or_forth_change_nothing(
     site = make_site(tmp_path)
     finished, lost = make_run(site.runs(), "a"), make_run(site.runs(), "b", finished=False)
     real_ns, real = time.time_ns, time.time
-    for days in (-10_000, -1, 1, 20):  # within what is kept: removal by age is about dates
+    for days in (-10_000, -1, 1, 20, 40, 10_000, 41):  # far beyond what is kept, too
         monkeypatch.setattr(time, "time_ns", lambda days=days: real_ns() + days * DAY_MS * 10**6)
         monkeypatch.setattr(time, "time", lambda days=days: real() + days * DAY_MS / 1000)
-        runs = site.runs()
-        runs.recover()
-        runs.keep_tidy()
-        assert all(not isinstance(view, Exception) for view in runs.newest())
+        here = site.runs()
+        here.recover()
+        assert here.keep_tidy() == []
+        assert all(not isinstance(view, Exception) for view in here.newest())
         assert finished.read_result() is not None
         result = lost.read_result()
         assert result is not None
         assert (result.status, result.duration_ms) == ("interrupted", 0)
+
+
+def test_a_clock_that_stays_ahead_removes_what_is_old_by_it_a_day_later_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = make_site(tmp_path)
+    run = make_run(site.runs(), "a")
+    begin = look_now()
+
+    def looked(days: float, up_days: float) -> list[str]:
+        """Look when the clock says so many days more, and the machine is up for so many."""
+        now_ms = begin.now_ms + int(days * DAY_MS)
+        now = Look(now_ms, begin.boot, begin.up_s + up_days * 86_400)
+        monkeypatch.setattr(runs, "look_now", lambda: now)
+        monkeypatch.setattr(time, "time", lambda: now_ms / 1000)
+        return [each.run.run_id for each in site.runs().keep_tidy()]
+
+    assert looked(0, 0) == []
+    assert looked(40, 0.01) == []  # ahead
+    assert looked(0.02, 0.02) == []  # and back
+    assert looked(41, 1.5) == []  # ahead once more: only the time before is proven
+    assert run.path.is_dir()
+    assert looked(42.1, 2.6) == [run.run_id]
+    assert not run.path.exists()
 
 
 # Secrets

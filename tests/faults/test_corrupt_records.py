@@ -26,6 +26,7 @@ from tests.faults.records import (
     truncations,
 )
 
+from pi_subagents import fault_messages
 from pi_subagents.core.retention import Removal
 from pi_subagents.delegation.run_view import RunView
 from pi_subagents.disk import run_index
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from pi_subagents.core.run_result import RunResult
     from pi_subagents.disk.run_dir import RunDir
 
 PATIENCE_S = 30
@@ -82,7 +84,16 @@ def check_damage(site: Site, bad: RunDir, healthy: dict[str, RunView | RunUnread
     except RunUnreadable as error:
         found = error
     assert type(found) is type(own)
-    assert content(bad.path) == before, "a damaged record is kept as it is"
+    after = content(bad.path)
+    aside = [name for name in after if name.startswith("result.json.put-aside-")]
+    if aside and "result.json" in before:
+        # It could be read, and was another run's: it gave way to what the journal says.
+        damaged = before.pop("result.json")
+        assert [after.pop(name) for name in aside] == [damaged]
+        after.pop("result.json")
+        for name in aside:
+            (bad.path / name).unlink()
+    assert after == before, "a damaged record is kept as it is"
     return isinstance(own, RunUnreadable)
 
 
@@ -124,7 +135,7 @@ def test_a_record_cut_anywhere_or_with_a_bit_turned_harms_only_itself(
 
 
 @pytest.mark.parametrize("kind", NOT_FILES)
-@pytest.mark.parametrize("record", [*RECORDS, "run.lock", "stdout.log", "control", "prompt.md"])
+@pytest.mark.parametrize("record", ["meta.json", "events.jsonl", "stdout.log", "prompt.md"])
 def test_what_stands_in_the_place_of_a_file_is_neither_followed_nor_waited_for(
     site: Site,
     beside: dict[str, RunView | RunUnreadable],
@@ -140,8 +151,36 @@ def test_what_stands_in_the_place_of_a_file_is_neither_followed_nor_waited_for(
     assert content(outside) == untouched
 
 
+@pytest.mark.parametrize("kind", NOT_FILES)
+@pytest.mark.parametrize("over", [True, False], ids=["ended", "not known to have ended"])
+def test_what_stands_in_the_place_of_a_result_is_put_aside_and_the_journal_tells(
+    site: Site,
+    beside: dict[str, RunView | RunUnreadable],
+    tmp_path: Path,
+    kind: str,
+    over: bool,
+) -> None:
+    bad = make_run(site.runs(), "bad")
+    if over:
+        site.runs().recover()
+    outside = outside_of(tmp_path)
+    untouched = content(outside)
+    replace_by(bad.result, kind, outside)
+    listed = shown(site.runs())
+    view = listed.pop("bad")
+    assert listed == beside
+    assert isinstance(view, RunView)
+    assert view.result is not None
+    assert (view.status, view.result.output) == ("completed", "bad answer")
+    assert fault_messages.NOTE_BY_JOURNAL in view.result.notes
+    assert content(outside) == untouched
+    assert [path.name.partition(".put")[0] for path in bad.path.glob("result.json*")] == (
+        ["result.json"] if over else ["result.json", "result.json"]
+    )
+
+
 @pytest.mark.parametrize("kind", [*NOT_FILES, "nothing", "an empty file", "noise"])
-@pytest.mark.parametrize("record", ["meta.json", "events.jsonl", ".result.reserved", "control"])
+@pytest.mark.parametrize("record", ["meta.json", "events.jsonl", ".result.reserved"])
 def test_a_lost_run_is_concluded_whatever_became_of_its_records(
     site: Site, tmp_path: Path, record: str, kind: str
 ) -> None:
@@ -169,7 +208,7 @@ def test_a_run_that_has_no_room_for_its_result_keeps_no_other_from_one(
     unlucky = lost[1]
     write = type(unlucky).write_result
 
-    def full(run: RunDir, result: object) -> bool:
+    def full(run: RunDir, result: object) -> RunResult:
         if run == unlucky:
             raise OSError(28, "No space left on device")
         return write(run, result)  # type: ignore[arg-type]  # a result of another shape
@@ -269,7 +308,7 @@ def test_an_empty_key_lets_nobody_forge_our_seal(site: Site) -> None:
 
 def _as_committed(run: RunDir) -> None:
     """Leave only what a repository can hold."""
-    run.lock.unlink()
+    run.desk.remove()
     run.reserved.unlink(missing_ok=True)
 
 
@@ -288,8 +327,10 @@ def _foreign(site: Site, tmp_path: Path, kind: str) -> RunDir:
         run.write_meta({**run.read_meta(), "seal": "0" * 32})
     if kind == "lost, as git holds it":
         _as_committed(run)
-    if kind == "lost, with a control":
-        os.mkfifo(run.control, 0o600)
+    if kind == "lost, with a desk":
+        assert run.desk.path.is_dir()
+    else:
+        run.desk.remove()
     return run
 
 
@@ -300,7 +341,7 @@ def _foreign(site: Site, tmp_path: Path, kind: str) -> RunDir:
         "lost",
         "lost, as git holds it",
         "lost, with a forged seal",
-        "lost, with a control",
+        "lost, with a desk",
         "a copy of a run of ours",
     ],
 )
@@ -351,7 +392,7 @@ def test_a_run_under_a_clock_that_jumped_is_not_taken_for_abandoned(site: Site) 
     making = run.path.with_name(f".making-{run.run_id}")
     run.path.rename(making)
     os.utime(making, (1_000_000_000, 1_000_000_000))
-    lock = os.open(making / "run.lock", os.O_RDWR)
+    lock = os.open(run.desk.lock, os.O_RDWR)
     try:
         import fcntl
 

@@ -11,13 +11,13 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.fakes.run_places import run_at
 from tests.faults.aftermath import HERE, SOURCES, output_of, program
 from tests.faults.records import make_run
 
 from pi_subagents.core.invocation import MARKER_VARIABLE
 from pi_subagents.core.value import replace
 from pi_subagents.disk import crash_points
-from pi_subagents.disk.run_dir import RunDir
 from pi_subagents.procs import identity as ids
 from pi_subagents.procs.identity import Identity, identity_from_json
 from pi_subagents.procs.recovery import conclude_lost
@@ -178,7 +178,7 @@ def test_the_recorded_child_of_a_lost_run_is_ended_even_if_it_emptied_its_enviro
     with subprocess.Popen(["sleep", "1000"], env={}) as child:
         known = ids.identify(child.pid)
         assert known is not None
-        run = RunDir(tmp_path / ("a" * 32))
+        run = run_at(tmp_path / ("a" * 32))
         meta = {"runId": run.run_id, "sessionId": "s", "name": "n", "child": known.to_json()}
         os.close(run.begin(meta, b""))
         result = conclude_lost(run)

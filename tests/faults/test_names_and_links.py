@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import os
 import re
 import stat
+import sys
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,19 +15,22 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.fakes.child_modes import in_both_modes
 from tests.fakes.workplace import Delegating, Workplace, answered, told
-from tests.faults.aftermath import content
+from tests.faults.aftermath import SOURCES, content
 from tests.faults.records import Site, make_run, make_site, outside_of
 
-from pi_subagents import child_messages, messages
+from pi_subagents import child_messages, fault_messages, messages
 from pi_subagents.core import events as ev
 from pi_subagents.core.request import Task
-from pi_subagents.core.run_result import RunResult
-from pi_subagents.disk.run_dir import RunDir
-from pi_subagents.disk.run_store import RunStore, open_store
+from pi_subagents.core.run_result import RunResult, result_from_json
+from pi_subagents.disk.config_home import data_dir
+from pi_subagents.disk.run_store import RunStore, open_store, place_name
 from pi_subagents.errors import StoreUnwritable
+from pi_subagents.procs.attached_runner import run_dir_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from pi_subagents.disk.run_dir import RunDir
 
 NAMES = [
     "#(touch owned)",
@@ -53,7 +59,7 @@ async def answer(place: Workplace, work: Delegating, prompt: str) -> RunDir:
     await child.answer_and_exit("done")
     result = await work.result()
     assert told(result) == answered(result.name, "done")
-    return RunDir(Path(work.updates[0].run.spec.run_dir))
+    return run_dir_of(work.updates[0].run.spec)
 
 
 async def test_names_of_tasks_are_data_wherever_they_go(place: Workplace) -> None:
@@ -86,9 +92,10 @@ async def test_nothing_is_ever_written_through_a_link_in_the_project(
     work = place.delegate_by_api("linked")
     run = await answer(place, work, "linked")
     assert content(outside) == before
-    data = place.home / ".local" / "share" / "pi-subagents" / "runs"
-    assert run.path.parent == data
-    assert place.store == RunStore(data)
+    data = place.home / ".local" / "share" / "pi-subagents"
+    runs = data / "runs" / place_name(place.project)
+    assert run.path.parent == runs
+    assert place.store == RunStore(runs, data)
 
 
 async def test_a_link_that_replaces_the_store_before_a_run_starts_is_not_followed(
@@ -112,7 +119,7 @@ async def test_a_link_that_replaces_the_store_before_a_run_starts_is_not_followe
 
 
 @pytest.mark.parametrize("target", ["another directory", "a copy of itself", "nothing"])
-async def test_a_run_whose_directory_is_swapped_for_a_link_fails_alone(
+async def test_a_run_whose_directory_is_swapped_for_a_link_goes_on_elsewhere(
     place: Workplace, tmp_path: Path, target: str
 ) -> None:
     outside = outside_of(tmp_path)
@@ -124,16 +131,19 @@ async def test_a_run_whose_directory_is_swapped_for_a_link_fails_alone(
     aims = {"another directory": outside, "a copy of itself": moved, "nothing": tmp_path / "none"}
     run.path.symlink_to(aims[target])
     before = content(outside), content(moved)
-    await (await place.child("sibling")).answer_and_exit("unharmed")
+    for name in ("swapped", "sibling"):
+        await (await place.child(name)).answer_and_exit("unharmed")
     swapped, sibling = await work.results()
-    assert (swapped.status, swapped.notes) == ("interrupted", (messages.NOTE_NO_SUPERVISOR,))
+    rescued = place.store.rescued_dir / run.run_id
+    note = fault_messages.note_rescued(str(run.path), str(rescued))
+    assert told(swapped) == answered("swapped", "unharmed", notes=(note,))
     assert told(sibling) == answered("sibling", "unharmed")
     assert (content(outside), content(moved)) == before
-    assert len(place.driver.children) == 1
+    assert run.now().path == rescued
     run.path.unlink()
 
 
-async def test_a_run_whose_directory_becomes_a_link_while_it_runs_writes_no_result_through_it(
+async def test_a_run_whose_directory_becomes_a_link_while_it_runs_writes_nothing_through_it(
     place: Workplace, tmp_path: Path
 ) -> None:
     outside = outside_of(tmp_path)
@@ -147,9 +157,14 @@ async def test_a_run_whose_directory_becomes_a_link_while_it_runs_writes_no_resu
     before = content(outside)
     await child.answer_and_exit("done")
     result = await work.result()
-    assert (result.status, result.error_message) == ("interrupted", messages.INTERRUPTED)
+    assert told(result) == answered("swapped", "done")
     assert content(outside) == before
+    assert result_of(moved) == result, "it went with its directory"
     run.path.unlink()
+
+
+def result_of(directory: Path) -> RunResult | None:
+    return result_from_json(json.loads((directory / "result.json").read_bytes()))
 
 
 @pytest.mark.parametrize("swapped", ["the run", "the store", "the project's directory"])
@@ -170,21 +185,32 @@ def test_recovery_follows_no_link_to_a_lost_run(tmp_path: Path, swapped: str) ->
 
 
 @in_both_modes
-@pytest.mark.parametrize("kind", ["a FIFO", "a link", "a directory"])
+@pytest.mark.parametrize("kind", ["a FIFO", "a link", "a directory", "nothing", "another text"])
+async def test_what_stands_in_the_place_of_a_prompt_in_the_project_is_asked_of_nobody(
+    place: Workplace, tmp_path: Path, kind: str
+) -> None:
+    """A sibling can write there: what a child is asked is on its desk."""
+    work = place.delegate("asked", "sibling")
+    (run,) = [run for run in place.run_dirs() if run.read_meta()["name"] == "asked"]
+    put_in_place_of(run.prompt, kind, tmp_path)
+    child = await place.child("asked")
+    assert await child.prompt() == b"asked"
+    await child.answer_and_exit("done")
+    await (await place.child("sibling")).answer_and_exit("unharmed")
+    asked, sibling = await work.results()
+    assert told(asked) == answered("asked", "done")
+    assert told(sibling) == answered("sibling", "unharmed")
+    put_in_place_of(run.prompt, "nothing", tmp_path)
+
+
+@in_both_modes
+@pytest.mark.parametrize("kind", ["a FIFO", "a link", "a directory", "nothing"])
 async def test_a_prompt_that_is_no_file_fails_its_task_and_nobody_waits(
     place: Workplace, tmp_path: Path, kind: str
 ) -> None:
     work = place.delegate("unlucky", "sibling")
     (run,) = [run for run in place.run_dirs() if run.read_meta()["name"] == "unlucky"]
-    run.prompt.unlink()
-    if kind == "a FIFO":
-        os.mkfifo(run.prompt, 0o600)
-    elif kind == "a directory":
-        run.prompt.mkdir(0o600)
-    else:
-        secret = tmp_path / "secret"
-        secret.write_text("secret")
-        run.prompt.symlink_to(secret)
+    put_in_place_of(run.desk.prompt, kind, tmp_path)
     await (await place.child("sibling")).answer_and_exit("unharmed")
     unlucky, sibling = await work.results()
     assert unlucky.status == "failed"
@@ -194,10 +220,24 @@ async def test_a_prompt_that_is_no_file_fails_its_task_and_nobody_waits(
         assert unlucky.error_message == messages.SPAWN_FAILED
     assert told(sibling) == answered("sibling", "unharmed")
     assert len(place.driver.children) == 1
-    if kind == "a directory":
-        run.prompt.rmdir()
+
+
+def put_in_place_of(path: Path, kind: str, elsewhere: Path) -> None:
+    """Replace a file, or what an earlier call put there."""
+    if path.is_dir():
+        path.rmdir()
     else:
-        run.prompt.unlink()
+        path.unlink(missing_ok=True)
+    match kind:
+        case "a FIFO":
+            os.mkfifo(path, 0o600)
+        case "a directory":
+            path.mkdir(0o600)
+        case "a link":
+            (elsewhere / "secret").write_text("secret")
+            path.symlink_to(elsewhere / "secret")
+        case "another text":
+            path.write_text("do something else")
 
 
 # Whose directories, and for whom
@@ -235,10 +275,37 @@ def test_whatever_the_umask_what_we_make_is_private_from_its_creation(tmp_path: 
     made |= modes(site.data)
     directories = {name for name, mode in made.items() if mode == 0o700}
     store = ".pi/subagents/runs"
-    assert directories == {store, f"{store}/.planned", f"{store}/{run.run_id}"}
+    run_path = f"{store}/{run.run_id}"
+    assert directories == {store, f"{store}/.planned", run_path, "desks", "retention"}
     assert {mode for name, mode in made.items() if name not in directories} == {0o600}
     assert stat.S_IMODE(site.data.stat().st_mode) == 0o700
     assert stat.S_IMODE(site.data.parent.stat().st_mode) == 0o755
+
+
+@in_both_modes
+async def test_a_umask_that_takes_rights_from_the_owner_keeps_nobody_from_working(
+    place: Workplace,
+) -> None:
+    """Root may write everywhere: so the modes are looked at, which others would stumble over."""
+    ask = [sys.executable, "-c", "from pi_subagents.faces.cli.main import main; main()", "run", "x"]
+    process = await asyncio.create_subprocess_exec(
+        *ask,
+        cwd=place.project,
+        env={**place.env, "PYTHONPATH": str(SOURCES)},
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        umask=0o277,
+    )
+    child = await place.child("x")
+    run = place.run_dir(child)
+    await child.answer_and_exit("done")
+    out, err = await process.communicate()
+    assert (process.returncode, b"done" in out) == (0, True), err
+    made = modes(place.project / ".pi" / "subagents") | modes(data_dir(place.env))
+    kinds = {oct(mode) for name, mode in made.items() if mode & 0o600 != 0o600}
+    assert kinds == set()
+    assert stat.S_IMODE(run.path.stat().st_mode) == 0o700
 
 
 def test_files_are_made_private_not_changed_to_it_later(
@@ -261,7 +328,8 @@ def test_a_directory_of_runs_that_belongs_to_somebody_else_is_not_used(tmp_path:
     site = make_site(tmp_path)
     site.runs().store.prepare()
     os.chown(site.project / ".pi" / "subagents" / "runs", 65534, 65534)
-    assert open_store(site.project, site.env) == RunStore(site.data / "runs")
+    runs = site.data / "runs" / place_name(site.project)
+    assert open_store(site.project, site.env) == RunStore(runs, site.data)
 
 
 @pytest.mark.parametrize("blocker", LINKED)
@@ -275,28 +343,12 @@ def test_a_file_where_our_directories_should_be_sends_runs_to_the_data_directory
     path.write_bytes(b"mine")
     (site.project / ".git").mkdir()
     run = make_run(site.runs(), "kept")
-    assert run.path.parent == site.data / "runs"
+    assert run.path.parent == site.data / "runs" / place_name(site.project)
     assert path.read_bytes() == b"mine"
 
 
 def test_a_data_directory_that_cannot_be_made_is_said(tmp_path: Path) -> None:
     (tmp_path / "home").write_bytes(b"")
-    store = RunStore(tmp_path / "home" / "data" / "runs")
+    store = RunStore(tmp_path / "home" / "data" / "runs", tmp_path)
     with pytest.raises(StoreUnwritable, match="Not a directory"):
         store.prepare()
-
-
-def test_a_result_can_be_written_only_once_even_on_a_full_disk(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The reserved space may be the result by now, under its other name."""
-    run = make_run(make_site(tmp_path).runs(), "lost", finished=False)
-    os.link(run.reserved, run.result)  # killed between linking and unlinking
-    before = run.result.read_bytes()
-
-    def full(*_: object) -> bool:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("pi_subagents.disk.safe_io.write_once", full)
-    assert run.write_result(RunResult(run.run_id, "s", "n", "failed", "x")) is False
-    assert run.result.read_bytes() == before

@@ -60,7 +60,10 @@ async def test_a_supervisor_that_cannot_even_begin_is_told(
     assert place.driver.children == []
 
 
-POWERLESS = "t = s.process_tree; t.SWEEP_LIMIT_S = 0.05; t.kill_exactly = lambda *_: None"
+POWERLESS = (
+    "t = s.process_tree; t.SWEEP_LIMIT_S = 0.05; t.kill_exactly = t._kill_child = lambda *_: None; "
+    "t._kill_group_of_dead = lambda _: None; t.os.killpg = lambda *_: None"
+)
 
 
 async def test_a_child_that_even_sigkill_does_not_end_keeps_no_run_from_its_end(

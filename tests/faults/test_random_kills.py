@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.fakes.child_modes import takes_long
+from tests.fakes.samples import first_as_sample
 from tests.faults.random_kills import kill_at_random
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 pytestmark = takes_long
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", first_as_sample(range(8)))
 async def test_whoever_is_killed_at_whatever_instant_the_truth_is_told(
     place: Workplace, seed: int
 ) -> None:

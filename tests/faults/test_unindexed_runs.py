@@ -230,6 +230,7 @@ def test_another_store_in_the_place_of_one_is_looked_at(site: Site) -> None:
 def test_a_run_that_cannot_be_read_now_is_looked_at_again(site: Site, noted: bool) -> None:
     lost = lose(site) if noted else lose_without_note(site)
     (site.data / FILE_NAME).unlink()
+    lost.desk.remove()
     meta = lost.meta.rename(site.root / "meta.json")
     lost.meta.mkdir()
     for _ in range(3):

@@ -34,10 +34,11 @@ from tests.golden.reading import (  # noqa: E402 - after the path is set
     read_stream,
 )
 
+from pi_subagents.core.pi_versions import traits_of  # noqa: E402 - after the path is set
 from pi_subagents.engines.offline_model.provider import URL_VARIABLE, pi_arguments  # noqa: E402 - after the path is set
 from pi_subagents.engines.offline_model.script import parse_script  # noqa: E402 - after the path is set
 from pi_subagents.engines.offline_model.server import OfflineModel  # noqa: E402 - after the path is set
-from pi_subagents.errors import PINNED_PI_VERSION  # noqa: E402 - after the path is set
+from pi_subagents.engines.pi_version import find_version  # noqa: E402 - after the path is set
 
 RATE_LIMIT = {"error": {"status": 429, "message": "Too many requests"}}
 CONVERSATIONS: dict[str, list[object]] = {
@@ -78,6 +79,23 @@ CONVERSATIONS: dict[str, list[object]] = {
     "length": [{"text": "The answer is cut he", "stop": "length"}],
     "empty": [{"text": ""}],
 }
+# A pi whose scripts can call tools: what they do is told beside what the model does.
+SCRIPT = """\
+const notes = await tools.read({ path: "notes.txt" });
+for (const text of ["one", "one"]) await tools.bash({ command: `echo ${text}` });
+await tools.bash({ command: "exit 3" }).catch(() => undefined);
+return notes;
+"""
+SCRIPTING = ("--tools", "read,bash,codemode")
+SCRIPTED: dict[str, list[object]] = {
+    "script": [
+        {
+            "text": "All in one.",
+            "toolCalls": [{"name": "codemode", "arguments": {"code": SCRIPT}}],
+        },
+        {"text": "It says one and two."},
+    ],
+}
 RPC_CONVERSATIONS: dict[str, list[object]] = {
     "tools": CONVERSATIONS["tools"],
     "retry": CONVERSATIONS["retry"],
@@ -92,15 +110,18 @@ RPC_CONVERSATIONS: dict[str, list[object]] = {
 
 def main() -> None:
     pi = shlex.split(os.environ["PI_SUBAGENTS_PI"])
+    version = find_version(tuple(pi), os.environ, ROOT)
+    assert version is not None, "a pi that tells its version"
     modes = sys.argv[1:] or ["json", "rpc"]
-    for name, turns in CONVERSATIONS.items() if "json" in modes else ():
+    more = SCRIPTED if traits_of(version).has_mcp else {}
+    for name, turns in {**CONVERSATIONS, **more}.items() if "json" in modes else ():
         raw, exit_code = record(pi, turns, in_json_mode)
-        keep(f"pi-{PINNED_PI_VERSION}-{name}", raw, Golden(exit_code, *read_stream(raw, exit_code)))
-    for name, turns in RPC_CONVERSATIONS.items() if "rpc" in modes else ():
+        keep(f"pi-{version}-{name}", raw, Golden(exit_code, *read_stream(raw, exit_code)))
+    for name, turns in {**RPC_CONVERSATIONS, **more}.items() if "rpc" in modes else ():
         steers = name == "steer"
         raw, exit_code = record(pi, turns, partial(in_rpc_mode, steers=steers))
         read, _ = read_rpc_stream(raw, exit_code, steers=steers)
-        keep(f"rpc-{PINNED_PI_VERSION}-{name}", raw, Golden(exit_code, *read))
+        keep(f"rpc-{version}-{name}", raw, Golden(exit_code, *read))
 
 
 def keep(name: str, raw: bytes, golden: Golden) -> None:
@@ -169,7 +190,8 @@ def record(pi: list[str], turns: list[object], speak: Speak) -> tuple[bytes, int
             "PI_TELEMETRY": "0",
             URL_VARIABLE: model.url_for("golden"),
         }
-        raw, exit_code = speak(pi, env, project)
+        options = SCRIPTING if turns in SCRIPTED.values() else ()
+        raw, exit_code = speak([*pi, *options], env, project)
         secrets = {str(project): "PROJECT", str(home): "HOME", f":{model.port}": ":PORT"}
         secrets |= {str(Path(part).parents[2]): "PI" for part in pi if part.endswith("cli.js")}
         return scrubbed(raw, secrets), exit_code
@@ -181,6 +203,9 @@ def scrubbed(raw: bytes, secrets: dict[str, str]) -> bytes:
     for value, word in secrets.items():
         text = text.replace(value, f"/{word}" if value.startswith("/") else word)
     text = re.sub(r'"timestamp":\d+', '"timestamp":1700000000000', text)
+    text = re.sub(r'"durationMs":[0-9.]+', '"durationMs":25', text)
+    text = re.sub(r'"wall_time_seconds":[0-9.]+', '"wall_time_seconds":0.5', text)
+    text = re.sub(r"Wall time [0-9.]+ seconds", "Wall time 0.5 seconds", text)
     text = re.sub(r"\d{4}-\d\d-\d\dT[0-9:.]+Z", "2023-11-14T22:13:20.000Z", text)
     text = re.sub(r"\d{4}-\d\d-\d\d(?!T)", "2023-11-14", text)
     text = re.sub(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", "00000000-0000", text)

@@ -16,17 +16,19 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import pytest
 from tests.fakes.child_modes import in_both_modes
 from tests.fakes.driver import FAKE_PI, PATIENCE_S
+from tests.fakes.fake_control import FakeControl
 from tests.fakes.preset_place import MODEL, OTHER_MODEL, PROMPT, PresetPlace, counts, text_of
 
 import pi_subagents
 from pi_subagents import messages
 from pi_subagents.api import call_tool
 from pi_subagents.core.liveness import Liveness
-from pi_subagents.core.run_spec import RunSpec, spec_to_json
+from pi_subagents.core.run_result import RunResult
+from pi_subagents.core.run_spec import RunSpec
 from pi_subagents.core.stop_switch import StopSwitch
 from pi_subagents.core.usage import usage_to_json
 from pi_subagents.delegation.run_view import view_run
-from pi_subagents.disk.run_dir import RunDir
+from pi_subagents.disk.desk import SUPERVISOR
 from pi_subagents.disk.run_index import RunIndex
 from pi_subagents.disk.run_store import new_run_id
 from pi_subagents.errors import (
@@ -35,11 +37,12 @@ from pi_subagents.errors import (
     RunAmbiguous,
     RunNotActive,
 )
+from pi_subagents.procs import stopping
+from pi_subagents.procs.stopping import Stopped, Stopping
+from pi_subagents.procs.supervisor_start import spec_line, start_supervisor
 
 if TYPE_CHECKING:
     from tests.fakes.workplace import Workplace
-
-    from pi_subagents.core.run_result import RunResult
 
 STARTER = Path(__file__).parents[1] / "fakes" / "background_starter.py"
 SOURCES = Path(pi_subagents.__file__).parents[1]
@@ -96,8 +99,8 @@ async def test_a_child_gets_what_its_preset_says_and_a_session_of_its_own(
     run_id, child = await here.started("look around")
     directory = here.run_dir(run_id)
     options = " ".join(child.arguments)
-    assert child.session == str(directory.child_session)
-    assert f"--append-system-prompt {directory.system_prompt}" in options
+    assert child.session == str(directory.desk.child_session)
+    assert f"--append-system-prompt {directory.desk.path}/system-prompt.md" in options
     assert "--tools read,grep" in options
     assert f"--model {MODEL}" in options
     assert directory.system_prompt.read_text() == PROMPT
@@ -128,13 +131,22 @@ async def test_a_calls_model_counts_before_the_presets(here: PresetPlace) -> Non
     await here.ended(details["runId"])
 
 
-async def test_a_run_has_no_time_out_but_the_one_that_is_set(here: PresetPlace) -> None:
+@pytest.mark.parametrize(
+    ("settings", "limit"), [("{}", 86_400), ('{"background_timeout": 0}', None)]
+)
+async def test_a_run_has_a_day_unless_the_setting_says_none(
+    here: PresetPlace, settings: str, limit: float | None
+) -> None:
+    here.settings(f'{{"subagents": {settings}}}')
     run_id, child = await here.started("patient")
-    assert here.run_dir(run_id).read_meta()["timeoutS"] is None
+    assert here.run_dir(run_id).read_meta()["timeoutS"] == limit
     await child.answer_and_exit("done")
     await here.ended(run_id)
+
+
+async def test_a_run_ends_at_the_time_out_that_is_set(here: PresetPlace) -> None:
     here.settings('{"subagents": {"background_timeout": 1, "extend_timeout_debounce": 0}}')
-    run_id, child = await here.started("hasty")
+    run_id, _ = await here.started("hasty")
     await here.ended(run_id)
     (row,) = (await here.status(runId=run_id))["runs"]
     assert (row["status"], row["errorMessage"]) == ("failed", messages.timed_out(1))
@@ -423,10 +435,13 @@ async def test_all_runs_can_be_stopped_at_once(here: PresetPlace) -> None:
     assert text_of(again) == "Stopped 0 background runs.\nbg: 0 running / 4 total"
 
 
-async def test_a_run_that_hears_no_order_spares_no_other(here: PresetPlace) -> None:
+async def test_a_run_that_hears_no_order_spares_no_other(
+    here: PresetPlace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     deaf, deaf_child = await here.started("deaf")
     hears, _ = await here.started("hears")
-    here.run_dir(deaf).control.unlink()
+    here.run_dir(deaf).desk.control.unlink()
+    monkeypatch.setattr(stopping, "ANSWER_LIMIT_S", 0.2)
     details = (await here.call("background_agent_stop"))["details"]
     assert {run["runId"]: run["status"] for run in details["runs"]} == {
         deaf: "running",
@@ -448,58 +463,47 @@ async def test_a_stop_that_comes_right_after_the_start_leaves_nothing(here: Pres
         await child.gone()
 
 
-SUPERVISE = """
-import json, sys
-from pathlib import Path
-from pi_subagents.core.framing import LineFramer
-from pi_subagents.core.run_spec import spec_from_json
-from pi_subagents.disk.run_dir import RunDir
-from pi_subagents.procs.listener import Listener
-from pi_subagents.procs.supervisor import Supervisor
-spec = spec_from_json(json.loads(sys.argv[1]))
-Supervisor(spec, RunDir(Path(spec.run_dir)), Listener()).run([])
-"""
-
-
 async def test_a_supervisor_that_finds_its_run_stopped_starts_no_child(here: PresetPlace) -> None:
-    """The stop came when the supervisor had looked and did not listen yet."""
-    details = await here.start("nowhere", cwd="missing")
-    run_dir = here.run_dir(details["runId"])
-    before = run_dir.result.read_bytes()
-    spec = RunSpec(
-        run_dir.run_id, "s", "n", str(run_dir.path), FAKE_PI, str(here.work.project), attached=False
-    )
-    supervisor = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-c", SUPERVISE, json.dumps(spec_to_json(spec))),
-        env={**here.work.env, "PYTHONPATH": str(SOURCES)},
-    )
-    async with asyncio.timeout(PATIENCE_S):
-        assert await supervisor.wait() == 0
-    assert here.work.driver.processes == []
-    assert run_dir.result.read_bytes() == before
-    assert not run_dir.control.exists()
-
-
-async def test_a_supervisor_that_begins_to_listen_while_its_run_is_stopped_hears_of_it(
-    here: PresetPlace, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It came between the stop that found nobody and the result that says so."""
+    """The stop came when it was on its way and did not listen yet."""
     here.work.store.prepare()
     run_dir = here.run_dir(new_run_id())
     lock = run_dir.begin({"runId": run_dir.run_id}, b"")
-    view = view_run(run_dir, Liveness.ALIVE)
-    write, heard = RunDir.write_result, []
+    assert here.runs.stop(view_run(run_dir, Liveness.ALIVE), force=False).status == "aborted"
+    before = run_dir.result.read_bytes()
+    spec = RunSpec(
+        run_dir.run_id, "s", "n", str(run_dir.path), FAKE_PI, str(here.work.project),
+        attached=False, desk=str(run_dir.desk.path), lock_fd=lock,
+    )  # fmt: skip
+    supervisor = start_supervisor(here.work.env, lock_fd=lock)
+    os.close(lock)
+    assert supervisor.stdin is not None
+    assert supervisor.stdout is not None
+    with supervisor.stdin as stdin, supervisor.stdout:
+        stdin.write(spec_line(spec))
+    assert await asyncio.to_thread(supervisor.wait, PATIENCE_S) == 1
+    assert here.work.driver.processes == []
+    assert run_dir.result.read_bytes() == before
+    assert not run_dir.events.exists()
 
-    def late(where: RunDir, result: RunResult) -> bool:
-        os.mkfifo(where.control, 0o600)
-        heard.append(os.open(where.control, os.O_RDONLY | os.O_NONBLOCK))
-        return write(where, result)
 
-    monkeypatch.setattr(RunDir, "write_result", late)
-    assert here.runs.stop(view, force=False).status == "aborted"
-    assert os.read(heard[0], 100) == b"kill\n"
-    for descriptor in (lock, *heard):
-        os.close(descriptor)
+async def test_a_supervisor_that_does_not_listen_yet_hears_of_a_stop_when_it_does(
+    here: PresetPlace,
+) -> None:
+    here.work.store.prepare()
+    run_dir = here.run_dir(new_run_id())
+    lock = run_dir.begin({"runId": run_dir.run_id}, b"")
+    assert run_dir.desk.take_turn(SUPERVISOR)
+    stop = Stopping(run_dir, force=False)  # it has been asked, and there was nobody
+    control = FakeControl(run_dir.desk)
+
+    def end(_order: str) -> None:
+        run_dir.write_result(RunResult(run_dir.run_id, "", "", "aborted", error_message="stopped"))
+        os.close(lock)
+
+    control.then(end)
+    assert await asyncio.to_thread(stop.finish) is Stopped.ENDED
+    assert control.orders == ["stop"]
+    control.close()
 
 
 # Whoever dies

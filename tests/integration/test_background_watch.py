@@ -35,9 +35,10 @@ SOURCES = Path(pi_subagents.__file__).parents[1]
 WATCHER = """
 import os, signal, sys
 from pathlib import Path
+from pi_subagents.disk.desk import Desk
 from pi_subagents.disk.run_dir import RunDir
 from pi_subagents.procs.notices import turn_to_tell
-with turn_to_tell(RunDir(Path(sys.argv[1]))) as ours:
+with turn_to_tell(RunDir(Path(sys.argv[1]), Desk(Path("nowhere")))) as ours:
     print(ours, flush=True)
     signal.pause()
 """

@@ -102,6 +102,21 @@ async def test_a_delegation_is_answered_with_windows_entries_and_usage(
     assert await host.bye() == 0
 
 
+async def test_a_task_that_never_began_leaves_an_entry_like_any_other(
+    place: Workplace, host: BridgeHost
+) -> None:
+    await host.open()
+    asked = {"tasks": [{"name": "lost", "prompt": "p", "profile": "nope"}]}
+    result = (await host.answer(host.begin("c1", DELEGATE, asked)))["result"]
+    (entry,) = host.all_told("entry")
+    assert entry["customType"] == "pi-subagents"
+    assert (entry["data"]["sessionId"], entry["data"]["taskName"], entry["data"]["status"]) == (
+        result["details"]["sessionIds"][0], "lost", "failed",
+    )  # fmt: skip
+    assert entry["data"]["errorMessage"].startswith('Unknown profile: "nope".')
+    assert await host.bye() == 0
+
+
 async def test_deltas_put_together_are_what_the_windows_show_at_the_end(
     place: Workplace, host: BridgeHost
 ) -> None:
@@ -129,7 +144,7 @@ async def test_deltas_put_together_are_what_the_windows_show_at_the_end(
     assert await host.bye() == 0
 
 
-async def test_queued_tasks_know_their_place_and_updates_are_few_and_small(
+async def test_queued_tasks_know_their_place_and_updates_are_small(
     place: Workplace, host: BridgeHost
 ) -> None:
     await host.open()
@@ -144,10 +159,9 @@ async def test_queued_tasks_know_their_place_and_updates_are_few_and_small(
         child = await place.driver.next_child(index)
         await child.answer_and_exit("x" * 100_000)
     result = (await host.answer(number))["result"]
-    updates = [told["update"] for told in host.all_told("picture") if "update" in told]
-    assert 1 <= len(updates) <= 8
-    assert updates[0]["content"][0]["text"].startswith("Sub-agents: ")
-    assert all(len(json.dumps(update)) < 3000 for update in updates)
+    updates = host.all_told("update")
+    assert text_of(updates[-1]).startswith("Sub-agents: 8 done\n\n✓ t0 • ")
+    assert all(len(json.dumps(update)) < 16_000 for update in updates)
     told = [update["details"]["sessionIds"] for update in updates]
     assert told == [result["details"]["sessionIds"]] * len(updates)
     assert await host.bye() == 0
@@ -277,14 +291,69 @@ async def test_the_hosts_tools_and_trust_are_the_childrens(
         )  # fmt: skip
         child = await place.child(name)
         options = " ".join(child.arguments)
-        assert "--tools read,mine" in options
+        assert "--tools read,mine,edit,write,grep,find,ls" in options
         assert (" --approve" in options, "--extension /x.ts" in options) == (trusted, trusted)
         await child.answer_and_exit("done")
         assert not (await host.answer(asked))["result"]["isError"]
     assert await host.bye() == 0
 
 
+async def said(host: BridgeHost, text: str) -> Any:
+    """Return the first update that has a text in it."""
+    return await host.told("update", lambda update: text in text_of(update))
+
+
+async def test_a_host_that_is_read_by_a_client_has_every_line_in_its_updates(
+    place: Workplace, host: BridgeHost
+) -> None:
+    await host.open()
+    number = host.begin("c1", DELEGATE, tasks("one", "two"))
+    one, two = await place.child("one"), await place.child("two")
+    for turn in range(5):
+        await one.tool("ls", {"path": f"d{turn}"}, result="a\nb")
+        await said(host, f"→ ls → d{turn} → 2 files")
+    await one.say("I have seen it.", stop_reason="toolUse")
+    update = await said(host, "I have seen it.")
+    first, second = update["details"]["windows"]
+    assert update["callId"] == "c1"
+    assert [line["text"] for line in first["lines"]] == [
+        *(f"ls → d{turn} → 2 files" for turn in range(5)),
+        "I have seen it.",
+    ]
+    assert (first["status"], first["callCount"], second["lines"]) == ("running", 5, [])
+    told = text_of(update).splitlines()
+    assert told[0] == "Sub-agents: 2 running"
+    assert re.fullmatch(r"⏳ one • \d+s/600s • \d+ tokens", told[2])
+    assert told[7:9] == ["  → ls → d4 → 2 files", "  I have seen it."]
+    await one.answer_and_exit("done")
+    await host.told("update", lambda p: text_of(p).startswith("Sub-agents: 1 running, 1 done"))
+    await two.answer_and_exit("done")
+    await host.answer(number)
+    assert await host.bye() == 0
+
+
 # `subagent`
+
+
+async def test_what_a_preset_does_is_told_in_the_words_of_the_transcript(
+    here: PresetPlace, host: BridgeHost
+) -> None:
+    await host.open()
+    number = host.begin("c1", "subagent", {"preset": "scout", "task": "look"}, models=[MODEL])
+    child = await here.work.child("look")
+    await child.say("I look at it.", stop_reason="toolUse")
+    await child.tool("read", {"path": "a.py"}, result="1")
+    await child.tool("grep", {"pattern": "x"}, result="2")
+    await child.answer_and_exit("seen")
+    await host.answer(number)
+    told = [text_of(update) for update in host.all_told("update")]
+    assert told == [
+        "I look at it.", "Reading a.py", "Finished reading a.py", "Searching code for x",
+        "Search finished", "seen",
+    ]  # fmt: skip
+    log = next(here.work.store.runs_dir.glob("*/transcript.log")).read_text()
+    assert [text for text in told if text not in log] == []
+    assert await host.bye() == 0
 
 
 async def test_a_preset_takes_its_model_from_the_host_and_pi_is_not_asked(
@@ -370,6 +439,22 @@ async def test_a_session_that_is_in_no_log_is_found_on_disk(
     await host.open(reason="fork", session="s2")
     output = await host.call("get_subagent_output", {"sessionId": session_id})
     assert text_of(output) == "before the fork"
+    assert await host.bye() == 0
+
+
+async def test_what_a_failed_session_said_and_why_it_failed_is_one_text(
+    place: Workplace, host: BridgeHost
+) -> None:
+    await host.open()
+    working = host.begin("c1", DELEGATE, tasks("bad"))
+    child = await place.child("bad")
+    await child.say("half", stop_reason="toolUse")
+    await child.exit(7)
+    (session,) = (await host.answer(working))["result"]["details"]["sessionIds"]
+    output = await host.call("get_subagent_output", {"sessionId": session})
+    why = "(It ended with an error: Sub-agent exited with code 7 before it finished)"
+    assert output["content"] == [{"type": "text", "text": f"half\n\n{why}"}]
+    assert output["details"]["status"] == "error"
     assert await host.bye() == 0
 
 
@@ -684,7 +769,7 @@ async def test_a_host_or_core_that_vanishes_leaves_no_child_and_a_truthful_recor
         for process in (cut, stubborn, left):
             await process.gone()
         for run in place.run_dirs():
-            await asyncio.to_thread(run.wait_for_end)
+            await asyncio.to_thread(run.desk.wait_for_end, PATIENCE_S)
     results = {run.read_result().name: run.read_result() for run in place.run_dirs()}  # type: ignore[union-attr]  # each ended
     told = {name: (r.status, r.error_message) for name, r in results.items() if r is not None}
     interrupted = ("interrupted", messages.INTERRUPTED)

@@ -146,7 +146,7 @@ async def test_a_command_that_cannot_be_run_harms_nothing(
     run_id = await here.answered("calm")
     (row,) = (await here.status(runId=run_id))["runs"]
     assert (row["status"], row["output"], row["notes"]) == ("completed", "answer to calm", [])
-    assert not here.run_dir(run_id).control.exists(), "the supervisor came to its proper end"
+    assert not here.run_dir(run_id).desk.control.exists(), "the supervisor came to its proper end"
     run_id, child = await here.started("lost")
     await here.kill_supervisor(run_id, child, signal.SIGKILL)
     await here.ended(run_id)

@@ -19,7 +19,7 @@ from tests.fakes.processes import parent_of
 from tests.fakes.workplace import answered, expected, tokens, told
 
 import pi_subagents
-from pi_subagents import messages
+from pi_subagents import fault_messages, messages
 from pi_subagents.core import events as ev
 from pi_subagents.runs import Runs
 
@@ -60,7 +60,7 @@ async def orchestrator(
 async def end_of(run: RunDir) -> RunResult:
     """Return the result once nobody answers for the run any more: its lock is free."""
     async with asyncio.timeout(PATIENCE_S):
-        await asyncio.to_thread(run.wait_for_end)
+        await asyncio.to_thread(run.desk.wait_for_end, PATIENCE_S)
     result = run.read_result()
     assert result is not None
     return result
@@ -206,15 +206,21 @@ async def test_an_answer_that_was_journaled_survives_kill_9_of_the_supervisor(
     await child.gone()
 
 
-async def test_a_run_whose_directory_was_removed_fails_alone(place: Workplace) -> None:
+async def test_a_run_whose_directory_was_removed_before_it_began_is_done_all_the_same(
+    place: Workplace,
+) -> None:
     work = place.delegate("homeless", "sibling")
     (run,) = [run for run in place.run_dirs() if run.read_meta()["name"] == "homeless"]
     shutil.rmtree(run.path)  # planned, not started: the work has not had its first turn yet
+    child = await place.child("homeless")
+    assert await child.prompt() == b"homeless"
+    await child.answer_and_exit("done")
     await (await place.child("sibling")).answer_and_exit("unharmed")
     homeless, sibling = await work.results()
-    assert (homeless.status, homeless.notes) == ("interrupted", (messages.NOTE_NO_SUPERVISOR,))
+    note = fault_messages.note_rescued(str(run.path), str(run.now().path))
+    assert told(homeless) == answered("homeless", "done", notes=(note,))
+    assert run.now().read_result() == homeless
     assert told(sibling) == answered("sibling", "unharmed")
-    assert len(place.driver.children) == 1
 
 
 async def test_the_terminals_signals_do_not_reach_supervisor_or_child(place: Workplace) -> None:

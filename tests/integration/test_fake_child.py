@@ -6,14 +6,17 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from tests.fakes.child_modes import in_both_modes
+
+from pi_subagents.core.pi_versions import TESTED_VERSIONS
+from pi_subagents.disk.orders import send
 
 if TYPE_CHECKING:
     from tests.fakes.workplace import Workplace
 
 pytestmark = in_both_modes
 GOLDEN = Path(__file__).parents[1] / "golden"
-RECORDINGS = sorted([*GOLDEN.glob("pi-*.jsonl"), *GOLDEN.glob("rpc-*.jsonl")])
 # What they hold differs from call to call, or is of no concern to anyone who reads a stream.
 OPAQUE = {"messages", "args", "arguments", "parameters", "constrainedSampling", "sections", "cost"}
 
@@ -35,16 +38,21 @@ def shapes_of_stream(stream: bytes) -> set[str]:
     return set().union(*map(shapes, records))
 
 
-async def test_every_record_of_the_fake_has_the_shape_of_a_recorded_one(place: Workplace) -> None:
-    assert RECORDINGS
-    known = set().union(*(shapes_of_stream(path.read_bytes()) for path in RECORDINGS))
+@pytest.mark.parametrize("version", TESTED_VERSIONS)
+async def test_every_record_of_the_fake_has_the_shape_of_a_recorded_one(
+    place: Workplace, version: str
+) -> None:
+    recordings = [*GOLDEN.glob(f"pi-{version}-*.jsonl"), *GOLDEN.glob(f"rpc-{version}-*.jsonl")]
+    assert recordings
+    known = set().union(*(shapes_of_stream(path.read_bytes()) for path in recordings))
+    place.speaks = version
     work = place.delegate("speak", keeps_session=True)
     child = await place.child("speak")
     await child.tool("bash", {"command": "ls"})
     await child.do("fail", message="429", will_retry=True)
     if place.takes_commands:
         run = place.run_dir(child)
-        assert run.send(f"steer {run.write_steer('faster')}")
+        assert send(run.desk, f"steer {run.desk.write_steer('faster')}")
         assert await child.take_steer() == "faster"
     await child.answer_and_exit("done")
     await work.result()

@@ -7,6 +7,7 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.fakes.auditor import read_journal
 from tests.fakes.child_modes import in_both_modes, takes_long
 from tests.fakes.workplace import answered, expected, tokens, told
 
@@ -100,6 +101,29 @@ async def test_calls_that_were_never_announced_count_as_well(place: Workplace) -
     lines = "".join(f"{json.dumps(record)}\n" for record in records)
     child.tell("write", data=base64.b64encode(lines.encode()).decode())
     assert (await work.result()).error_message == LOOPING
+
+
+async def test_the_calls_of_a_script_are_no_loop_and_no_messages(place: Workplace) -> None:
+    work = place.delegate_by_api("script")
+    child = await place.child("script")
+    await child.do("begin")
+    for number in range(20):
+        call = {"toolCallId": f"c/{number}", "toolName": "read", "parentToolCallId": "c"}
+        start = {"type": "tool_execution_start", **call, "args": READ}
+        update = {"type": "tool_execution_update", **call, "partialResult": {"content": []}}
+        end = {"type": "tool_execution_end", **call, "result": {"content": []}, "durationMs": 12.6}
+        for record in (start, update, end):
+            await child.line(json.dumps(record, separators=(",", ":")).encode())
+    await child.answer_and_exit("done")
+    assert told(await work.result()) == answered("script", "done")
+    run = place.run_dir(child)
+    ended = [each.event for each in read_journal(run) if isinstance(each.event, ev.ToolFinished)]
+    assert ended[3] == ev.ToolFinished(
+        "c/3", "read", "", failed=False, parent_id="c", duration_ms=13
+    )
+    assert len(ended) == 20
+    assert b"tool_execution_update" not in run.stdout.read_bytes()
+    assert run.stdout.read_bytes().count(b"tool_execution_start") == 20
 
 
 @pytest.mark.parametrize(("setting", "calls"), [(2, 2), (0, 12)])

@@ -84,6 +84,27 @@ async def test_the_journal_tells_the_whole_run_without_deltas(place: Workplace) 
     ]
 
 
+async def test_a_run_leaves_its_files_under_their_documented_names_in_the_project(
+    place: Workplace,
+) -> None:
+    work = place.delegate_by_api("leave them")
+    child = await place.child("leave them")
+    await child.stderr("aside\n")
+    await child.answer_and_exit("left")
+    run_id = (await work.result()).run_id
+    directory = place.project / ".pi" / "subagents" / "runs" / run_id
+    names = [
+        "meta.json",
+        "events.jsonl",
+        "result.json",
+        "stdout.log",
+        "stderr.log",
+        "transcript.log",
+    ]
+    assert [name for name in names if (directory / name).stat().st_size] == names
+    assert read_journal(place.store.run_dir(run_id))[-1].event == ev.StateChanged("completed")
+
+
 async def test_the_raw_output_is_kept_byte_by_byte(place: Workplace) -> None:
     work = place.delegate_by_api("raw")
     child = await place.child("raw")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import shlex
 import termios
 from typing import TYPE_CHECKING, Any
 
@@ -187,8 +188,8 @@ async def test_colours_of_a_window_its_tools_and_its_error(place: Workplace) -> 
         await child.tool("bash", {"command": "make all"})
         await watcher.sees("make all")
         shown = watcher.terminal.screen.marked()
-        assert shown[0] == "{1}Sub-agents: 1 running{0}"
-        assert re.fullmatch(r"\{33\}⏳ \{1\}task-1\{2\} • \d+s/86400s • 6 tokens\{0\}", shown[1])
+        assert shown[0] == "{1}Sub-agents: {33}1 running{0}"
+        assert re.fullmatch(r"\{33\}⏳ \{1;36\}task-1\{2\} • \d+s/86400s • 6 tokens\{0\}", shown[1])
         assert shown[2:6] == [
             "  I change it.",
             "  {2}→ edit → src/a.py (1 edit) {32}+4{2}/{31}-2{0}",
@@ -200,8 +201,8 @@ async def test_colours_of_a_window_its_tools_and_its_error(place: Workplace) -> 
         await watcher.sees("✗ task-1: error")
         left = watcher.terminal.screen.marked()
     session = place.run_dirs()[0].read_meta()["sessionId"]
-    assert left[0] == "{1}Sub-agents: 1 error{0}"
-    assert re.fullmatch(r"\{31\}✗ \{1\}task-1\{2\} • \d+s/86400s • 6 tokens\{0\}", left[2])
+    assert left[0] == "{1}Sub-agents: {31}1 error{0}"
+    assert re.fullmatch(r"\{31\}✗ \{1;36\}task-1\{2\} • \d+s/86400s • 6 tokens\{0\}", left[2])
     assert left[3:11] == [
         *shown[2:5],
         "  {31}Error: Sub-agent exited with code 7 before it finished{0}",
@@ -251,6 +252,38 @@ async def test_sixteen_tasks_on_24_lines_of_40_columns(place: Workplace) -> None
 
 
 @needs_tmux
+async def test_ctrl_z_gives_the_terminal_back_and_fg_paints_a_fresh_picture(
+    place: Workplace,
+) -> None:
+    with private_tmux() as private:
+        tmux = private.users()
+        environment = {**place.env, "TERM": "screen", "LC_ALL": "C.UTF-8", "PS1": "shell> "}
+        variables = [f"{name}={value}" for name, value in environment.items()]
+        tmux(
+            "new-session", "-d", "-s", "seen", "-x", "80", "-y", "24", "-c", str(place.project),
+            "env", "-i", *variables, "bash", "--norc", "--noprofile", "-i",
+        )  # fmt: skip
+        await seen_in(tmux, lambda rows: "shell>" in rows[0], least_rows=1)
+        tmux("send-keys", "-t", "=seen:", shlex.join([*SUBAGENTS, "run", "look"]), "Enter")
+        child = await place.child("look")
+        await child.say("before", stop_reason="toolUse")
+        await seen_in(tmux, lambda rows: "  before" in rows)
+        tmux("send-keys", "-t", "=seen:", "C-z")
+        stopped = lambda rows: any("Stopped" in row for row in rows)  # noqa: E731 - a condition
+        shown = await seen_in(tmux, stopped, least_rows=1)
+        assert "  before" not in shown
+        tmux("send-keys", "-t", "=seen:", "stty -a | grep -c ' echo '", "Enter")
+        await seen_in(tmux, lambda rows: "1" in rows, least_rows=1)
+        await child.say("meanwhile", stop_reason="toolUse")  # it works on
+        tmux("send-keys", "-t", "=seen:", "fg", "Enter")
+        shown = await seen_in(tmux, lambda rows: "  meanwhile" in rows)
+        assert (shown[0], shown[-1]) == ("Sub-agents: 1 running", messages.DISPLAY_KEYS)
+        assert "shell>" not in "".join(shown)
+        await child.answer_and_exit("All is well.")
+        await seen_in(tmux, lambda rows: any("task-1: completed" in row for row in rows))
+
+
+@needs_tmux
 async def test_in_a_real_tmux_with_ctrl_o_pressed(place: Workplace) -> None:
     with private_tmux() as private:
         tmux = private.users()
@@ -287,15 +320,17 @@ async def test_in_a_real_tmux_with_ctrl_o_pressed(place: Workplace) -> None:
         assert tmux("display-message", "-p", "-t", "=seen:", "#{alternate_on}").strip() == "0"
 
 
-async def seen_in(tmux: Tmux, seen: Callable[[list[str]], bool], *options: str) -> list[str]:
-    """Return the rows of the pane as soon as something is true of them."""
+async def seen_in(
+    tmux: Tmux, seen: Callable[[list[str]], bool], *options: str, least_rows: int = 5
+) -> list[str]:
+    """Return the rows of the pane as soon as there are some, and something is true of them."""
 
     def look() -> list[str]:
         return tmux("capture-pane", "-p", *options, "-t", "=seen:").rstrip("\n").split("\n")
 
     try:
         async with asyncio.timeout(PATIENCE_S):
-            while not (len(rows := [row.rstrip() for row in look()]) > 4 and seen(rows)):
+            while not (len(rows := [row.rstrip() for row in look()]) >= least_rows and seen(rows)):
                 await asyncio.sleep(0)
     except TimeoutError:
         raise AssertionError("never seen, but:\n" + "\n".join(look())) from None

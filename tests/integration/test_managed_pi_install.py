@@ -118,10 +118,10 @@ def test_two_at_once_install_once_and_agree(machine: Machine) -> None:
     installed = reports(first)[-1]
     assert reports(second) == [
         ["waiting", "the other set-up has ended", True],
-        ["checking pi", "pi 0.87.1 is installed", True],
+        ["checking pi", "pi 1.5.0 is installed", True],
         installed,
     ]
-    assert (machine.npm_calls(), machine.names()) == (1, ["0.87.1"])
+    assert (machine.npm_calls(), machine.names()) == (1, ["1.5.0"])
 
 
 def test_ctrl_c_ends_npm_and_removes_the_staging(machine: Machine) -> None:
@@ -144,7 +144,7 @@ def test_after_kill_minus_9_npm_is_dead_and_the_next_set_up_repairs(machine: Mac
     assert leftover.startswith(f".staging-{process.pid}-")
     assert managed_pi({}, machine.data) is None
     assert reports(machine.start(npm="works"))[-1][0] == "installed"
-    assert machine.names() == ["0.87.1"]
+    assert machine.names() == ["1.5.0"]
 
 
 def test_a_waiting_set_up_takes_over_when_the_first_is_killed(machine: Machine) -> None:
@@ -157,4 +157,4 @@ def test_a_waiting_set_up_takes_over_when_the_first_is_killed(machine: Machine) 
         if sys.platform != "linux":
             machine.let_npm_go()
     assert reports(second)[-1][0] == "installed"
-    assert (machine.npm_calls(), machine.names()) == (2, ["0.87.1"])
+    assert (machine.npm_calls(), machine.names()) == (2, ["1.5.0"])

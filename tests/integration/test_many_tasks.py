@@ -40,7 +40,7 @@ def looks_after(count: int, host: str, root: Path) -> list[Look]:
     store = open_store(project, env)
     assert len(list(store.runs())) == count
     assert store.planned() == []
-    assert audit(store.runs_dir) == []
+    assert audit(store) == []
     return looks
 
 

@@ -9,7 +9,7 @@ import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # has no types
 from tests.fakes import canary
 from tests.fakes.driver import PATIENCE_S
-from tests.fakes.mcp_host import NEWEST, Progress, in_process, tasks, text_of, value_of
+from tests.fakes.mcp_host import NEWEST, Progress, in_process, tasks, text_of, texts_of, value_of
 from tests.fakes.preset_place import MODEL, PresetPlace, counts
 
 from pi_subagents import host_messages, messages
@@ -278,7 +278,7 @@ async def test_what_is_done_by_then_is_told_with_its_result(place: Workplace) ->
         await progress.says("1 done")
         slow = await place.child("slow")
         await slow.tool("read", {"path": "README.md"})
-        await progress.says("README.md")
+        await progress.says("slow: Finished reading README.md")
         time_is_up.set()
         result = await call
         value = value_of(result)
@@ -300,8 +300,10 @@ async def test_what_is_done_by_then_is_told_with_its_result(place: Workplace) ->
         lines = text_of(result).split("\n")
         assert lines[0].endswith(": 1 of 2. The work goes on by itself.")
         assert lines[1] == f"✓ quick: completed (session: {run.session_id})"
-        assert lines[2].startswith("⏳ slow: running — ")
-        assert "README.md" in lines[2]
+        slow_session = value["sessionIds"][1]
+        assert lines[2] == (
+            f"⏳ slow: running — Finished reading README.md (session: {slow_session})"
+        )
         assert lines[3:] == [REST(50)]
         await slow.answer_and_exit("late")
 
@@ -330,7 +332,7 @@ async def test_a_running_subagent_has_the_states_of_presets(here: PresetPlace) -
         bad = value["results"][0]
         told = await called(client, tool_defs.GET_OUTPUT, sessionId=bad["sessionId"])
         why = host_messages.session_failed(bad["errorMessage"])
-        assert text_of(told) == f"{messages.NO_TEXT_OUTPUT}\n{why}"
+        assert texts_of(told) == [f"{messages.NO_TEXT_OUTPUT}\n\n{why}"]
         assert value_of(told)["errorMessage"] == bad["errorMessage"]
         await slow.answer_and_exit("late")
     async with in_process(work, within_s=0.05) as client:
@@ -346,10 +348,8 @@ async def test_without_a_limit_the_end_is_waited_for(place: Workplace) -> None:
         child = await place.child("a")
         session = place.run_dirs()[0].read_meta()["sessionId"]
         told = await called(client, tool_defs.GET_OUTPUT, sessionId=session)
-        assert (
-            text_of(told)
-            == f"{messages.NO_TEXT_OUTPUT}\n{host_messages.session_goes_on(MAX_WAIT_S)}"
-        )
+        goes_on = host_messages.session_goes_on(MAX_WAIT_S)
+        assert texts_of(told) == [f"{messages.NO_TEXT_OUTPUT}\n\n{goes_on}"]
         assert not call.done()
         await child.answer_and_exit("done")
         assert value_of(await call)["status"] == "done"
@@ -404,17 +404,19 @@ async def test_the_end_of_a_server_ends_what_goes_on_in_its_name(place: Workplac
     assert result.status == "aborted"
 
 
-async def test_progress_is_told_while_the_host_listens(place: Workplace) -> None:
+async def test_progress_is_put_into_words_as_everywhere_while_the_host_listens(
+    place: Workplace,
+) -> None:
     progress = Progress()
     async with in_process(place) as client:
         call = asyncio.create_task(
             client.call_tool(tool_defs.DELEGATE, tasks("a", "b"), progress_callback=progress)
         )
         a, b = await place.child("a"), await place.child("b")
-        await a.tool("bash", {"command": "make test"})
-        await progress.says("make test")
-        await b.say("almost", stop_reason="toolUse")
-        await progress.says("b: ")
+        await a.tool("grep", {"pattern": "auth"})
+        await progress.says("Sub-agents: 2 running — a: Search finished")
+        await b.say("almost\nthere", stop_reason="toolUse")
+        await progress.says("Sub-agents: 2 running — b: almost there")
         await a.answer_and_exit("1")
         await b.answer_and_exit("2")
         await call
@@ -444,12 +446,11 @@ async def test_a_long_text_is_given_in_parts_and_says_where_it_goes_on(place: Wo
             )
             value = value_of(result)
             parts.append(value["text"])
-            shown, *beside = (block.text for block in result.content if block.type == "text")
-            assert shown == value["text"]
-            if not beside:
-                break
             end = offset + MAX_TEXT
-            assert beside == [host_messages.text_goes_on(offset, end, len(text))]
+            if texts_of(result) == [value["text"]]:
+                break
+            goes_on = host_messages.text_goes_on(offset, end, len(text))
+            assert texts_of(result) == [f"{value['text']}\n\n{goes_on}"]
             offset = end
         assert "".join(parts) == text
         assert len(parts) == 2
@@ -458,7 +459,7 @@ async def test_a_long_text_is_given_in_parts_and_says_where_it_goes_on(place: Wo
         more = await called(client, tool_defs.GET_OUTPUT, sessionId=session, limit=50_000)
         assert value_of(more)["shownCharacters"] == 50_000
         none = await called(client, tool_defs.GET_OUTPUT, sessionId=session, limit=0)
-        assert [block.text for block in none.content if block.type == "text"] == [""]
+        assert texts_of(none) == [""]
         nothing = await called(client, tool_defs.GET_OUTPUT, sessionId=session, offset=None)
         assert value_of(nothing)["text"] == text[:MAX_TEXT]
 
@@ -470,9 +471,8 @@ async def test_a_long_transcript_is_cut_and_says_where_the_whole_is(place: Workp
         whole = await client.read_resource(f"subagents://sessions/{session}")
         text = whole.contents[0].text  # type: ignore[union-attr]
         value = value_of(result)
-        assert text_of(result) == (
-            f"{text[:MAX_TEXT]}\n{host_messages.transcript_goes_on(MAX_TEXT, len(text), session)}"
-        )
+        goes_on = host_messages.transcript_goes_on(MAX_TEXT, len(text), session)
+        assert texts_of(result) == [f"{text[:MAX_TEXT]}\n\n{goes_on}"]
         assert value["text"] == text[:MAX_TEXT]
         assert (value["shownCharacters"], value["totalCharacters"]) == (MAX_TEXT, len(text))
 

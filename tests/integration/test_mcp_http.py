@@ -8,8 +8,10 @@ import os
 import signal
 import socket
 import stat
-from contextlib import suppress
-from typing import TYPE_CHECKING
+import sys
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import pytest_asyncio
@@ -34,20 +36,30 @@ from tests.fakes.workplace import open_workplace
 
 from pi_subagents import host_messages
 from pi_subagents.core import tool_defs
+from pi_subagents.core.tool_offer import instructions
+from pi_subagents.delegation.offered_tools import offered_tools
 from pi_subagents.errors import PortUnavailable, TokenFileUnusable
 from pi_subagents.faces.mcp_server.http import MAX_BODY, Limits
 from pi_subagents.faces.mcp_server.prompts import PROMPTS, prompt_text
+from pi_subagents.faces.mcp_server.strangers import Strangers
 from pi_subagents.messages import STOPPED_ON_REQUEST
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-    from pathlib import Path
+    from collections.abc import AsyncIterator, Iterator
 
     from tests.fakes.workplace import Workplace
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 INITIALIZE = {"capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
 PING = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "ping"}).encode()
+OPENING = json.dumps(
+    {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "initialize",
+        "params": {"protocolVersion": "2025-11-25", **INITIALIZE},
+    }
+).encode()
 HANDSHAKES = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 MEMORY = 48 * 1024 * 1024
 
@@ -116,7 +128,8 @@ async def test_every_older_revision_is_negotiated(server: HttpServer, version: s
     answer = await server.ask("initialize", {"protocolVersion": version, **INITIALIZE})
     assert answer["result"]["protocolVersion"] == version
     assert answer["result"]["serverInfo"]["name"] == "subagents"
-    assert answer["result"]["instructions"] == host_messages.MCP_INSTRUCTIONS
+    names = [tool.name for tool in tool_defs.TOOLS]
+    assert answer["result"]["instructions"] == instructions(names)
     assert set(answer["result"]["capabilities"]) >= {"tools", "resources", "prompts"}
 
 
@@ -136,11 +149,14 @@ async def test_an_unknown_revision_in_the_header_is_refused_with_those_there_are
     assert answer["error"]["data"] == {"supported": [NEWEST], "requested": "2099-01-01"}
 
 
-async def test_tools_are_those_of_everywhere_with_what_a_host_may_show(server: HttpServer) -> None:
+async def test_tools_are_those_of_everywhere_with_what_a_host_may_show(
+    place: Workplace, server: HttpServer
+) -> None:
     async with server.client("auto") as client:
         tools = (await client.list_tools()).tools
     assert [(tool.name, tool.description, tool.input_schema) for tool in tools] == [
-        (tool.name, tool.description, tool.parameters) for tool in tool_defs.TOOLS
+        (tool.name, tool.description, tool.parameters)
+        for tool in offered_tools(place.project, place.env, trusted=False).tools
     ]
     hints = {tool.name: tool.annotations for tool in tools}
     assert {name for name, hint in hints.items() if hint and hint.read_only_hint} == {
@@ -157,7 +173,7 @@ async def test_resources_prompts_and_templates(place: Workplace, server: HttpSer
         running = await client.call_tool(tool_defs.DELEGATE, tasks("for a resource"))
         session = value_of(running)["sessionIds"][0]
         await (await place.child("for a resource")).answer_and_exit("kept")
-        await asyncio.to_thread(place.run_dirs()[-1].wait_for_end)
+        await asyncio.to_thread(place.run_dirs()[-1].desk.wait_for_end, PATIENCE_S)
         listed = {str(each.uri) for each in (await client.list_resources()).resources}
         assert {
             f"subagents://sessions/{session}",
@@ -330,7 +346,7 @@ async def test_a_hundred_open_connections_keep_nobody_from_being_served(server: 
     ids=["nothing", "a letter", "half a head"],
 )
 async def test_a_head_that_does_not_come_is_not_waited_for(place: Workplace, sent: bytes) -> None:
-    async with http_in_process(place, Limits(arrival_s=0.1)) as here:
+    async with http_in_process(place, Limits(stranger_s=0.1)) as here:
         reader, writer = await asyncio.open_connection("127.0.0.1", here.port)
         writer.write(sent)
         async with asyncio.timeout(PATIENCE_S):
@@ -346,7 +362,7 @@ async def test_a_body_that_does_not_come_is_not_waited_for(place: Workplace) -> 
 
 
 async def test_a_request_that_came_in_time_is_not_cut(place: Workplace) -> None:
-    async with http_in_process(place, Limits(arrival_s=0.1)) as here, here.client() as client:
+    async with http_in_process(place, Limits(stranger_s=0.1)) as here, here.client() as client:
         call = asyncio.create_task(client.call_tool(tool_defs.DELEGATE, tasks("patient")))
         child = await place.child("patient")
         for _ in range(3):  # three requests on other connections, each later than the limit
@@ -358,18 +374,124 @@ async def test_a_request_that_came_in_time_is_not_cut(place: Workplace) -> None:
         assert value_of(await call)["status"] == "done"
 
 
+class Crowd:
+    """Connections that stay open until everybody goes."""
+
+    def __init__(self, here: HttpServer) -> None:
+        self._here = here
+        self._writers: list[asyncio.StreamWriter] = []
+
+    async def stranger(self, sent: bytes = b"") -> asyncio.StreamReader:
+        """Connect, show no token, and stay."""
+        reader, writer = await asyncio.open_connection("127.0.0.1", self._here.port)
+        self._writers.append(writer)
+        writer.write(sent)
+        return reader
+
+    async def known(self) -> None:
+        """Connect, show the token, and stay."""
+        kept = {**self._here.head(), "Connection": "keep-alive", "Content-Length": f"{len(PING)}"}
+        reader = await self.stranger(request_head("POST", kept) + PING)
+        async with asyncio.timeout(PATIENCE_S):
+            assert b" 400 " in await reader.readline()  # heard, though it makes no sense alone
+
+    def leave(self) -> None:
+        for writer in self._writers:
+            writer.close()
+
+
+@contextmanager
+def crowd(here: HttpServer) -> Iterator[Crowd]:
+    made = Crowd(here)
+    try:
+        yield made
+    finally:
+        made.leave()
+
+
+async def all_cut(readers: list[asyncio.StreamReader]) -> None:
+    async with asyncio.timeout(PATIENCE_S):
+        for reader in readers:
+            with suppress(ConnectionResetError):
+                await reader.read(-1)
+
+
+async def test_however_many_show_no_token_whoever_has_one_is_served(place: Workplace) -> None:
+    limits = Limits(connections=4, strangers=8, stranger_s=PATIENCE_S)
+    async with http_in_process(place, limits) as here:
+        with crowd(here) as people:
+            heads = (b"", b"P", b"POST /mcp HTTP/1.1\r\nHost: ", b"GET / HTTP/1.1\r\nA: b\r\n")
+            others = [await people.stranger(heads[number % 4]) for number in range(100)]
+            for _ in range(3):
+                await people.known()
+            assert (await here.post(OPENING)).status == 200
+            await all_cut(others[:88])  # eight are left, whatever they began to say
+
+
+async def test_whoever_shows_no_token_in_time_is_cut(place: Workplace) -> None:
+    async with http_in_process(place, Limits(stranger_s=0.1)) as here:
+        wrong = {**here.head(), "Authorization": "Bearer wrong", "Content-Length": "100"}
+        with crowd(here) as people:
+            await people.known()
+            others = [
+                await people.stranger(sent)
+                for sent in (b"", b"POST /mcp HTTP/1.1\r\n", request_head("POST", wrong))
+            ]
+            await all_cut(others)
+            assert (await here.post(OPENING)).status == 200
+
+
+async def test_programs_of_other_users_are_not_even_heard(
+    place: Workplace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[str, int, int]] = []
+
+    def foreign(*peer: Any) -> bool:
+        asked.append(peer)
+        return False
+
+    monkeypatch.setattr(Strangers.__init__, "__kwdefaults__", {"is_own": foreign})
+    async with http_in_process(place) as here:
+        with pytest.raises((ConnectionResetError, IndexError)):  # cut, or closed without a word
+            await here.post(OPENING)
+    ((address, _, port),) = asked
+    assert (address, port) == ("127.0.0.1", here.port)
+
+
+@pytest.mark.skipif(
+    sys.platform != "linux" or os.geteuid() != 0, reason="only root can be another user"
+)
+async def test_the_kernel_tells_whose_program_it_is(server: HttpServer) -> None:
+    head = request_head("POST", {**server.head(), "Content-Length": str(len(OPENING))})
+    speak = (
+        "import socket, sys; there = socket.create_connection(('127.0.0.1', int(sys.argv[1])))\n"
+        "there.sendall(sys.stdin.buffer.read())\n"
+        "try: print(there.recv(100)[:12])\n"
+        "except ConnectionResetError: print(b'')"
+    )
+    said = []
+    for user in (0, 65_534):
+        process = await asyncio.create_subprocess_exec(
+            "/usr/bin/python3" if Path("/usr/bin/python3").exists() else sys.executable,
+            *("-I", "-S", "-c", speak, str(server.port)),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            user=user,
+            cwd="/",
+        )
+        out, _ = await process.communicate(head + OPENING)
+        said.append(out.decode().strip())
+    assert said == ["b'HTTP/1.1 200'", "b''"]
+
+
 async def test_more_connections_or_sessions_than_allowed_are_refused(place: Workplace) -> None:
-    async with http_in_process(place, Limits(connections=2)) as here:
-        first = await asyncio.open_connection("127.0.0.1", here.port)
-        second = await asyncio.open_connection("127.0.0.1", here.port)
-        assert (await here.post(PING)).status == 503
-        first[1].close()
-        second[1].close()
+    async with http_in_process(place, Limits(connections=2, strangers=1)) as here:
+        with crowd(here) as people:
+            await people.known()
+            await people.known()
+            assert (await here.post(OPENING)).status == 503
     async with http_in_process(place, Limits(sessions=1)) as here:
-        body = {"jsonrpc": "2.0", "id": 1, "method": "initialize"}
-        params = {"protocolVersion": "2025-11-25", **INITIALIZE}
-        opening = json.dumps({**body, "params": params}).encode()
-        assert [(await here.post(opening)).status for _ in range(2)] == [200, 503]
+        assert [(await here.post(OPENING)).status for _ in range(2)] == [200, 503]
 
 
 # Starting and ending

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 from tests.fakes.auditor import read_journal
@@ -92,6 +93,30 @@ async def test_200_mb_of_output_drain_in_bounded_memory_and_files(place: Workpla
     assert run.transcript.stat().st_size < 2 * MIB
     lines = [entry for entry in read_journal(run) if isinstance(entry.event, ev.OutputText)]
     assert len(lines) == MAX_TEXT_LINES
+
+
+async def test_a_tool_that_repeats_itself_fills_neither_memory_nor_log(place: Workplace) -> None:
+    work = place.delegate_by_api("chatty")
+    child = await place.child("chatty")
+    await child.do("begin")
+    await child.do("flood", size=100 * MB, kind="tool_updates")
+    shell = {"toolCallId": "c", "toolName": "bash", "durationMs": 5}
+    noise = {"output": "\x01" * MIB}  # six bytes each, once they are written
+    result = {"content": [{"type": "text", "text": "short"}], "structuredContent": noise}
+    await child.line(json.dumps({"type": "tool_execution_end", **shell, "result": result}).encode())
+    await child.say("done")
+    await child.settle()
+    await work.sees(ev.Settled())
+    memory = supervisor_memory(place, child)
+    await child.exit(0)
+    assert told(await work.result()) == answered("chatty", "done", message_count=3)
+    assert memory < MEMORY_LIMIT
+    run = place.run_dir(child)
+    assert run.stdout.stat().st_size < 8 * MIB
+    assert run.events.stat().st_size < MIB
+    assert [e.event.text for e in read_journal(run) if isinstance(e.event, ev.ToolFinished)] == [
+        "short"
+    ]
 
 
 @takes_long

@@ -7,7 +7,6 @@ import os
 import signal
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -19,8 +18,9 @@ from pi_subagents.core import events as ev
 from pi_subagents.core.request import Task
 from pi_subagents.core.run_result import RunResult
 from pi_subagents.disk.config_home import data_dir
-from pi_subagents.disk.run_dir import RunDir
+from pi_subagents.disk.desk import STOPPED
 from pi_subagents.procs import pool as pools
+from pi_subagents.procs.attached_runner import run_dir_of
 from pi_subagents.procs.identity import process_stat
 from pi_subagents.procs.pool import Pool
 from pi_subagents.procs.slots import _take_slot
@@ -92,7 +92,8 @@ def give_and_signal(held: pools.Held, spec: RunSpec) -> None:
 
 def give_what_is_over(held: pools.Held, spec: RunSpec) -> None:
     stopped = RunResult(spec.run_id, spec.session_id, spec.name, "aborted", error_message="stopped")
-    assert RunDir(Path(spec.run_dir)).write_result(stopped)
+    assert run_dir_of(spec).desk.take_turn(STOPPED)
+    run_dir_of(spec).write_result(stopped)
     given(held, spec)
 
 

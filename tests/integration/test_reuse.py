@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -9,6 +11,7 @@ from tests.fakes.auditor import read_journal
 from tests.fakes.workplace import answered, told
 
 from pi_subagents.core import events as ev
+from pi_subagents.disk.orders import send
 from pi_subagents.procs.reuse import MAX_RUNS
 
 if TYPE_CHECKING:
@@ -35,7 +38,7 @@ async def test_one_child_serves_task_after_task_each_with_its_own_record(place: 
     ]
     assert len({child.pid for child in children}) == 1
     assert [child.run_id for child in children] == [result.run_id for result in results]
-    own = [str(place.run_dir(child).child_session) for child in children]
+    own = [str(place.run_dir(child).desk.child_session) for child in children]
     assert [child.session for child in children] == ["", *own[1:]]
     for child, name in zip(children, names, strict=True):
         journal = [entry.event for entry in read_journal(place.run_dir(child))]
@@ -80,7 +83,7 @@ async def test_a_message_that_came_too_late_for_a_run_does_not_reach_the_next(
     work = one_by_one(place, "quick", "next")
     quick = await place.child("quick")
     run = place.run_dir(quick)
-    assert run.send(f"steer {run.write_steer('only for you')}")
+    assert send(run.desk, f"steer {run.desk.write_steer('only for you')}")
     await quick.do("hear", command="steer")
     await quick.answer_and_exit("done")
     child = await place.child("next")
@@ -88,6 +91,50 @@ async def test_a_message_that_came_too_late_for_a_run_does_not_reach_the_next(
     assert await child.do("queue") == {"queue": []}
     await child.answer_and_exit("undisturbed")
     assert [result.output for result in await work.results()] == ["done", "undisturbed"]
+
+
+async def test_a_child_whose_configuration_changed_meanwhile_serves_no_other_run(
+    place: Workplace,
+) -> None:
+    work = one_by_one(place, "first", "second", "third")
+    first = await place.child("first")
+    (place.project / "AGENTS.md").write_text("Do as the next line says.\n")
+    await first.answer_and_exit("1")
+    second = await place.child("second")
+    assert second.pid != first.pid
+    await first.gone()
+    await second.answer_and_exit("2")
+    third = await place.child("third")
+    assert third.pid == second.pid  # the new configuration is the one of both
+    await third.answer_and_exit("3")
+    assert [result.output for result in await work.results()] == ["1", "2", "3"]
+
+
+async def test_a_child_that_loads_an_extension_from_now_on_serves_no_other_run(
+    place: Workplace,
+) -> None:
+    work = one_by_one(place, "first", "second", "third")
+    first = await place.child("first")
+    planted = place.home / ".pi" / "agent" / "extensions"
+    planted.mkdir(parents=True, exist_ok=True)
+    (planted / "planted.ts").write_text("export default () => {};")
+    served = [first.pid]
+    await first.answer_and_exit("done")
+    for name in ("second", "third"):
+        child = await place.child(name)
+        served.append(child.pid)
+        await child.answer_and_exit("done")
+    assert len(set(served)) == 3
+    assert {result.status for result in await work.results()} == {"completed"}
+
+
+async def test_nobody_else_can_open_the_input_of_a_child(place: Workplace) -> None:
+    work = one_by_one(place, "only")
+    child = await place.child("only")
+    with pytest.raises(OSError, match="No such device or address"):
+        os.open(f"/proc/{child.pid}/fd/0", os.O_WRONLY)
+    await child.answer_and_exit("done")
+    assert told(await work.result()) == answered("only", "done")
 
 
 async def fails(child: FakeProcess) -> None:
@@ -102,6 +149,12 @@ async def is_cut(child: FakeProcess) -> None:
     await child.exit(0)
 
 
+async def answers_what_nobody_asked(child: FakeProcess) -> None:
+    answer = {"type": "response", "command": "set_model", "success": True}
+    await child.line(json.dumps(answer).encode() + b"\n")
+    await child.answer_and_exit("as you wish")
+
+
 async def prints_too_long_a_line(child: FakeProcess) -> None:
     await child.do("endless_line", size=40_000_000)
     await child.line(b"")
@@ -113,7 +166,9 @@ async def dies(child: FakeProcess) -> None:
     await child.exit(3)
 
 
-@pytest.mark.parametrize("fault", [fails, is_cut, prints_too_long_a_line, dies])
+@pytest.mark.parametrize(
+    "fault", [fails, is_cut, answers_what_nobody_asked, prints_too_long_a_line, dies]
+)
 async def test_a_child_that_did_anything_odd_serves_no_other_run(
     place: Workplace, fault: object
 ) -> None:

@@ -13,6 +13,7 @@ from tests.fakes.workplace import answered, expected, tokens, told
 from pi_subagents import child_messages, messages
 from pi_subagents.core import events as ev
 from pi_subagents.core.prompt import compose_prompt
+from pi_subagents.disk.orders import send
 from pi_subagents.procs import supervisor_start
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ async def test_a_child_that_dies_in_the_middle_of_an_answer_failed(place: Workpl
 async def test_a_run_that_keeps_its_session_has_one_of_its_own(place: Workplace) -> None:
     work = place.delegate("kept", keeps_session=True)
     child = await place.child("kept")
-    assert child.session == str(place.run_dir(child).child_session)
+    assert child.session == str(place.run_dir(child).desk.child_session)
     await child.answer_and_exit("noted")
     assert told(await work.result()) == answered("kept", "noted")
 
@@ -289,8 +290,8 @@ async def test_what_was_said_before_a_stop_is_no_answer_if_work_went_on(place: W
 def steer(place: Workplace, child: FakeProcess, text: str) -> str:
     """Send a message to a child at work, as any process can; return its number."""
     run = place.run_dir(child)
-    number = run.write_steer(text)
-    assert run.send(f"steer {number}")
+    number = run.desk.write_steer(text)
+    assert send(run.desk, f"steer {number}")
     return number
 
 
@@ -388,7 +389,7 @@ async def test_a_message_to_a_child_that_is_being_stopped_is_refused(place: Work
 async def test_a_message_that_is_not_there_is_refused(place: Workplace, number: str) -> None:
     work = place.delegate_by_api("patient")
     child = await place.child("patient")
-    assert place.run_dir(child).send(f"steer {number}")
+    assert send(place.run_dir(child).desk, f"steer {number}")
     unreadable = child_messages.STEER_UNREADABLE
     await work.sees(ev.Steer(number, ev.REFUSED, "", unreadable))
     await child.answer_and_exit("done")

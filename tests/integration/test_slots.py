@@ -12,7 +12,7 @@ from tests.fakes.processes import parent_of
 
 from pi_subagents import messages
 from pi_subagents.core import events as ev
-from pi_subagents.core.run_result import RunResult
+from pi_subagents.runs import Runs
 
 if TYPE_CHECKING:
     from tests.fakes.workplace import Workplace
@@ -59,17 +59,18 @@ async def test_a_child_that_waits_its_turn_is_stopped_without_ever_beginning(
     assert len(narrow.driver.children) == 2
 
 
-async def test_a_run_that_was_stopped_unheard_while_it_waited_never_begins(
+async def test_a_run_that_is_stopped_from_elsewhere_while_it_waits_never_begins(
     narrow: Workplace,
 ) -> None:
     first = narrow.delegate_by_api("a", "b")
     a, b = await narrow.child("a"), await narrow.child("b")
     second = narrow.delegate_by_api("c")
     (waiting,) = [r for r in await runs_of(narrow, 3) if r.read_meta()["name"] == "c"]
-    stopped = RunResult(waiting.run_id, "s", "c", "aborted", error_message="nobody listened")
-    assert waiting.write_result(stopped)
+    runs = Runs(narrow.project, narrow.env)
+    view = await asyncio.to_thread(runs.stop, runs.find(waiting.run_id), force=False)
+    assert (view.status, view.error_message) == ("aborted", messages.STOPPED_ON_REQUEST)
+    assert await second.result() == view.result
     await a.answer_and_exit("1")
-    assert (await second.result()).error_message == "nobody listened"
     await b.answer_and_exit("2")
     await first.results()
     assert len(narrow.driver.children) == 2

@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 pytestmark = in_both_modes
 FILES_OF_A_RUNNING_RUN = {
-    *(".result.reserved", "control", "events.jsonl", "meta.json", "prompt.md", "run.lock"),
+    *(".result.reserved", "events.jsonl", "meta.json", "prompt.md"),
     *("stderr.log", "stdout.log", "transcript.log"),
 }
 ARGUMENTS = {
-    "json": ["--mode", "json", "-p", "--no-session", "--no-approve"],
-    "rpc": ["--mode", "rpc", "--no-session", "--no-approve"],
+    "json": ["--mode", "json", "-p", "--no-session", "--no-approve", "--no-mcp"],
+    "rpc": ["--mode", "rpc", "--no-session", "--no-approve", "--no-mcp"],
 }
 SPAWN_FAILED = "Failed to spawn sub-agent process"
 CANARY = "canary-6b1f"
@@ -235,4 +235,4 @@ async def test_the_prompt_and_the_environment_are_kept_private(place: Workplace)
     finally:
         os.umask(before)
     names = {path.name for path in place.run_dir(child).path.iterdir()}
-    assert names == FILES_OF_A_RUNNING_RUN - {"control", ".result.reserved"} | {"result.json"}
+    assert names == FILES_OF_A_RUNNING_RUN - {".result.reserved"} | {"result.json"}

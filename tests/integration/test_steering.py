@@ -15,6 +15,7 @@ from tests.fakes.preset_place import MODEL, PresetPlace
 from pi_subagents import Steered, child_messages, steer
 from pi_subagents.core import events as ev
 from pi_subagents.core import tool_defs
+from pi_subagents.disk.orders import send
 from pi_subagents.errors import SteerTargetNotFound
 from pi_subagents.fleet_actions import FleetActions, Told
 
@@ -47,13 +48,13 @@ async def test_a_message_is_told_when_it_is_read_and_shown_once(place: Workplace
     sent = steering(place, child.run_id[:8])
     assert await queued(child) == [MESSAGE]
     assert not sent.done()
+    (number,) = place.run_dir(child).desk.waiting_steers()
     assert await child.take_steer() == MESSAGE
     told = await sent
     await child.answer_and_exit("Done.")
     result = await work.result()
     assert told == Steered(child.run_id, result.session_id, "look", "delivered")
     assert result.status == "completed"
-    number = place.run_dir(child).waiting_steers()[0]
     await work.sees(ev.Steer(number, ev.DELIVERED, MESSAGE))
     transcript = place.run_dir(child).transcript.read_text()
     assert transcript.count(MESSAGE) == transcript.count(f"\nSteered: {MESSAGE}\n") == 1
@@ -124,7 +125,7 @@ async def test_a_run_that_waits_its_turn_reads_its_message_when_it_begins(
     (waiting,) = (each for each in place.run_dirs() if each.run_id != first.run_id)
     told = await steer(waiting.run_id, MESSAGE, wait_seconds=0, cwd=place.project, env=place.env)
     assert (told.status, told.reason) == ("accepted", child_messages.STEER_AT_ITS_START)
-    (number,) = waiting.waiting_steers()
+    (number,) = waiting.desk.waiting_steers()
     await first.answer_and_exit("Done.")
     second = await place.child("second")
     assert await queued(second) == [MESSAGE]
@@ -143,8 +144,8 @@ async def test_a_child_in_json_mode_takes_no_message(place: Workplace) -> None:
     assert (told.status, told.reason) == ("refused", child_messages.STEER_JSON_MODE)
     # Whoever gets round that refusal is told by the supervisor.
     run_dir = place.run_dir(child)
-    number = run_dir.write_steer(MESSAGE)
-    assert run_dir.send(f"steer {number}")
+    number = run_dir.desk.write_steer(MESSAGE)
+    assert send(run_dir.desk, f"steer {number}")
     await work.sees(ev.Steer(number, ev.REFUSED, MESSAGE, child_messages.STEER_JSON_MODE))
     await child.answer_and_exit("Done.")
     await work.result()
@@ -164,7 +165,7 @@ async def test_a_host_steers_what_its_delegation_left_at_work(place: Workplace) 
         assert await queued(child) == [MESSAGE]
         await child.take_steer()
         await child.answer_and_exit("Done.")
-        await asyncio.to_thread(place.run_dir(child).wait_for_end)
+        await asyncio.to_thread(place.run_dir(child).desk.wait_for_end, PATIENCE_S)
         refused = await client.call_tool(tool_defs.STEER, asked)
         assert value_of(refused) == {
             "sessionId": session,
@@ -191,7 +192,7 @@ async def test_who_watches_a_background_run_can_steer_it(place: Workplace) -> No
     await child.take_steer()
     assert await sent == Told("Delivered: scout has read the message.")
     await child.answer_and_exit("Done.")
-    await asyncio.to_thread(place.run_dir(child).wait_for_end)
+    await asyncio.to_thread(place.run_dir(child).desk.wait_for_end, PATIENCE_S)
     refused = await asyncio.to_thread(actions.steer, details["runId"], MESSAGE)
     assert refused.bad
     assert (await asyncio.to_thread(actions.steer, "nobody", MESSAGE)).bad

@@ -16,12 +16,14 @@ from tests.fakes.child_modes import in_both_modes, takes_long
 from tests.fakes.workplace import answered, expected, tokens, told
 
 import pi_subagents
-from pi_subagents import messages
+from pi_subagents import fault_messages, messages
 from pi_subagents.api import call_tool
 from pi_subagents.core import events as ev
 from pi_subagents.core.request import Task
+from pi_subagents.disk.orders import send
 from pi_subagents.errors import RunNotActive, RunNotListening
 from pi_subagents.fleet_actions import FleetActions, Told
+from pi_subagents.procs import stopping
 from pi_subagents.runs import Runs
 
 if TYPE_CHECKING:
@@ -48,6 +50,7 @@ async def test_a_well_behaved_child_ends_at_the_first_word(place: Workplace) -> 
     await child.gone()
 
 
+@pytest.mark.sample
 async def test_a_child_that_ignores_sigterm_is_killed_after_its_grace(place: Workplace) -> None:
     work = place.delegate("stubborn", stop_grace_s=0.2)
     child = await place.child("stubborn")
@@ -126,6 +129,24 @@ async def test_a_hundred_grandchildren_are_gone_too(place: Workplace) -> None:
     assert (await work.result()).status == "aborted"
     for grandchild in brood:
         await grandchild.gone()
+
+
+@pytest.mark.parametrize("own_sessions", [False, True], ids=["one session", "many sessions"])
+@pytest.mark.parametrize("chains", [16, 64])
+async def test_processes_that_fork_and_exit_without_an_end_are_all_stopped(
+    place: Workplace, tmp_path: Path, chains: int, own_sessions: bool
+) -> None:
+    """Each chain would end by itself, after so many hops, and say so: none comes to that."""
+    survivors = tmp_path / "survivors"
+    work = place.delegate_by_api("storm")
+    child = await place.child("storm")
+    storm = {"chains": chains, "hops": 150, "own_sessions": own_sessions}
+    await child.do("storm", survivors=str(survivors), **storm)
+    work.force()
+    result = await work.result()
+    assert (result.status, result.notes) == ("aborted", ())
+    await child.gone()  # its connection is theirs too: nobody has it any more
+    assert not survivors.exists()
 
 
 async def test_a_child_halted_by_sigstop_can_be_stopped(place: Workplace) -> None:
@@ -234,31 +255,34 @@ async def test_another_process_can_stop_a_run_through_its_directory(
     work = place.delegate_by_api("remote")
     child = await place.child("remote")
     script = (
-        "import sys; from pathlib import Path; from pi_subagents.disk.run_dir import RunDir; "
-        "sys.exit(0 if RunDir(Path(sys.argv[1])).send(sys.argv[2]) else 1)"
+        "import sys; from pathlib import Path; from pi_subagents.disk.desk import Desk; "
+        "from pi_subagents.disk.orders import send; "
+        "sys.exit(0 if send(Desk(Path(sys.argv[1])), sys.argv[2]) else 1)"
     )
     other = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-c", script, str(place.run_dir(child).path), command),
+        *(sys.executable, "-c", script, str(place.run_dir(child).desk.path), command),
         env={"PYTHONPATH": str(SOURCES)},
         stderr=subprocess.PIPE,
     )
     assert await other.wait() == 0
     assert told(await work.result()) == stopped("remote", exit_code=code, signal_name=name)
-    assert place.run_dir(child).send("stop") is False, "nobody listens any more"
+    assert send(place.run_dir(child).desk, "stop") is False, "nobody listens any more"
 
 
-async def test_a_run_that_takes_no_orders_is_not_called_stopped(place: Workplace) -> None:
-    """As where a file system has no FIFOs: it goes on, and so does its answer."""
+async def test_a_run_that_takes_no_orders_is_not_called_stopped(
+    place: Workplace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where a file system has no sockets: it goes on, and so does its answer."""
+    monkeypatch.setattr(stopping, "ANSWER_LIMIT_S", 0.2)
     work = place.delegate_by_api("deaf")
     child = await place.child("deaf")
     await work.sees(ev.StateChanged("running"))
     run_dir = place.run_dir(child)
-    run_dir.control.unlink()
+    run_dir.desk.control.unlink()
     runs = Runs(place.project, place.env)
-    for force in (False, True):
-        with pytest.raises(RunNotListening) as refusal:
-            runs.stop(runs.find(run_dir.run_id), force=force)
-        assert refusal.value.run == run_dir.run_id
+    with pytest.raises(RunNotListening) as refusal:
+        runs.stop(runs.find(run_dir.run_id), force=False)
+    assert refusal.value.run == run_dir.run_id
     actions = FleetActions(place.project, place.env, lambda _: None)
     refused = str(RunNotListening(run_dir.run_id))
     assert actions.stop(run_dir.run_id) == Told(refused, bad=True)
@@ -268,6 +292,21 @@ async def test_a_run_that_takes_no_orders_is_not_called_stopped(place: Workplace
     assert (answer["isError"], answer["content"]) == (True, [{"type": "text", "text": refused}])
     await child.answer_and_exit("the answer")
     assert told(await work.result()) == answered("deaf", "the answer")
+
+
+async def test_a_run_that_takes_no_orders_can_be_forced_to_end(
+    place: Workplace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stopping, "ANSWER_LIMIT_S", 0.2)
+    work = place.delegate_by_api("deaf")
+    child = await place.child("deaf")
+    await work.sees(ev.StateChanged("running"))
+    place.run_dir(child).desk.control.unlink()
+    runs = Runs(place.project, place.env)
+    view = await asyncio.to_thread(runs.stop, runs.find(child.run_id), force=True)
+    assert view.status == "aborted"
+    assert told(await work.result()) == stopped("deaf", notes=(fault_messages.NOTE_PUT_DOWN,))
+    await child.gone()
 
 
 async def test_a_run_that_ended_before_the_order_came_is_over(place: Workplace) -> None:
@@ -286,7 +325,7 @@ async def test_a_run_that_ended_before_the_order_came_is_over(place: Workplace) 
 async def test_nonsense_on_the_control_channel_changes_nothing(place: Workplace) -> None:
     work = place.delegate_by_api("calm")
     child = await place.child("calm")
-    assert place.run_dir(child).send("dance\n\nstopp\n kill")
+    assert send(place.run_dir(child).desk, "dance\n\nstopp\n kill")
     await child.answer_and_exit("undisturbed")
     assert told(await work.result()) == answered("calm", "undisturbed")
 

@@ -78,11 +78,11 @@ async def test_one_task_is_answered_by_its_child(here: PresetPlace, calling: Cal
     for expected in (
         f"--model {MODEL}",
         "--tools read,grep",
-        f"--append-system-prompt {run.system_prompt}",
+        f"--append-system-prompt {run.desk.path}/system-prompt.md",
         "--no-approve",
     ):
         assert expected in options
-    assert child.session == str(run.child_session)
+    assert child.session == str(run.desk.child_session)
     assert run.system_prompt.read_text() == PROMPT
     assert run.read_meta()["timeoutS"] is None
     await child.answer_and_exit("12 files")

@@ -84,7 +84,7 @@ async def test_a_session_goes_on_in_a_process_that_belongs_to_nobody(
     assert os.getsid(orchestrator) == orchestrator != os.getsid(0)
     with watched(orchestrator):
         await child.answer_and_exit("Fourteen.")
-        await asyncio.to_thread(place.run_dir(child).wait_for_end)
+        await asyncio.to_thread(place.run_dir(child).desk.wait_for_end, PATIENCE_S)
     view = Runs(place.project, place.env).find(child.run_id)
     assert (view.status, view.text("sessionId"), view.text("name")) == (
         "completed", first.session_id, "Count.",

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tests.faults.conftest import place
+from tests.faults.conftest import child_mode, place, pytest_generate_tests
 
-__all__ = ["place"]
+__all__ = ["child_mode", "place", "pytest_generate_tests"]

@@ -1,17 +1,21 @@
-"""kill -9 at 200 random instants."""
+"""kill -9 at 200 random instants, in both child modes."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.fakes.child_modes import in_both_modes
+from tests.fakes.samples import first_as_sample
 from tests.faults.random_kills import kill_at_random
 
 if TYPE_CHECKING:
     from tests.fakes.workplace import Workplace
 
+pytestmark = in_both_modes
 
-@pytest.mark.parametrize("seed", range(1000, 1200))
+
+@pytest.mark.parametrize("seed", first_as_sample(range(1000, 1200)))
 async def test_whoever_is_killed_at_whatever_instant_the_truth_is_told(
     place: Workplace, seed: int
 ) -> None:

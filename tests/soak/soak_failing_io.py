@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.fakes.child_modes import in_both_modes
 from tests.faults.failing_io import (
     AT_ONCE,
     ERRORS,
@@ -18,6 +19,7 @@ from tests.faults.test_failing_io import leak_nothing
 if TYPE_CHECKING:
     from tests.fakes.workplace import Workplace
 
+pytestmark = in_both_modes
 # A failed flush at the very end may be unnoticed; so many in a row are not.
 CLEAN_ENOUGH = 8
 

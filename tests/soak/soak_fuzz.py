@@ -6,6 +6,7 @@ import random
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.fakes.samples import first_as_sample
 from tests.faults.fuzzing import fuzz_streams, fuzz_terminal
 from tests.faults.records import flips, make_run, make_site, truncations
 from tests.faults.simulation import simulate
@@ -21,12 +22,12 @@ def test_recorded_streams_may_be_damaged_in_any_way(seed: int) -> None:
     assert fuzz_streams(seed, 50_000) == 50_000
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", first_as_sample(range(4)))
 def test_nothing_that_drives_a_terminal_survives(seed: int) -> None:
     fuzz_terminal(seed, 100_000)
 
 
-@pytest.mark.parametrize("first", range(0, 10_000, 500))
+@pytest.mark.parametrize("first", first_as_sample(range(0, 10_000, 500)))
 def test_every_task_reaches_one_end_whatever_the_clock_does(first: int) -> None:
     for seed in range(first, first + 500):
         simulate(seed)

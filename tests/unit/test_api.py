@@ -113,13 +113,15 @@ async def test_the_tool_lists_the_profiles_of_both_directories(home: Path) -> No
     project = home / "project"
     listed = await call_tool("list_subagent_profiles", {}, cwd=project, env=surroundings(home))
     assert listed["details"] == {"count": 0}
-    profile(home / ".pi/agent", "fast", "model: small")
+    profile(
+        home / ".pi/agent", "fast", "provider: acme", "model: small", "appendSystemPrompt: Hurry."
+    )
     profile(home / ".pi/agent", "reviewer", "model: big")
     profile(project / ".pi", "reviewer", "tools: read,grep", "modle: x")
     invalidate_profiles_cache()
     listed = await call_tool("list_subagent_profiles", {}, cwd=project, env=surroundings(home))
     lines = {
-        "fast": "profile: fast, model=small",
+        "fast": 'profile: fast, provider=acme, model=small, appended-system-prompt="Hurry."',
         "reviewer": "profile: reviewer, tools=[read,grep]",
     }
     problem = (
@@ -162,6 +164,23 @@ async def test_skills_are_looked_for_once_in_a_call_and_only_if_a_profile_wants_
     assert [result.error_message for result in done.results] == [
         f'Unknown skills: "{name}". Available skills: (none)' for name in "xyzx"
     ]
-    assert searches == [project]
+    once_more_for_what_trust_would_add = [project] * 2
+    assert searches == once_more_for_what_trust_would_add
     await delegate([Task("t", "p", profile="none")], cwd=project, env=env)
+    assert searches == once_more_for_what_trust_would_add
+    searches.clear()
+    await delegate(tasks, cwd=project, env=env, trust_project=True)
     assert searches == [project]
+
+
+async def test_a_skill_in_a_project_that_is_not_trusted_is_not_called_unknown(home: Path) -> None:
+    profile(home / ".pi/agent", "sailor", "loadSkills: sailing")
+    skill = home / "project/.pi/skills/sailing/SKILL.md"
+    skill.parent.mkdir(parents=True)
+    skill.write_text("---\nname: sailing\ndescription: d\n---\nMind the wind.\n")
+    task = Task("t", "p", profile="sailor")
+    done = await delegate([task], cwd=home / "project", env=surroundings(home))
+    assert done.results[0].error_message == (
+        'The skill "sailing" is the project\'s own, and the project is not trusted. '
+        "Trust it in pi (/trust), or with --trust-project, if you have read the skill."
+    )

@@ -74,14 +74,14 @@ def test_a_dead_run_that_somebody_else_concludes_is_shown_as_interrupted(
     locks: list[int] = []
 
     def come_too_late(_: object) -> list[object]:
-        locks.append(os.open(run.run_dir.lock, os.O_RDWR))
+        locks.append(os.open(run.run_dir.desk.lock, os.O_RDWR))
         fcntl.flock(locks[0], fcntl.LOCK_EX)
         return []
 
     with monkeypatch.context() as patch:
         patch.setattr(Runs, "recover", come_too_late)
         run.dies()
-        looking._take(News(frozenset({Change(run.run_dir.path, "run.lock", "closed")})))
+        looking._take(News(frozenset({Change(run.run_dir.desk.path, "lock", "closed")})))
     looking._publish()
     assert [row.status for row in looking.rows] == ["running"]
     run.run_dir.write_result(replace(run.result, status="interrupted"))
@@ -176,9 +176,9 @@ def test_a_run_that_ends_in_damage_disappears(place: FleetPlace) -> None:
     with following(place) as followed:
         run.log.close()
         run.run_dir.result.write_text("{}")
+        os.close(run.lock)
         followed.until(lambda rows: "new" not in rows)
         assert list(followed.fleet.unreadable) == [run.run_dir.path]
-        os.close(run.lock)
 
 
 def test_a_directory_that_came_from_elsewhere_is_shown_and_left_alone(place: FleetPlace) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.fakes.driver import PATIENCE_S
+from tests.fakes.fake_control import FakeControl
 from tests.fakes.fleet_place import FleetPlace, GoingOn
 
 from pi_subagents import Steered, StopSwitch, child_messages, errors, steer
@@ -36,26 +37,22 @@ def place(tmp_path: Path) -> FleetPlace:
     return FleetPlace(tmp_path / "project", {"HOME": str(tmp_path / "home")})
 
 
-class Listening:
+class Listening(FakeControl):
     """A run at work whose supervisor takes commands, in a thread of its own."""
 
     def __init__(self, run: GoingOn) -> None:
-        self.run = run
-        os.mkfifo(run.run_dir.control)
-        self._control = os.open(run.run_dir.control, os.O_RDWR)
+        super().__init__(run.run_dir.desk)
         self.taken: list[tuple[str, str]] = []
 
-    def then(self, what: Callable[[str], object]) -> threading.Thread:
+    def then(self, what: Callable[[str], object]) -> threading.Event:
         """Do something with the number of the next message."""
 
-        def listen() -> None:
-            name, number = os.read(self._control, 100).decode().split()
-            self.taken.append((name, self.run.run_dir.read_steer(number)))
+        def take(order: str) -> None:
+            name, number = order.split()
+            self.taken.append((name, self.desk.read_steer(number)))
             what(number)
 
-        thread = threading.Thread(target=listen)
-        thread.start()
-        return thread
+        return super().then(take)
 
 
 def at_work(place: FleetPlace, name: str = "look", session: str = "") -> GoingOn:
@@ -85,14 +82,14 @@ async def test_what_the_journal_tells_of_the_message_is_told(
 ) -> None:
     run = at_work(place)
     listening = Listening(run)
-    thread = listening.then(
+    done = listening.then(
         lambda number: run.does(
             ev.Steer("0" * 16, ev.DELIVERED, "somebody else's"),
             ev.Steer(number, status, MESSAGE, reason),
         )
     )
     answer = await steer("session-1", MESSAGE, cwd=place.path, env=place.env)
-    thread.join(PATIENCE_S)
+    assert done.wait(PATIENCE_S)
     assert answer == Steered(run.run_dir.run_id, "session-1", "look", *told)  # type: ignore[arg-type]  # words
     assert listening.taken == [("steer", MESSAGE)]
     run.ends()
@@ -111,10 +108,10 @@ async def test_whoever_throws_the_switch_waits_no_longer(place: FleetPlace) -> N
     run = at_work(place)
     stop = StopSwitch()
     loop = asyncio.get_running_loop()
-    thread = Listening(run).then(lambda _: loop.call_soon_threadsafe(stop.stop))
+    done = Listening(run).then(lambda _: loop.call_soon_threadsafe(stop.stop))
     async with asyncio.timeout(PATIENCE_S):
         told = await sent(place, run.run_dir.run_id, wait_seconds=3600, stop=stop)
-    thread.join(PATIENCE_S)
+    assert done.wait(PATIENCE_S)
     assert told == ("accepted", child_messages.STEER_AFTER_THIS_STEP)
     assert stop._listeners == []
     run.ends()
@@ -124,7 +121,7 @@ async def test_a_call_that_is_cancelled_leaves_no_thread_behind(place: FleetPlac
     run = at_work(place)
     heard = asyncio.Event()
     loop = asyncio.get_running_loop()
-    thread = Listening(run).then(lambda _: loop.call_soon_threadsafe(heard.set))
+    done = Listening(run).then(lambda _: loop.call_soon_threadsafe(heard.set))
     call = asyncio.create_task(sent(place, run.run_dir.run_id, wait_seconds=3600))
     async with asyncio.timeout(PATIENCE_S):
         await heard.wait()
@@ -134,14 +131,14 @@ async def test_a_call_that_is_cancelled_leaves_no_thread_behind(place: FleetPlac
     for waiting in threads():
         waiting.join(PATIENCE_S)
     assert threads() == []
-    thread.join(PATIENCE_S)
+    assert done.wait(PATIENCE_S)
     run.ends()
 
 
 async def test_whoever_waits_keeps_nobody_elses_thread(place: FleetPlace) -> None:
     """asyncio has few, and the end of every delegation needs one."""
     run = at_work(place)
-    thread = Listening(run).then(lambda number: run.does(ev.Steer(number, ev.DELIVERED, MESSAGE)))
+    done = Listening(run).then(lambda number: run.does(ev.Steer(number, ev.DELIVERED, MESSAGE)))
     others = threading.Event()
     loop = asyncio.get_running_loop()
     loop.set_default_executor(ThreadPoolExecutor(1))
@@ -153,14 +150,14 @@ async def test_whoever_waits_keeps_nobody_elses_thread(place: FleetPlace) -> Non
         others.set()
         await busy
         run.ends()
-    thread.join(PATIENCE_S)
+    assert done.wait(PATIENCE_S)
 
 
 async def test_a_call_that_is_cancelled_at_once_leaves_no_descriptor_behind(
     place: FleetPlace,
 ) -> None:
     run = at_work(place)
-    Listening(run)
+    listening = Listening(run)
     before = set(os.listdir("/proc/self/fd"))
     call = asyncio.create_task(sent(place, run.run_dir.run_id, wait_seconds=3600))
     await asyncio.sleep(0)  # it has begun
@@ -169,6 +166,7 @@ async def test_a_call_that_is_cancelled_at_once_leaves_no_descriptor_behind(
         await call
     for waiting in threads():
         waiting.join(PATIENCE_S)
+    listening.settled()
     assert set(os.listdir("/proc/self/fd")) == before
     run.ends()
 
@@ -178,10 +176,10 @@ async def test_a_run_that_is_over_before_it_read_the_message_refused_it(
     place: FleetPlace, end: Callable[[GoingOn], None]
 ) -> None:
     run = at_work(place)
-    thread = Listening(run).then(lambda _: end(run))
+    done = Listening(run).then(lambda _: end(run))
     async with asyncio.timeout(PATIENCE_S):
         told = await sent(place, run.run_dir.run_id, wait_seconds=3600)
-    thread.join(PATIENCE_S)
+    assert done.wait(PATIENCE_S)
     assert told == ("refused", child_messages.STEER_TOO_LATE)
 
 
@@ -190,7 +188,7 @@ async def test_a_lock_that_is_let_go_of_after_the_files_is_waited_for(
 ) -> None:
     run = at_work(place)
     os.close(run.lock)
-    lock = os.open(run.run_dir.lock, os.O_RDONLY)  # nobody hears of its end
+    lock = os.open(run.run_dir.desk.lock, os.O_RDONLY)  # nobody hears of its end
     fcntl.flock(lock, fcntl.LOCK_EX)
     looks = threading.Semaphore(0)
     alive = RunDir.alive
@@ -207,10 +205,10 @@ async def test_a_lock_that_is_let_go_of_after_the_files_is_waited_for(
         os.close(lock)
 
     monkeypatch.setattr(RunDir, "alive", look)
-    thread = Listening(run).then(die_slowly)
+    done = Listening(run).then(die_slowly)
     async with asyncio.timeout(PATIENCE_S):
         told = await sent(place, run.run_dir.run_id, wait_seconds=3600)
-    thread.join(PATIENCE_S)
+    assert done.wait(PATIENCE_S)
     assert told == ("refused", child_messages.STEER_TOO_LATE)
 
 
@@ -221,17 +219,17 @@ async def test_what_the_supervisor_says_last_counts(place: FleetPlace) -> None:
         run.does(ev.Steer(number, ev.DELIVERED, MESSAGE))
         run.ends()
 
-    thread = Listening(run).then(read_and_end)
+    done = Listening(run).then(read_and_end)
     assert await sent(place, run.run_dir.run_id) == ("delivered", "")
-    thread.join(PATIENCE_S)
+    assert done.wait(PATIENCE_S)
 
 
 async def test_a_message_for_a_run_that_waits_its_turn_is_kept_for_it(place: FleetPlace) -> None:
     run = place.going_on("look", childMode="rpc", startedAt=None)
     told = await sent(place, run.run_dir.run_id, wait_seconds=0)
     assert told == ("accepted", child_messages.STEER_AT_ITS_START)
-    (number,) = run.run_dir.waiting_steers()
-    assert run.run_dir.read_steer(number) == MESSAGE
+    (number,) = run.run_dir.desk.waiting_steers()
+    assert run.run_dir.desk.read_steer(number) == MESSAGE
     run.ends()
 
 
@@ -239,7 +237,7 @@ async def test_a_run_at_work_that_nobody_listens_for_keeps_no_message(place: Fle
     run = at_work(place)
     told = await sent(place, run.run_dir.run_id)
     assert told == ("refused", child_messages.STEER_NOBODY_LISTENS)
-    assert run.run_dir.waiting_steers() == []
+    assert run.run_dir.desk.waiting_steers() == []
     run.ends()
 
 
@@ -252,12 +250,12 @@ async def test_a_message_that_cannot_be_kept_is_refused(
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(Calls, "link", full)
+    monkeypatch.setattr(Calls, "replace", full)
     told = await sent(place, run.run_dir.run_id)
     monkeypatch.undo()
     reason = child_messages.steer_not_kept("[Errno 28] No space left on device")
     assert told == ("refused", reason)
-    assert sorted(path.name for path in run.run_dir.path.glob("*steer*")) == []
+    assert sorted(path.name for path in run.run_dir.desk.path.glob("*steer*")) == []
     run.ends()
 
 
@@ -273,7 +271,7 @@ async def test_a_link_where_the_run_was_is_not_followed(place: FleetPlace) -> No
     finally:
         run.run_dir.path.unlink()
         moved.rename(run.run_dir.path)
-    assert run.run_dir.waiting_steers() == []
+    assert run.run_dir.desk.waiting_steers() == []
     run.ends()
 
 
@@ -282,7 +280,7 @@ async def test_a_child_in_json_mode_is_not_written_to(place: FleetPlace, mode: s
     run = place.going_on("look", childMode=mode)
     Listening(run)
     assert await sent(place, run.run_dir.run_id) == ("refused", child_messages.STEER_JSON_MODE)
-    assert run.run_dir.waiting_steers() == []
+    assert run.run_dir.desk.waiting_steers() == []
     run.ends()
 
 
@@ -291,7 +289,7 @@ async def test_a_run_that_is_over_is_told_nothing(place: FleetPlace) -> None:
     reason = child_messages.steer_after_end("failed", "session-1")
     for any_id in ("session-1", run_dir.run_id, run_dir.run_id[:4]):
         assert await sent(place, any_id) == ("refused", reason)
-    assert run_dir.waiting_steers() == []
+    assert run_dir.desk.waiting_steers() == []
 
 
 async def test_of_a_session_the_run_that_goes_on_is_meant(place: FleetPlace) -> None:
@@ -306,10 +304,10 @@ async def test_of_a_session_the_run_that_goes_on_is_meant(place: FleetPlace) -> 
 
 async def test_a_run_is_found_from_elsewhere(place: FleetPlace, tmp_path: Path) -> None:
     run = at_work(place)
-    thread = Listening(run).then(lambda number: run.does(ev.Steer(number, ev.DELIVERED, MESSAGE)))
+    done = Listening(run).then(lambda number: run.does(ev.Steer(number, ev.DELIVERED, MESSAGE)))
     elsewhere = FleetPlace(tmp_path, place.env)
     assert await sent(elsewhere, run.run_dir.run_id) == ("delivered", "")
-    thread.join(PATIENCE_S)
+    assert done.wait(PATIENCE_S)
     run.ends()
 
 

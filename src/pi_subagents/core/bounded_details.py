@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from pi_subagents.core.picture import latest_rows, part_to_json, row_bytes
+from pi_subagents.core.picture import fair_shares, latest_rows, part_to_json, row_bytes
 from pi_subagents.core.window_picture import line_row, window_picture
 from pi_subagents.core.window_view import state_to_json
 
@@ -57,21 +57,10 @@ def with_short_rows(answer: Mapping[str, object]) -> dict[str, object]:
 def bounded_picture(windows: Sequence[Window], max_lines: int) -> list[dict[str, object]]:
     """Return every window with the latest lines of its history that have room."""
     lines = [[line_row(line) for line in window.history] for window in windows]
-    shares = _shares([sum(map(row_bytes, rows)) for rows in lines])
+    wanted = [min(sum(map(row_bytes, rows)), MAX_WINDOW_BYTES) for rows in lines]
+    shares = fair_shares(wanted, MAX_ALL_BYTES)
     kept = [latest_rows(rows, share) for rows, share in zip(lines, shares, strict=True)]
     return [part_to_json(part) for part in window_picture(windows, kept, max_lines)]
-
-
-def _shares(wanted: Sequence[int]) -> list[int]:
-    """Divide the room: who wants least is served first, and leaves the rest to the others."""
-    shares = [0] * len(wanted)
-    room = MAX_ALL_BYTES
-    in_order = sorted(range(len(wanted)), key=wanted.__getitem__)
-    for done, index in enumerate(in_order):
-        share = room // (len(wanted) - done)
-        shares[index] = min(wanted[index], share, MAX_WINDOW_BYTES)
-        room -= shares[index]
-    return shares
 
 
 def with_short_output(result: Mapping[str, object], most: int) -> dict[str, object]:

@@ -21,6 +21,15 @@ NEW = "new"
 
 
 @dataclass(frozen=True, slots=True)
+class HostPi:
+    """What a pi says of itself: the program and the script it runs in (if any), and its version."""
+
+    program: str
+    script: str = ""
+    version: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class HostSession:
     """The session that pi has open, with what of its log is ours."""
 
@@ -29,6 +38,8 @@ class HostSession:
     cwd: str
     entries: tuple[object, ...]
     ends_shown: tuple[str, ...] | None = None  # background runs whose end it shows, if it says so
+    pi: HostPi | None = None  # the pi that is the host, if it says so
+    trusted: bool | None = None  # whether it trusts the project, if it has decided
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +54,7 @@ class ToolCall:
     models: tuple[str, ...] | None
     trusted: bool | None
     columns: int | None
+    has_ui: bool = False  # whether anybody can be asked
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +76,16 @@ def parse_session(given: Mapping[str, object]) -> HostSession:
     # A new session begins empty, whatever its file may hold already.
     kept = () if reason == NEW else tuple(entries)
     shown = _texts(given, "endsShown")
-    return HostSession(_text(given, "sessionId"), reason, _text(given, "cwd"), kept, shown)
+    pi = _host_pi(given)
+    return HostSession(
+        session_id=_text(given, "sessionId"),
+        reason=reason,
+        cwd=_text(given, "cwd"),
+        entries=kept,
+        ends_shown=shown,
+        pi=pi,
+        trusted=_trusted(given),
+    )
 
 
 def parse_call(given: Mapping[str, object]) -> ToolCall:
@@ -81,6 +102,7 @@ def parse_call(given: Mapping[str, object]) -> ToolCall:
         models=_texts(given, "models"),
         trusted=_trusted(given),
         columns=columns,
+        has_ui=given.get("hasUI") is True,
     )
 
 
@@ -108,6 +130,13 @@ def parse_prefix(given: Mapping[str, object]) -> str:
     return _text(given, "prefix")
 
 
+def _host_pi(given: Mapping[str, object]) -> HostPi | None:
+    program, script, version = (
+        _optional_text(given, key) for key in ("program", "script", "piVersion")
+    )
+    return HostPi(program, script, version) if program else None
+
+
 def _trusted(given: Mapping[str, object]) -> bool | None:
     value = given.get("trusted")
     if value is not None and not isinstance(value, bool):
@@ -120,6 +149,10 @@ def _text(given: Mapping[str, object], key: str) -> str:
     if not isinstance(value, str):
         raise InvalidRequest(key, messages.NEEDS_STRING)
     return value
+
+
+def _optional_text(given: Mapping[str, object], key: str) -> str:
+    return "" if given.get(key) is None else _text(given, key)
 
 
 def _texts(given: Mapping[str, object], key: str) -> tuple[str, ...] | None:

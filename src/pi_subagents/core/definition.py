@@ -47,12 +47,13 @@ class Loaded(Protocol):
 
 @value
 class FileProblem:
-    """One thing wrong with a file; a fatal one keeps it from being used."""
+    """One thing wrong with a file; a fatal one keeps it from use, a note is only good to know."""
 
     path: str
     line: int
     problem: str
     fatal: bool
+    is_note: bool = False
 
     def __str__(self) -> str:
         return one_line(f"{self.path}:{self.line}: {self.problem}", _MAX_SHOWN)
@@ -156,6 +157,14 @@ def items_field(given: Value) -> tuple[str, ...]:
     if len(texts) < len(items):
         raise TypeError(profile_messages.MUST_BE_ITEMS)
     return tuple(text for text in texts if text)
+
+
+def arguments_field(given: Value) -> tuple[str, ...]:
+    """Return arguments: those of a list with every blank, which may be a reason to refuse one."""
+    trimmed = items_field(given)
+    if not isinstance(given, list):
+        return trimmed
+    return tuple(item for item in given if isinstance(item, str) and item)
 
 
 def paths_field(given: Value) -> tuple[str, ...]:

@@ -18,8 +18,13 @@ from pi_subagents.core.value import value
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+_LONGEST_MS = 10**12
 # What was decoded must also be encodable again, several levels further in.
 MAX_ARGUMENT_DEPTH = 64
+
+# What a tool has said so far, again and again: a long script repeats megabytes.  Its last word
+# comes when it ends, so that these are not even kept in the raw log.
+REPEATED = b'{"type":"tool_execution_update"'
 
 # Read as activity only: their content comes again, whole, in records we do decode.
 # Testing the first bytes spares the decoding of two thirds of a stream.
@@ -51,11 +56,16 @@ class UserMessage:
 
 @value
 class ToolCall:
-    """One call the model asked for; `arguments` is None where the child sent none."""
+    """
+    One call the model asked for; `arguments` is None where the child sent none.
+
+    A call that another tool made (a script of codemode) has that one's id as `parent_id`.
+    """
 
     call_id: str
     name: str
     arguments: Mapping[str, object] | None
+    parent_id: str = ""
 
 
 @value
@@ -69,6 +79,7 @@ class AssistantMessage:
     provider: str = ""
     model: str = ""
     usage: Usage = Usage()
+    duration_ms: int = 0  # 0 where the child does not tell
 
 
 @value
@@ -86,6 +97,8 @@ class ToolFinished:
     name: str
     text: str
     failed: bool
+    parent_id: str = ""
+    duration_ms: int = 0  # 0 where the child does not tell
 
 
 @value
@@ -100,7 +113,9 @@ class Retrying:
 
 @value
 class Settled:
-    """The child has nothing left to do."""
+    """The child has nothing left to do; `aborted` where it says that it was told to stop."""
+
+    aborted: bool = False
 
 
 @value
@@ -189,7 +204,12 @@ def _decode_record(record: dict[str, object], kind: str) -> Event:
         return _decode_message(_mapping(record.get("message")))
     if kind == "tool_execution_start":
         return ToolStarted(
-            _tool_call(record.get("toolCallId"), record.get("toolName"), record.get("args"))
+            _tool_call(
+                record.get("toolCallId"),
+                record.get("toolName"),
+                record.get("args"),
+                record.get("parentToolCallId"),
+            )
         )
     if kind == "tool_execution_end":
         return _tool_finished(record, _mapping(record.get("result")).get("content"))
@@ -201,7 +221,7 @@ def _decode_record(record: dict[str, object], kind: str) -> Event:
             error_message=_text(record.get("errorMessage")),
         )
     if kind == "agent_settled":
-        return Settled()
+        return Settled(aborted=record.get("aborted") is True)
     return Activity(kind)
 
 
@@ -226,6 +246,7 @@ def _decode_message(message: Mapping[str, object]) -> Event:
         provider=_text(message.get("provider")),
         model=_text(message.get("model")),
         usage=parse_usage(message.get("usage")),
+        duration_ms=_duration(message.get("durationMs")),
     )
 
 
@@ -235,15 +256,20 @@ def _tool_finished(record: Mapping[str, object], content: object) -> ToolFinishe
         name=_text(record.get("toolName")),
         text=_content_text(content),
         failed=record.get("isError") is True,
+        parent_id=_text(record.get("parentToolCallId")),
+        duration_ms=_duration(record.get("durationMs")),
     )
 
 
-def _tool_call(call_id: object, name: object, arguments: object) -> ToolCall:
+def _tool_call(
+    call_id: object, name: object, arguments: object, parent_id: object = None
+) -> ToolCall:
     usable = isinstance(arguments, dict) and not _deeper_than(MAX_ARGUMENT_DEPTH, arguments)
     return ToolCall(
         call_id=_text(call_id),
         name=_text(name) or "tool",
         arguments=cast("dict[str, object]", arguments) if usable else None,
+        parent_id=_text(parent_id),
     )
 
 
@@ -283,6 +309,13 @@ def _text(value: object) -> str:
 
 def _count(value: object) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) else 0
+
+
+def _duration(value: object) -> int:
+    """Read milliseconds, whole or not; what no run can take is not known."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return 0
+    return round(value) if 0 <= value <= _LONGEST_MS else 0
 
 
 def _no_constant(_name: str) -> None:

@@ -1,25 +1,29 @@
 """
 Decide which of a profile's `extraArgs` may reach the child's command line.
 
-In: a Profile.  Out: what is wrong with its first bad item, or ExtraArgRefused.  The items are read
-as pi's own parser reads them, so that no word can become a prompt, and no option can take what we
-put behind it for its value.  What is never let through is refused in any place, also as a value.
+In: a Profile, and what this pi has.  Out: what is wrong with its first bad item, or a refusal.  The
+items are read as pi's own parser reads them, so that no option can take what we put behind it for
+its value.  What is never let through is refused in any place, also as a value.
 """
 
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from pi_subagents import profile_messages
+from pi_subagents.core.tool_names import tool_name_problem, tool_names
 from pi_subagents.errors import ExtraArgRefused
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from pi_subagents.core.pi_versions import PiTraits
     from pi_subagents.core.profile import Profile
 
-# Every option of pi 0.87.1 stands in exactly one of the next four tables (tests/e2e checks it).
+# Every option that all versions of pi have stands in exactly one of the next four tables; what only
+# some have is in `pi_versions` (tests/e2e checks it).
 FLAGS = frozenset({
     "--no-tools", "-nt", "--no-builtin-tools", "-nbt", "--no-extensions", "-ne", "--no-skills",
     "-ns", "--no-prompt-templates", "-np", "--no-themes", "--no-context-files", "-nc", "--verbose",
@@ -48,22 +52,21 @@ REFUSED: Mapping[str, str] = {
     "--": profile_messages.EXTRA_ARG_DASHES,
 }  # fmt: skip
 
-TOOL_OPTIONS = frozenset({
-    "--tools", "-t", "--exclude-tools", "-xt", "--no-tools", "-nt", "--no-builtin-tools", "-nbt",
-})  # fmt: skip
+TOOL_LISTS = frozenset({"--tools", "-t", "--exclude-tools", "-xt"})
+TOOL_OPTIONS = TOOL_LISTS | {"--no-tools", "-nt", "--no-builtin-tools", "-nbt"}
 
 # Documented, so kept, although no shell is involved; U+FEFF is a space where it was documented.
 _UNSAFE = re.compile(r"^[\s\ufeff|&;$\\`!]|&&|\|\||;|>|<")
 
 
-def check_extra_args(profile: Profile) -> None:
+def check_extra_args(profile: Profile, traits: PiTraits) -> None:
     """Refuse the whole call for an item that must not reach the child."""
-    problem = extra_args_problem(profile)
+    problem = extra_args_problem(profile, traits)
     if problem:
         raise ExtraArgRefused(profile.name, problem)
 
 
-def extra_args_problem(profile: Profile) -> str:
+def extra_args_problem(profile: Profile, traits: PiTraits) -> str:
     """Return what is wrong with the first bad item, or nothing."""
     restricted = profile.no_tools or profile.tools is not None or profile.exclude_tools is not None
     option = ""  # the one before, while it may still take an item
@@ -72,13 +75,45 @@ def extra_args_problem(profile: Profile) -> str:
         if problem:
             return problem
         if _takes(option, item):
+            if option in TOOL_LISTS and (problem := _tools_problem(item, traits)):
+                return problem
             option = ""
             continue
-        problem = _value_problem(option) or _word_problem(item)
+        problem = _value_problem(option) or _file_problem(item)
         if problem:
             return problem
-        option = "" if item in FLAGS or "=" in item else item
+        option = _open_option(item, traits)
     return _value_problem(option)
+
+
+def tool_values(items: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names of tools that items allow."""
+    lists = (value for option, value in pairwise(items) if option in ("--tools", "-t"))
+    return tool_names(lists)
+
+
+def _tools_problem(item: str, traits: PiTraits) -> str:
+    problems = (tool_name_problem(name, traits) for name in tool_names([item]))
+    why = next((problem for problem in problems if problem), "")
+    return profile_messages.extra_arg_refused(item, why) if why else ""
+
+
+def words_of_no_option(profile: Profile, traits: PiTraits) -> tuple[str, ...]:
+    """Return the items that pi reads as a prompt, or not at all."""
+    words = []
+    option = ""
+    for item in profile.extra_args:
+        if _takes(option, item):
+            option = ""
+            continue
+        words += [] if item.startswith("-") else [item]
+        option = _open_option(item, traits)
+    return tuple(words)
+
+
+def _open_option(item: str, traits: PiTraits) -> str:
+    """Return the item if what follows may be its value."""
+    return "" if item in FLAGS or item in traits.flags or "=" in item else item
 
 
 def _text_problem(item: str) -> str:
@@ -115,11 +150,7 @@ def _value_problem(option: str) -> str:
     )
 
 
-def _word_problem(item: str) -> str:
+def _file_problem(item: str) -> str:
     if item.startswith("@"):
         return profile_messages.extra_arg_refused(item, profile_messages.EXTRA_ARG_FILE)
-    return (
-        ""
-        if item.startswith("-")
-        else profile_messages.extra_arg_refused(item, profile_messages.EXTRA_ARG_WORD)
-    )
+    return ""

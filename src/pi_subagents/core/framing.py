@@ -31,6 +31,42 @@ class Skipped:
 Frame = Line | Skipped
 
 
+class LineSieve:
+    """
+    Leave lines out of a byte stream by how they begin; everything else passes as it is.
+
+    At most as many bytes as the longest beginning has are held back.
+    """
+
+    def __init__(self, *beginnings: bytes) -> None:
+        self._beginnings = beginnings
+        self._held = b""  # the first bytes of a line that may still be one of those
+        self._dropping: bool | None = None  # the line at hand; None: not yet known
+
+    def feed(self, chunk: bytes) -> bytes:
+        """Return what passes of the stream so far."""
+        *ended, rest = chunk.split(b"\n")
+        passed = [self._take(line + b"\n") for line in ended]
+        return b"".join([*passed, self._take(rest)] if rest else passed)
+
+    def end(self) -> bytes:
+        """Return what was held back when the stream ended."""
+        held, self._held = self._held, b""
+        return held
+
+    def _take(self, piece: bytes) -> bytes:
+        if self._dropping is None:
+            piece, self._held = self._held + piece, b""
+            self._dropping = piece.startswith(self._beginnings)
+            if not self._dropping and any(each.startswith(piece) for each in self._beginnings):
+                self._held, self._dropping = piece, None
+                return b""
+        dropping = self._dropping
+        if piece.endswith(b"\n"):
+            self._dropping = None
+        return b"" if dropping else piece
+
+
 class LineFramer:
     """Hold at most one unfinished line, and at most `max_line_bytes` of it."""
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 CHILD_VARIABLE = "PI_SUBAGENTS_CHILD"
 MARKER_VARIABLE = "PI_SUBAGENTS_RUN"
+# pi looks for nothing on the network: no update, no new models, no telemetry.
+QUIET = {"PI_OFFLINE": "1", "PI_SKIP_VERSION_CHECK": "1", "PI_TELEMETRY": "0"}
 
 
 @value
@@ -37,6 +39,12 @@ class Invocation:
 
     argv: tuple[str, ...]
     environment: Mapping[str, str] = field(default_factory=dict)
+
+
+def asking_environment(env: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment in which a pi is asked something: quiet, and part of no run."""
+    kept = {name: value for name, value in env.items() if name != MARKER_VARIABLE}
+    return {**kept, **QUIET, CHILD_VARIABLE: "1"}
 
 
 def plan_invocation(

@@ -109,6 +109,7 @@ def _to_record(event: ev.Event) -> dict[str, object]:
                 "provider": event.provider,
                 "model": event.model,
                 "usage": usage_to_json(event.usage),
+                **_known(durationMs=event.duration_ms),
             }
         case ev.ToolStarted(call):
             return {"kind": "tool_call", **_call_to_record(call)}
@@ -119,6 +120,7 @@ def _to_record(event: ev.Event) -> dict[str, object]:
                 "name": event.name,
                 "text": event.text,
                 "failed": event.failed,
+                **_known(parentId=event.parent_id, durationMs=event.duration_ms),
             }
         case ev.Retrying():
             return {
@@ -128,8 +130,8 @@ def _to_record(event: ev.Event) -> dict[str, object]:
                 "delayMs": event.delay_ms,
                 "errorMessage": event.error_message,
             }
-        case ev.Settled():
-            return {"kind": "settled"}
+        case ev.Settled(aborted):
+            return {"kind": "settled", **_known(aborted=aborted)}
         case ev.OutputText(text):
             return {"kind": "output", "text": text}
         case ev.ErrorText(text):
@@ -163,15 +165,17 @@ def _from_record(record: dict[str, object]) -> ev.Event | None:
                 provider=str(record["provider"]),
                 model=str(record["model"]),
                 usage=parse_usage(record["usage"]),
+                duration_ms=_duration(record),
             )
         case {"kind": "tool_call"}:
             return ev.ToolStarted(_call_from_record(record))
         case {"kind": "tool_result", "id": str(i), "name": str(n), "text": str(t), "failed": f}:
-            return ev.ToolFinished(i, n, t, failed=f is True)
+            parent = str(record.get("parentId", ""))
+            return ev.ToolFinished(i, n, t, f is True, parent, _duration(record))
         case {"kind": "retry", "attempt": int(a), "maxAttempts": int(m), "delayMs": int(d)}:
             return ev.Retrying(a, m, d, str(record["errorMessage"]))
         case {"kind": "settled"}:
-            return ev.Settled()
+            return ev.Settled(aborted=record.get("aborted") is True)
         case {"kind": "output", "text": str(text)}:
             return ev.OutputText(text)
         case {"kind": "stderr", "text": str(text)}:
@@ -187,7 +191,8 @@ def _from_record(record: dict[str, object]) -> ev.Event | None:
 
 
 def _call_to_record(call: ev.ToolCall) -> dict[str, object]:
-    return {"id": call.call_id, "name": call.name, "arguments": call.arguments}
+    known = _known(parentId=call.parent_id)
+    return {"id": call.call_id, "name": call.name, "arguments": call.arguments, **known}
 
 
 def _call_from_record(record: dict[str, object]) -> ev.ToolCall:
@@ -196,4 +201,14 @@ def _call_from_record(record: dict[str, object]) -> ev.ToolCall:
         call_id=str(record["id"]),
         name=str(record["name"]),
         arguments=arguments if isinstance(arguments, dict) else None,
+        parent_id=str(record.get("parentId", "")),
     )
+
+
+def _known(**fields: object) -> dict[str, object]:
+    """Return the fields that say something: what only newer children tell costs others nothing."""
+    return {name: value for name, value in fields.items() if value}
+
+
+def _duration(record: dict[str, object]) -> int:
+    return int(str(record.get("durationMs", 0)))

@@ -11,6 +11,7 @@ from __future__ import annotations
 import difflib
 from dataclasses import dataclass
 from itertools import product
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from pi_subagents.core.plain_text import one_line
@@ -18,7 +19,7 @@ from pi_subagents.core.profile import THINKING_LEVELS
 from pi_subagents.errors import ModelAmbiguous, ModelNotAvailable, NoModelGiven
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 MAX_SUGGESTIONS = 3
 MAX_NAMED = 8
@@ -55,17 +56,27 @@ def choose_model(
     *,
     preset_name: str,
     preset_path: str,
+    renamed: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[str, str]:
     """Return the model of the call, else of the preset: as it was requested, and as it is named."""
     for requested in (call, preset):
         if requested and requested.strip():
-            return requested, resolve_model(requested, available)
+            return requested, resolve_model(requested, available, renamed)
     raise NoModelGiven(preset_name, preset_path)
 
 
-def resolve_model(requested: str, available: Sequence[Model]) -> str:
-    """Return the full name of the one model that is meant; RequestError if none or several are."""
+def resolve_model(
+    requested: str, available: Sequence[Model], renamed: Mapping[str, str] = MappingProxyType({})
+) -> str:
+    """
+    Return the full name of the one model that is meant; RequestError if none or several are.
+
+    A provider that is called otherwise here is found under its name of today.
+    """
     wanted = requested.strip()
+    provider, slash, rest = wanted.partition("/")
+    if slash and provider in renamed and all(each.provider != provider for each in available):
+        wanted = f"{renamed[provider]}/{rest}"
     shown = one_line(wanted, _MAX_SHOWN)
     found = _meant(wanted, available)
     if len(found) > 1:
@@ -106,8 +117,7 @@ def _model(entry: object) -> Model | None:
     provider, model_id, name = (entry.get(key) for key in ("provider", "id", "name"))
     if not isinstance(provider, str) or not isinstance(model_id, str):
         return None
-    # pi takes what stands before the first slash for the provider.
-    if "/" in provider or not _is_plain(provider) or not _is_plain(model_id):
+    if not _is_plain(provider) or not _is_plain(model_id):
         return None
     return Model(provider, model_id, one_line(name, _MAX_TITLE) if isinstance(name, str) else "")
 

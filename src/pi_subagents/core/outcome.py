@@ -9,13 +9,14 @@ on a model error, and an answer counts even if the process would not end.
 from __future__ import annotations
 
 from enum import Enum
+from math import isclose
 from typing import Any, Literal
 
 from pi_subagents import child_messages, messages
 from pi_subagents.core import events as ev
 from pi_subagents.core.plain_text import one_line
 from pi_subagents.core.usage import Usage
-from pi_subagents.core.value import value
+from pi_subagents.core.value import replace, value
 
 LAST_WORDS_WIDTH = 500
 
@@ -81,7 +82,7 @@ class RunFold:
                 if self._answered_last or not self._asked_to_stop:
                     self.last = event
             case ev.ToolFinished():
-                self.messages += 1
+                self.messages += not event.parent_id  # of those of a script the model sees none
             case ev.Settled():
                 # What follows our own request to stop is no end of the child's making.
                 self.settled = not self._asked_to_stop or self._answered_last
@@ -93,7 +94,9 @@ class RunFold:
     def count(self, usage: Usage) -> None:
         """Take the child's own account of the whole run, which knows more than its messages."""
         if usage.total_tokens >= self.usage.total_tokens:
-            self.usage = usage
+            # The account does not say whether its cost was billed; the same sum is the same cost.
+            billed = self.usage.cost_is_billed and isclose(self.usage.cost, usage.cost)
+            self.usage = replace(usage, cost_is_billed=billed)
 
     def answered(self) -> bool:
         """Tell whether the child has given its final, good answer."""

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from pi_subagents import host_messages
 from pi_subagents.core import tool_defs
 from pi_subagents.core.picture import SHOWN_LINES, Layout, layout_to_json
+from pi_subagents.core.tool_offer import guide_of, make_offer
 
 if TYPE_CHECKING:
     from pi_subagents.core.picture import Role
@@ -61,8 +62,8 @@ _ANYTHING = (
 _CALLS = {
     tool_defs.DELEGATE: (
         Said(("tasks",), counted=host_messages.CALL_SUB_AGENTS),
-        Said(("profile",), "muted", host_messages.CALL_DEFAULT_PROFILE),
-        Said(("tasks", "profile"), "muted", host_messages.CALL_PROFILES, distinct=True),
+        Said(("profile",), "dim", host_messages.CALL_DEFAULT_PROFILE),
+        Said(("tasks", "profile"), "dim", host_messages.CALL_PROFILES, distinct=True),
     ),
 }
 
@@ -72,11 +73,14 @@ def tools_to_json() -> dict[str, object]:
     text = Layout("wrap", first=SHOWN_LINES, more=host_messages.MORE_LINES)
     return {
         "words": host_messages.SHIM_WORDS,
+        "modelsRoom": make_offer().models_room,
         "text": layout_to_json(text),
         "tools": [
             {
                 "name": tool.name,
                 "description": tool.description,
+                "snippet": guide_of(tool.name).snippet,
+                "rules": list(guide_of(tool.name).rules),
                 "parameters": _parameters(tool),
                 "needsModels": tool.name in NEED_MODELS,
                 "shownWhole": tool.name in SHOWN_WHOLE,

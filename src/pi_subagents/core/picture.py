@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 Role = Literal[
-    "plain", "bold",
+    "plain", "bold", "bold accent", "bold toolTitle",
     "accent", "dim", "error", "muted", "success", "toolDiffAdded", "toolDiffRemoved", "warning",
 ]  # fmt: skip
 # A row that is too wide is cut, or wrapped, or cut in the short view and wrapped in the long one;
@@ -23,15 +23,17 @@ Role = Literal[
 Fit = Literal["cut", "wrap", "unfold", "choose"]
 
 SHOWN_LINES = 15  # of a text in the short view, where no setting says otherwise
+KEPT = "kept"  # beside the role of a span, for a painter that cuts a row
 OVERHEAD = 8  # what JSON puts around a row, and around a text and its role
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A text in one role."""
+    """A text in one role; `kept` at the end of a row, even where the row is cut."""
 
     text: str
     role: Role = "plain"
+    kept: bool = False
 
 
 Row = tuple[Span, ...]
@@ -78,11 +80,25 @@ def layout_to_json(layout: Layout) -> dict[str, object]:
 
 
 def rows_to_json(rows: Sequence[Row]) -> list[list[object]]:
-    """Return rows of spans, each a text or `[text, role]`."""
-    return [
-        [span.text if span.role == "plain" else [span.text, span.role] for span in row]
-        for row in rows
-    ]
+    """Return rows of spans, each a text or `[text, roles]`."""
+    return [[_span_to_json(span) for span in row] for row in rows]
+
+
+def _span_to_json(span: Span) -> object:
+    if span.kept:
+        return [span.text, f"{span.role} {KEPT}"]
+    return span.text if span.role == "plain" else [span.text, span.role]
+
+
+def picture_text(parts: Sequence[Part]) -> str:
+    """Return the short view as plain text, as wide as it is."""
+    lines: list[str] = []
+    for part in parts:
+        layout = part.layout
+        rows = part.rows[:1] if layout.fit == "choose" else part.rows[-(layout.latest or 0) :]
+        begin = " " * layout.indent
+        lines += [(begin + "".join(span.text for span in row)).rstrip() for row in rows]
+    return "\n".join(lines)
 
 
 def row_bytes(row: Row) -> int:
@@ -91,7 +107,18 @@ def row_bytes(row: Row) -> int:
 
 
 def _span_bytes(span: Span) -> int:
-    return len(span.text.encode("utf-8", "replace")) + len(span.role) + OVERHEAD
+    role = len(span.role) + (len(KEPT) + 1) * span.kept
+    return len(span.text.encode("utf-8", "replace")) + role + OVERHEAD
+
+
+def fair_shares(wanted: Sequence[int], room: int) -> list[int]:
+    """Divide the room: who wants least is served first, and leaves the rest to the others."""
+    shares = [0] * len(wanted)
+    in_order = sorted(range(len(wanted)), key=wanted.__getitem__)
+    for done, index in enumerate(in_order):
+        shares[index] = min(wanted[index], room // (len(wanted) - done))
+        room -= shares[index]
+    return shares
 
 
 def latest_rows(rows: Sequence[Row], most_bytes: int) -> Sequence[Row]:

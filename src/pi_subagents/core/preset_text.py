@@ -27,6 +27,11 @@ def preset_summary(preset: Preset) -> str:
     return ", ".join(parts)
 
 
+def preset_line(preset: Preset) -> str:
+    """Return what the preset is for, on one line."""
+    return one_line(preset.description, MAX_WIDTH)
+
+
 def preset_detail(preset: Preset) -> str:
     """Return everything that is set, one per line."""
     fields = [(key, value) for key, value in preset_fields(preset).items() if key != "name"]

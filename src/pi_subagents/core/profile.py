@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from pi_subagents import profile_messages
 from pi_subagents.core.definition import (
+    arguments_field,
     flag_field,
-    items_field,
     name_field,
     names_field,
     paths_field,
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 THINKING_LEVELS = ("off", "minimal", "low", "medium", "high", "xhigh", "max")
 # A process of its own for every task, or one after the other in the same; unset: as is safe.
 FRESH, REUSE = ISOLATIONS = ("fresh", "reuse")
+# Which of the user's MCP servers a child has; unset: all, if its tools ask for any.
+NO_MCP, ALL_MCP = MCP_CHOICES = ("none", "all")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,7 @@ class Profile:
     tools: tuple[str, ...] | None = None
     exclude_tools: tuple[str, ...] | None = None
     no_tools: bool = False
+    mcp: str = ""
     no_extensions: bool = False
     extensions: tuple[str, ...] = ()
     no_skills: bool = False
@@ -84,6 +87,9 @@ def parse_profile(
     if values.get("isolation", "") not in ("", *ISOLATIONS):
         values["isolation"] = FRESH  # what was meant can only have been a restriction
         reading.report("isolation", profile_messages.wrong_isolation(ISOLATIONS), fatal=False)
+    if values.get("mcp", "") not in ("", *MCP_CHOICES):
+        values["mcp"] = NO_MCP
+        reading.report("mcp", profile_messages.wrong_mcp(MCP_CHOICES), fatal=False)
     if reading.failed:
         return None, reading.problems
     return Profile(system_prompt=content.body, **values), reading.problems  # type: ignore[arg-type]  # fields by name, of many types
@@ -100,6 +106,7 @@ FIELDS: Mapping[str, str] = {
     "tools": "tools",
     "noTools": "no_tools",
     "excludeTools": "exclude_tools",
+    "mcp": "mcp",
     "noExtensions": "no_extensions",
     "extensions": "extensions",
     "noSkills": "no_skills",
@@ -120,6 +127,7 @@ _READERS: Mapping[str, Callable[[Value], object]] = {
     "tools": names_field,
     "noTools": flag_field,
     "excludeTools": names_field,
+    "mcp": text_field,
     "noExtensions": flag_field,
     "extensions": paths_field,
     "noSkills": flag_field,
@@ -128,5 +136,5 @@ _READERS: Mapping[str, Callable[[Value], object]] = {
     "noContextFiles": flag_field,
     "isolation": text_field,
     "apiKey": text_field,
-    "extraArgs": items_field,  # a null byte among them refuses the call, in words of its own
+    "extraArgs": arguments_field,  # a null byte among them refuses the call, in words of its own
 }

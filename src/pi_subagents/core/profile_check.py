@@ -1,7 +1,8 @@
 """
-Which fields of a profile contradict each other, so that no call may use it.
+Which fields of a profile no call may use: they contradict each other, or this pi lacks the means.
 
-In: a Profile.  Out: the refusal, to the character of the seeds, or nothing.
+In: a Profile, and what this pi has.  Out: the refusal, to the character of the seeds where they
+have one, or nothing; and warnings about fields that may not do what they seem to.
 """
 
 from __future__ import annotations
@@ -9,26 +10,85 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pi_subagents import profile_messages
+from pi_subagents.core import pi_versions
+from pi_subagents.core.extra_args import extra_args_problem, words_of_no_option
+from pi_subagents.core.profile import ALL_MCP, NO_MCP
+from pi_subagents.core.profile_invocation import named_tools
 from pi_subagents.core.provider_keys import key_variables
+from pi_subagents.core.tool_names import tool_name_problem
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pi_subagents.core.pi_versions import PiTraits
     from pi_subagents.core.profile import Profile
 
 
-def profile_conflict(profile: Profile) -> str:
-    """Return why the whole call is refused, or nothing."""
+def profile_refusal(profile: Profile, traits: PiTraits) -> tuple[str, str]:
+    """Return the field for which the whole call is refused, and why; or nothing."""
     fields, why = find_conflict(profile)
-    return profile_messages.fields_conflict(profile.name, fields, why) if fields else ""
+    if fields:
+        return fields[1], profile_messages.fields_conflict(profile.name, fields, why)
+    field, why = next(_unmet(profile, traits), ("", ""))
+    return field, profile_messages.field_refused(profile.name, field, why) if field else ""
 
 
-def profile_warnings(profile: Profile) -> tuple[tuple[str, str], ...]:
-    """Return the fields that may have no effect in the real pi, and why."""
+def _unmet(profile: Profile, traits: PiTraits) -> Iterator[tuple[str, str]]:
+    """Yield the fields that this pi cannot honour, or that would not restrict what they name."""
+    listed = "excludeTools" if profile.tools is None else "tools"
+    for name in named_tools(profile):
+        if problem := tool_name_problem(name, traits):
+            yield listed, problem
+    no_mcp = profile.mcp == NO_MCP
+    builtin = any(each.startswith(pi_versions.BUILTIN_PREFIX) for each in profile.extensions)
+    for field, asked, had, since in (
+        ("mcp", profile.mcp == ALL_MCP, traits.has_mcp, pi_versions.MCP_SINCE),
+        ("mcp", no_mcp and traits.has_mcp, traits.has_no_mcp_option, pi_versions.NO_MCP_SINCE),
+        ("extensions", builtin, traits.has_mcp, pi_versions.MCP_SINCE),
+    ):
+        if asked and not had:
+            needed = pi_versions.version_text(since)
+            yield field, profile_messages.needs_newer_pi(traits.shown, needed)
+    if no_mcp and profile.tools is not None:
+        servers = [name for name in named_tools(profile) if pi_versions.is_mcp_tool(name)]
+        if servers:
+            yield "mcp", profile_messages.no_mcp_but_tools(servers[0])
+    if traits.provider_needs_model and profile.provider and not names_model(profile):
+        yield "provider", profile_messages.provider_needs_model(traits.shown)
+
+
+def names_model(profile: Profile) -> bool:
+    """Tell whether a profile says which model of its provider is meant."""
+    return bool(profile.model) or "--model" in profile.extra_args
+
+
+def profile_warnings(profile: Profile, traits: PiTraits) -> tuple[tuple[str, str], ...]:
+    """Return the fields that may have no effect in this pi, or more than they say, and why."""
     found = []
-    if profile.provider and not profile.model:
+    if profile.provider and not names_model(profile):
         found.append(("provider", profile_messages.note_provider_alone(profile.provider)))
+    if profile.mcp == ALL_MCP and not _reaches_mcp(profile):
+        found.append(("mcp", profile_messages.MCP_OUT_OF_REACH))
     if profile.api_key and key_variables(profile.provider, profile.model) is None:
         found.append(("apiKey", profile_messages.KEY_NEEDS_MODELS_JSON))
+    refused = extra_args_problem(profile, traits)
+    words = () if refused else words_of_no_option(profile, traits)
+    if words:
+        found.append(("extraArgs", profile_messages.note_extra_words(words)))
     return tuple(found)
+
+
+def profile_notes(profile: Profile, traits: PiTraits) -> tuple[tuple[str, str], ...]:
+    """Return the fields that are right, and do more than many expect."""
+    if profile.no_extensions and traits.has_mcp:
+        return (("noExtensions", profile_messages.NO_BUILTIN_EXTENSIONS),)
+    return ()
+
+
+def _reaches_mcp(profile: Profile) -> bool:
+    if profile.no_tools or (profile.no_extensions and "builtin:mcp" not in profile.extensions):
+        return False
+    return profile.tools is None or pi_versions.needs_mcp(named_tools(profile))
 
 
 def find_conflict(profile: Profile) -> tuple[tuple[str, str] | None, str]:

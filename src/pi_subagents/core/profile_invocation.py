@@ -1,10 +1,10 @@
 """
 Turn a profile into what its child is started with: options of pi and environment variables.
 
-In: a Profile whose `extraArgs` were checked, the files that hold its prompts, the paths of its
-suggested skills, and the parent's tools where there is a parent session.  Out: ProfileInvocation,
-and what there is to say about the names of its tools.  Keys and prompts never stand in the
-arguments, and a restriction never falls away: where no tool is left, pi is told so.
+In: a Profile whose fields were checked, the files that hold its prompts, the paths of its suggested
+skills, the parent's tools where there is a parent session, and what this pi has.  Out:
+ProfileInvocation, and what there is to say about the names of its tools.  Keys and prompts never
+stand in the arguments, and a restriction never falls away: where no tool is left, pi is told so.
 """
 
 from __future__ import annotations
@@ -13,15 +13,19 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pi_subagents import profile_messages
+from pi_subagents.core.extra_args import tool_values
+from pi_subagents.core.pi_versions import OWN_TOOLS, needs_mcp
+from pi_subagents.core.profile import ALL_MCP
 from pi_subagents.core.provider_keys import key_variables
+from pi_subagents.core.tool_names import is_plain, matches, tool_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from pi_subagents.core.pi_versions import PiTraits
     from pi_subagents.core.profile import Profile
 
 KEY_VARIABLE = "PI_API_KEY"
-BUILTIN_TOOLS = ("read", "bash", "edit", "write", "grep", "find", "ls")
 _TOOLS, _NO_TOOLS = "--tools", "--no-tools"
 _EXTENSION_OPTIONS = frozenset({"--extension", "-e"})
 
@@ -41,15 +45,18 @@ def profile_invocation(
     append_prompt_file: str | None,
     skill_paths: tuple[str, ...],
     parent_tools: tuple[str, ...] | None,
+    traits: PiTraits,
 ) -> ProfileInvocation:
     """Return options in the documented order; each value is an item of its own, as pi wants it."""
+    tools = _tool_options(profile, parent_tools)
     arguments = (
         *_option("--provider", profile.provider),
         *_option("--model", profile.model),
         *_option("--system-prompt", system_prompt_file),
         *_option("--append-system-prompt", append_prompt_file),
         *_option("--thinking", profile.thinking_level),
-        *_tool_options(profile, parent_tools),
+        *tools,
+        *(() if _wants_mcp(profile, tools) else traits.without_mcp),
         *_flag("--no-extensions", given=profile.no_extensions),
         *(item for path in profile.extensions for item in ("--extension", path)),
         *_flag("--no-skills", given=profile.no_skills),
@@ -69,13 +76,16 @@ def allowed_tools(arguments: Sequence[str]) -> int | None:
     return len(arguments[arguments.index(_TOOLS) + 1].split(","))
 
 
-def unknown_tools(profile: Profile, parent_tools: tuple[str, ...] | None) -> tuple[str, ...]:
+def unknown_tools(
+    profile: Profile, parent_tools: tuple[str, ...] | None, traits: PiTraits
+) -> tuple[str, ...]:
     """Return the names in force that neither pi nor the parent knows: perhaps an extension does."""
-    known = {*BUILTIN_TOOLS, *(parent_tools or ())}
-    return tuple(name for name in _named_tools(profile) if name not in known)
+    parents = parent_tools or ()
+    names = named_tools(profile)
+    return tuple(name for name in names if name not in parents and not traits.knows_tool(name))
 
 
-def tools_problem(profile: Profile, parent_tools: tuple[str, ...] | None) -> str:
+def tools_problem(profile: Profile, parent_tools: tuple[str, ...] | None, traits: PiTraits) -> str:
     """Return why no tool can be left of those a profile allows, or nothing."""
     extensible = (
         not profile.no_extensions
@@ -84,8 +94,8 @@ def tools_problem(profile: Profile, parent_tools: tuple[str, ...] | None) -> str
     )
     if profile.tools is None or extensible:
         return ""
-    names = _named_tools(profile)
-    unknown = unknown_tools(profile, parent_tools)
+    names = named_tools(profile)
+    unknown = unknown_tools(profile, parent_tools, traits)
     return profile_messages.no_known_tool(profile.name, names) if names and names == unknown else ""
 
 
@@ -98,7 +108,7 @@ def _flag(name: str, *, given: bool) -> tuple[str, ...]:
 
 
 def _tool_options(profile: Profile, parent_tools: tuple[str, ...] | None) -> tuple[str, ...]:
-    named = _named_tools(profile)
+    named = named_tools(profile)
     if profile.no_tools:
         return (_NO_TOOLS,)
     if profile.tools is not None:
@@ -106,7 +116,10 @@ def _tool_options(profile: Profile, parent_tools: tuple[str, ...] | None) -> tup
     if profile.exclude_tools is None:
         return ()
     if parent_tools is not None:
-        return _only(name for name in _names(parent_tools) if name not in named)
+        # pi's own tools can be given to a child whether or not they are switched on in the parent.
+        there = tool_names((*parent_tools, *OWN_TOOLS))
+        left = (name for name in there if not matches(name, named))
+        return _only(name for name in left if is_plain(name))
     return _option("--exclude-tools", ",".join(named))
 
 
@@ -115,17 +128,19 @@ def _only(names: Iterable[str]) -> tuple[str, ...]:
     return _option(_TOOLS, ",".join(names)) or (_NO_TOOLS,)
 
 
-def _named_tools(profile: Profile) -> tuple[str, ...]:
+def named_tools(profile: Profile) -> tuple[str, ...]:
     """Return the names of the list that is in force."""
     if profile.no_tools:
         return ()
-    return _names(profile.exclude_tools if profile.tools is None else profile.tools)
+    return tool_names(profile.exclude_tools if profile.tools is None else profile.tools)
 
 
-def _names(items: Iterable[str] | None) -> tuple[str, ...]:
-    """Return names cut at commas, as pi will cut them, so that none hides in another."""
-    names = (name.strip() for item in items or () for name in item.split(","))
-    return tuple(dict.fromkeys(name for name in names if name))
+def _wants_mcp(profile: Profile, tools: tuple[str, ...]) -> bool:
+    """Tell whether a profile asks for MCP servers: in so many words, or by what it allows."""
+    if profile.mcp or profile.no_tools:
+        return profile.mcp == ALL_MCP and not profile.no_tools
+    allowed = tool_names(tools[1:]) if tools[:1] == (_TOOLS,) else ()
+    return needs_mcp((*allowed, *profile.extensions, *tool_values(profile.extra_args)))
 
 
 def _key_environment(profile: Profile) -> dict[str, str]:

@@ -33,12 +33,17 @@ class Choose:
 
 @dataclass(frozen=True, slots=True)
 class Confirm:
-    """Yes or no; `text` is shown above the question, as it is."""
+    """
+    Yes or no; `text` is shown above the question, as it is.
+
+    With `enter_is_default` a face must not offer a yes first where the default is no.
+    """
 
     title: str
     question: str
     default: bool
     text: str = ""
+    enter_is_default: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,11 +56,16 @@ class Offers:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Where a wizard begins; `places` has the file of each scope that can be chosen."""
+    """
+    Where a wizard begins; `places` has the file of each scope that can be chosen.
+
+    Where a profile is there already (`edits`), Enter alone must not change it.
+    """
 
     profile: Profile
     scope: str
     places: Mapping[str, str]
+    edits: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +83,8 @@ def run_steps(
     asking = wizard(start, offers, review)
     question = next(asking)
     while True:
+        if start.edits and isinstance(question, Confirm):
+            question = replace(question, enter_is_default=True)
         answer = put(ask, question)
         if answer is CANCEL:
             asking.close()
@@ -143,7 +150,8 @@ def _system_prompt(profile: Profile, _offers: Offers) -> Asking:
         Confirm("System prompt?", question, there),
         LongText("System prompt:", profile.system_prompt or SAMPLE_PROMPT),
     )
-    return replace(profile, system_prompt=_text(answer).strip())
+    given = profile.system_prompt
+    return replace(profile, system_prompt=given if answer == given else _text(answer).strip())
 
 
 def _appended_prompt(profile: Profile, _offers: Offers) -> Asking:
@@ -195,6 +203,8 @@ def _tools(profile: Profile, offers: Offers) -> Asking:
     given = (profile.tools if allowing else profile.exclude_tools) or ()
     title = f"Tools to {'allow' if allowing else 'exclude'} (comma-separated):"
     answer = yield Text(title, _joined(given), offers.tools, is_list=True)
+    if how == _tools_choice(profile) and answer == _joined(given):
+        return profile  # also where lists contradict each other, or an empty one was written
     names = _items(answer, given) or None
     return replace(free, tools=names) if allowing else replace(free, exclude_tools=names)
 
@@ -261,6 +271,8 @@ def _skills(profile: Profile, offers: Offers) -> Asking:
     )
     names = _items(suggested, profile.suggested_skills)
     contents = _items(loaded, profile.load_skills)
+    if (names, contents) == (profile.suggested_skills, profile.load_skills):
+        return profile
     # Beside skills, `noSkills` would have every call refused.
     none = profile.no_skills and not (names or contents)
     return replace(profile, suggested_skills=names, load_skills=contents, no_skills=none)

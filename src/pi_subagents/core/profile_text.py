@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 _SHORTEST_SHOWN_KEY = 14
+_MAX_PREVIEW = 60  # characters of a prompt in a list
 _DEFAULTS = {field.name: field.default for field in fields(Profile)}
 _ODD_BREAKS = frozenset("\x85\u2028\u2029")  # YAML would turn some of them into line feeds
 
@@ -29,23 +30,32 @@ def profile_summary(profile: Profile) -> str:
     return ", ".join([one_line(f"profile: {profile.name}", MAX_WIDTH), *summary_parts(profile)])
 
 
+def profile_line(profile: Profile) -> str:
+    """Return what the profile is for, on one line: how its prompt begins, else what it sets."""
+    prompt = profile.system_prompt.strip() or profile.append_system_prompt.strip()
+    said = prompt.partition("\n")[0] or ", ".join(summary_parts(profile))
+    return one_line(said, MAX_WIDTH)
+
+
 def summary_parts(profile: Profile) -> list[str]:
     """Return what a profile sets, in a few words each."""
     parts = []
-    if profile.provider and not profile.model:
+    if profile.provider:
         parts.append(f"provider={profile.provider}")
     if profile.model:
         parts.append(f"model={profile.model}")
     if profile.thinking_level:
         parts.append(f"thinking={profile.thinking_level}")
     if profile.system_prompt:
-        parts.append("custom-system-prompt")
+        parts.append(f"custom-system-prompt={_preview(profile.system_prompt)}")
     if profile.append_system_prompt:
-        parts.append("appended-system-prompt")
+        parts.append(f"appended-system-prompt={_preview(profile.append_system_prompt)}")
     if profile.tools is not None:
         parts.append(f"tools=[{','.join(profile.tools)}]")
     if profile.no_tools:
         parts.append("no-tools")
+    if profile.mcp:
+        parts.append(f"mcp={profile.mcp}")
     lists = (
         ("exclude-tools", profile.exclude_tools),
         ("extensions", profile.extensions),
@@ -55,6 +65,10 @@ def summary_parts(profile: Profile) -> list[str]:
     )
     parts += [f"{label}=[{','.join(items)}]" for label, items in lists if items]
     return [one_line(part, MAX_WIDTH) for part in parts]
+
+
+def _preview(prompt: str) -> str:
+    return f'"{one_line(prompt, _MAX_PREVIEW)}"'
 
 
 def profile_detail(profile: Profile) -> str:

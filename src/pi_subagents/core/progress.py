@@ -84,9 +84,9 @@ class ProgressFormatter:
                     self._remember(call)
                 return event.text.strip()
             case ev.ToolStarted(call):
-                return self._started(call)
+                return _indented(self._started(call), call.parent_id)
             case ev.ToolFinished():
-                return self._finished(event)
+                return _indented(self._finished(event), event.parent_id)
             case ev.Retrying():
                 why = one_line(event.error_message, COMMAND_WIDTH)
                 return f"Retrying ({event.attempt}/{event.max_attempts}): {why}"
@@ -124,6 +124,22 @@ class ProgressFormatter:
         return wording.failed(subject) if event.failed else wording.finished(subject)
 
 
+class LastWords:
+    """What each of several children did last, in the words above."""
+
+    def __init__(self) -> None:
+        self._formatters: dict[int, ProgressFormatter] = {}
+        self.of_each: dict[int, str] = {}
+        self.latest: tuple[int, str] | None = None
+
+    def hear(self, child: int, event: ev.Event) -> None:
+        """Take an event of one child; one that is not worth a word changes nothing."""
+        formatter = self._formatters.setdefault(child, ProgressFormatter())
+        if text := formatter.text(event):
+            self.of_each[child] = text
+            self.latest = child, text
+
+
 def _known(call: ev.ToolCall) -> tuple[_Wording, str] | None:
     """Return the wording and what the call acts on, where both are known."""
     wording = _WORDINGS.get(call.name)
@@ -135,6 +151,11 @@ def _known(call: ev.ToolCall) -> tuple[_Wording, str] | None:
         if subject:
             return wording, subject
     return None
+
+
+def _indented(text: str, parent_id: str) -> str:
+    """Return what a script had done below what the model asked for."""
+    return f"  {text}" if parent_id else text
 
 
 def _name(name: str) -> str:

@@ -24,13 +24,15 @@ class KeyVariables:
     unset: tuple[str, ...] = ()
 
 
-# pi 0.87.1, by provider (tests/e2e checks it).  A provider that one can only log in to has no line.
+# By provider, under every name it has in a version of pi that we know (tests/e2e checks it).  A
+# provider that one can only log in to has no line.
 _VARIABLES: Mapping[str, KeyVariables] = {
     "amazon-bedrock": KeyVariables("AWS_BEARER_TOKEN_BEDROCK", ("AWS_BEDROCK_SKIP_AUTH",)),
     "ant-ling": KeyVariables("ANT_LING_API_KEY"),
     "anthropic": KeyVariables(
         "ANTHROPIC_API_KEY", ("ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_OAUTH_TOKEN")
     ),
+    "azure": KeyVariables("AZURE_OPENAI_API_KEY"),
     "azure-openai-responses": KeyVariables("AZURE_OPENAI_API_KEY"),
     "baseten": KeyVariables("BASETEN_API_KEY"),
     "cerebras": KeyVariables("CEREBRAS_API_KEY"),
@@ -60,6 +62,7 @@ _VARIABLES: Mapping[str, KeyVariables] = {
     "qwen-token-plan-individual": KeyVariables("QWEN_TOKEN_PLAN_API_KEY"),
     "radius": KeyVariables("RADIUS_API_KEY"),
     "together": KeyVariables("TOGETHER_API_KEY"),
+    "typesafe": KeyVariables("TYPESAFE_API_KEY"),
     "vercel-ai-gateway": KeyVariables("AI_GATEWAY_API_KEY"),
     "xai": KeyVariables("XAI_API_KEY"),
     "xiaomi": KeyVariables("XIAOMI_API_KEY"),

@@ -3,6 +3,10 @@ Decide which finished runs have been kept long enough.
 
 In: what each run takes and when it ended.  Out: those to remove, oldest first, with the reason.
 A run that is not over is never among them.
+
+A clock that is wrong would make everything old at once.  So what goes by itself for its age goes by
+a time of day that is proven: seen at one look, and not undone at another that came at least a day
+later by the clock that nobody can set, the time since the machine was started.
 """
 
 from __future__ import annotations
@@ -15,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 DAY_MS = 86_400_000
+# Two looks "a day apart": clocks are slewed, and whoever looks every day looks a little early.
+APART_S = 82_800.0
 
 
 @value
@@ -32,6 +38,49 @@ class Removal:
 
     run: KeptRun
     reason: Literal["age", "space"]
+
+
+@value
+class Look:
+    """When somebody looked: the time of day, and how long the machine is up since which start."""
+
+    now_ms: int
+    boot: str | None  # None where nothing but the time of day is known
+    up_s: float
+
+
+@value
+class Watch:
+    """What is known since a look: the least time of day since then, and how much time is proven."""
+
+    now_ms: int
+    proven_s: float
+    last: Look
+
+
+def watched(before: Watch | None, look: Look) -> tuple[Watch, int | None]:
+    """
+    Return what is known after another look, and the time of day that is proven by it, if any.
+
+    That is the least one seen between two looks a day apart: a jump ahead that is corrected in
+    between never counts, one that stays counts a day later.
+    """
+    if before is None:
+        return Watch(look.now_ms, 0.0, look), None
+    proven_s = before.proven_s + _passed_s(before.last, look)
+    now_ms = min(before.now_ms, look.now_ms)
+    if proven_s < APART_S:
+        return Watch(now_ms, proven_s, look), None
+    return Watch(look.now_ms, 0.0, look), now_ms
+
+
+def _passed_s(earlier: Look, later: Look) -> float:
+    """Return how much time has passed at least."""
+    if later.boot is None or earlier.boot is None:
+        return max(0.0, (later.now_ms - earlier.now_ms) / 1000)
+    if later.boot == earlier.boot:
+        return max(0.0, later.up_s - earlier.up_s)
+    return max(0.0, later.up_s)  # it was started since
 
 
 def choose_removals(

@@ -73,7 +73,8 @@ def output_to_json(
     """Return the value of `get_subagent_output`: the latest run speaks."""
     latest = runs[-1]
     text = output_text(latest)
-    part = text[-request.tail :] if request.tail else text[request.offset :]
+    tail = request.tail
+    part = text[request.offset :] if tail is None else text[max(len(text) - tail, 0) :]
     part = part if request.limit is None else part[: request.limit]
     details = {**_details(runs, max_lines), "totalCharacters": len(text)}
     if part != text:
@@ -103,6 +104,12 @@ def say_how_it_stands(answer: dict[str, Any], wait_s: float = MAX_WAIT_S) -> dic
     else:
         return answer
     return {**answer, "content": [*answer["content"], {"type": "text", "text": word}]}
+
+
+def in_one_text(answer: dict[str, Any]) -> dict[str, Any]:
+    """Return the answer with all that is said in one text, as documented for these tools."""
+    text = "\n\n".join(block["text"] for block in answer["content"])
+    return {**answer, "content": [{"type": "text", "text": text}]}
 
 
 def _details(runs: Sequence[StoredRun], max_lines: int) -> dict[str, object]:

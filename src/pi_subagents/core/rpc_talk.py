@@ -8,6 +8,7 @@ session, where one is wanted, then the prompt; the child's own account comes aft
 
 from __future__ import annotations
 
+from collections import Counter
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -59,6 +60,7 @@ class RpcTalk:
         self._deadline: float | None = None
         self._steers: dict[str, str] = {}  # on their way, by number
         self._numbers: set[str] = set()  # of messages that came; one may be announced twice
+        self._asked: Counter[str] = Counter()  # commands that are yet to be answered, by their ids
         self._stopping = False
         # pi reads nothing until its extensions have begun: one that waits for an answer gets none,
         # and pi then exits, with 0, because nothing is left for it to do.
@@ -67,6 +69,7 @@ class RpcTalk:
         self.stage = Stage.PROMPTING
         self.refusal = ""
         self.aborted = False  # the child has done what an abort asked of it
+        self.interfered = False  # it answered a command that nobody here gave
         self.usage: Usage | None = None
         self._news: list[ev.Event] = []
 
@@ -123,7 +126,8 @@ class RpcTalk:
                 return None
             case ev.UserMessage(text):
                 self._on_user_message(text)
-            case ev.Settled():
+            case ev.Settled(aborted):
+                self.aborted = self.aborted or (aborted and not self.unasked)
                 self._on_settled(now)
         return None if self.unasked else heard
 
@@ -174,8 +178,7 @@ class RpcTalk:
         self._send("abort")
 
     def _send_steer(self, number: str) -> None:
-        message = compose_prompt(self._steers[number])
-        self._send_line(command("steer", f"{self._ids}-steer-{number}", message=message))
+        self._ask("steer", f"steer-{number}", message=compose_prompt(self._steers[number]))
 
     def _refuse_steer(self, number: str, text: str, reason: str) -> None:
         self._news.append(ev.Steer(number, ev.REFUSED, text, reason))
@@ -184,6 +187,8 @@ class RpcTalk:
 
     def _on_answer(self, answer: Answered, now: float) -> None:
         self._is_up, self._asked_too_early = True, False
+        self._asked[answer.command_id] -= 1
+        self.interfered |= self._asked[answer.command_id] < 0
         if not answer.command_id.startswith(f"{self._ids}-"):
             return  # to another run's command
         name = answer.command_id.removeprefix(f"{self._ids}-")
@@ -199,6 +204,8 @@ class RpcTalk:
         elif name == "prompt" and self.stage is Stage.PROMPTING:
             if answer.error:
                 self.refuse(answer.error)
+            elif answer.data.get("disposition") == "handled":
+                self.refuse(child_messages.NO_RUN_STARTED)  # newer pis say so at once
             else:
                 self.stage, self._deadline = Stage.STARTING, now + START_LIMIT_S
         elif name == "get_session_stats" and self.stage is Stage.COUNTING:
@@ -263,7 +270,12 @@ class RpcTalk:
         self.stage, self._deadline = Stage.OVER, None
 
     def _send(self, name: str, **fields: object) -> None:
-        self._send_line(command(name, f"{self._ids}-{name}", **fields))
+        self._ask(name, name, **fields)
+
+    def _ask(self, name: str, own_id: str, **fields: object) -> None:
+        command_id = f"{self._ids}-{own_id}"
+        self._asked[command_id] += 1
+        self._send_line(command(name, command_id, **fields))
 
 
 def _account(stats: Mapping[str, object]) -> Usage:

@@ -21,12 +21,16 @@ SCHEMA_VERSION = 1
 MAX_RUN_BYTES = 256 * 1024 * 1024
 STOP = "stop"
 KILL = "kill"
-STEER = "steer"  # and the number of the text that waits in the run directory
+PING = "ping"  # says nothing, and is answered like everything else
+STEER = "steer"  # and the number of the text that waits on the run's desk
 MAX_STEER_BYTES = 1024 * 1024
 JSON_MODE, RPC_MODE = CHILD_MODES = ("json", "rpc")
 # What a supervisor says on its standard output.
 NEWS = b"."  # there are new records in the journal
 FREE = b"r"  # the run is over, and the child waits for another one
+HEARD = b"h"  # a command was taken
+# What it answers on the socket of its desk, once for each command.
+TAKEN = b"taken\n"
 
 
 @value
@@ -52,7 +56,10 @@ class RunSpec:
     max_children: int = 0  # on this machine, counted in `slots_dir`; 0: no limit
     slots_dir: str = ""
     on_complete: tuple[str, ...] = ()  # the command that is told of a background run's end
+    desk: str = ""  # where lock, orders and texts are: out of reach of the project
+    dir_mark: str = ""  # which directory is meant, whatever stands in its place by now
     lock_fd: int | None = None  # the run's lock, already held, in the supervisor's hands
+    envelope_fd: int | None = None  # where the caller finds the result, whatever becomes of files
     screen_fd: int | None = None  # a terminal that shows the transcript, if one does
     mode: str = JSON_MODE  # how the child is spoken to
     keeps_session: bool = False  # whether the child's own session is written down

@@ -58,6 +58,8 @@ def keep_messages(events: Iterable[ev.Event]) -> tuple[Message, ...]:
     for event in events:
         if not isinstance(event, ev.UserMessage | ev.AssistantMessage | ev.ToolFinished):
             continue
+        if isinstance(event, ev.ToolFinished) and event.parent_id:
+            continue  # a script called it, and the model saw nothing of it
         if first is None:
             first = event
             continue

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, fields
 
 from pi_subagents import messages
 from pi_subagents.core.plain_text import one_line
+from pi_subagents.core.project_definitions import ALLOW, POLICIES
 from pi_subagents.core.run_spec import CHILD_MODES, RPC_MODE
 from pi_subagents.core.value import value
 
@@ -22,6 +23,7 @@ PROJECT = "project settings"
 MIN_PREVIEW = 20
 MAX_SHOWN = 40
 PROCESS, TMUX = RUNNERS = ("process", "tmux")
+ALL_TOOLS, PROFILE_TOOLS, PRESET_TOOLS = TOOL_FAMILIES = ("all", "profiles", "presets")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +42,15 @@ class Settings:
     retention_days: float = 30
     retention_megabytes: float = 2048
     foreground_timeout: float | None = None
-    background_timeout: float | None = None
+    background_timeout: float = 86_400  # 0: none
     on_complete: tuple[str, ...] = ()
     runner: str = PROCESS
+    tools: str = ALL_TOOLS
     child_mode: str = RPC_MODE
     reuse_children: bool = True
     warm_children: int = 1
     wrap_up_before: float = 0
+    project_definitions: str = ALLOW
     pi_command: tuple[str, ...] | str | None = None
     extra: Mapping[str, object] = field(default_factory=dict)
 
@@ -75,6 +79,12 @@ def _number(low: float, high: float) -> Reader:
         return min(max(value, low), high)
 
     return read
+
+
+def _number_or_none(low: float, high: float) -> Reader:
+    """Take 0 for none at all; whatever else is less than the least means the least."""
+    clamp = _number(low, high)
+    return lambda value: 0 if value == 0 and value is not False else clamp(value)
 
 
 def _whole(low: int, high: int) -> Reader:
@@ -126,29 +136,42 @@ _KEYS: Mapping[str, tuple[str, Reader]] = {
     "retention_days": ("retention_days", _number(0, 36_500)),
     "retention_megabytes": ("retention_megabytes", _number(0, 1_000_000)),
     "foreground_timeout": ("foreground_timeout", _number(1, 86_400)),
-    "background_timeout": ("background_timeout", _number(1, 86_400)),
+    "background_timeout": ("background_timeout", _number_or_none(1, 86_400)),
     "on_complete": ("on_complete", _argv),
     "runner": ("runner", _one_of(*RUNNERS)),
+    "tools": ("tools", _one_of(*TOOL_FAMILIES)),
     "child_mode": ("child_mode", _one_of(*CHILD_MODES)),
     "reuse_children": ("reuse_children", _flag),
     "warm_children": ("warm_children", _whole(0, 16)),
     "wrap_up_before": ("wrap_up_before", _number(0, 3600)),
+    "project_definitions": ("project_definitions", _one_of(*POLICIES)),
     "pi_command": ("pi_command", _command),
 }
-# What names a command, or decides over the machine or what is removed, is the user's alone to set.
+# What names a command, or decides over the machine, over what is removed or over what a project may
+# define, is the user's alone to set.
 _GLOBAL_ONLY = (
     "pi_command",
     "on_complete",
     "max_machine_children",
     "retention_days",
     "retention_megabytes",
+    "project_definitions",
 )
 KEYS = tuple(_KEYS)
 # The keys whose values are plain numbers: safe to show to anyone.
 NUMBERS: Mapping[str, str] = {
     key: name
     for key, (name, _) in _KEYS.items()
-    if key not in ("on_complete", "runner", "pi_command", "child_mode", "reuse_children")
+    if key
+    not in (
+        "on_complete",
+        "runner",
+        "tools",
+        "pi_command",
+        "child_mode",
+        "reuse_children",
+        "project_definitions",
+    )
 }
 
 

@@ -60,6 +60,8 @@ class TodoTracker:
                 for call in event.tool_calls:
                     if call.name in (WRITE, EDIT):
                         self._remember(call)
+            case ev.ToolStarted(call) if call.parent_id and call.name in (WRITE, EDIT):
+                self._remember(call)  # a script made it; the model's own are in its messages
             case ev.ToolFinished():
                 asked = self._asked.pop(event.call_id, None)
                 if asked is not None and not event.failed:

@@ -1,13 +1,17 @@
 """
 The tools we offer, defined once for every face: name, text for the model, JSON schema.
 
-Schemas stay permissive where our own parser has the better message.
+Schemas draw the limits that the parsers draw; words they leave to the parsers, whose messages are
+better.  Every character is read by a model with each request, so that nothing is said twice.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from pi_subagents.core.request import MAX_TASKS, MAX_TIMEOUT_S, MIN_TIMEOUT_S
+from pi_subagents.core.retrieval import MAX_WAIT_S
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,31 +36,60 @@ class ToolDef:
     parameters: Mapping[str, object]
 
 
-_SESSION_ID = {"type": "string", "description": "Id returned by delegate_to_subagents."}
+def _count(what: str = "", least: int = 0) -> dict[str, object]:
+    schema: dict[str, object] = {"type": "integer", "minimum": least}
+    return {**schema, "description": what} if what else schema
+
+
+def _seconds(what: str, least: float = 0, most: float = MAX_WAIT_S) -> dict[str, object]:
+    limits = {"minimum": int(least), "maximum": int(most)}
+    return {"type": "number", **limits, "description": what}
+
+
+def _tasks(item: Mapping[str, object]) -> dict[str, object]:
+    return {"type": "array", "minItems": 1, "maxItems": MAX_TASKS, "items": item}
+
+
+_LINE = _count(least=1)
+_FILE = {
+    "type": "object",
+    "properties": {
+        "path": {"type": "string"}, "start": _LINE, "end": _LINE, "head": _LINE, "tail": _LINE,
+    },
+    "required": ["path"],
+    "additionalProperties": False,
+}  # fmt: skip
+_SESSION_ID = {"type": "string", "description": "Its session id."}
 _TASK = {
     "type": "object",
     "properties": {
-        "name": {"type": "string", "description": "Display name of this sub-agent."},
+        "name": {"type": "string", "description": "Display name."},
         "prompt": {"type": "string", "description": "The task, complete in itself."},
         "cwd": {"type": "string", "description": "Absolute working directory."},
-        "profile": {"type": "string", "description": "Named profile, instead of the default."},
-        "timeout": {"type": "number", "description": "Seconds, default 600."},
+        "profile": {"type": "string", "description": "Instead of the default profile."},
+        "timeout": _seconds("Seconds, default 600.", MIN_TIMEOUT_S, MAX_TIMEOUT_S),
         "resume": {"type": "string", "description": "Session id to continue, with its history."},
         "files": {
             "type": "array",
-            "items": {},
-            "description": "Files to put before the prompt: a path, or {path, start?, end?}, "
-            "{path, head}, {path, tail} (lines from 1).",
+            "items": {"anyOf": [{"type": "string"}, _FILE]},
+            "description": "Put before the prompt: paths, or lines start to end, the first (head) "
+            "or last (tail).",
         },
     },
     "required": ["name", "prompt"],
 }
 
 _PRESET_TASK = {
-    "preset": {"type": "string", "description": "Name of the preset."},
-    "task": {"type": "string", "description": "The task, complete in itself."},
-    "model": {"type": "string", "description": "Model, instead of the preset's."},
-    "cwd": {"type": "string", "description": "Working directory."},
+    "preset": {"type": "string", "description": "Its name."},
+    "task": {"type": "string", "description": "Complete in itself."},
+    "model": {"type": "string", "description": "Instead of the preset's."},
+    "cwd": {"type": "string"},
+}
+# The same once more: what they mean was said.
+_LISTED_PRESET_TASK: Mapping[str, object] = {
+    "type": "object",
+    "properties": {name: {"type": "string"} for name in _PRESET_TASK},
+    "required": ["preset", "task"],
 }
 
 TOOLS: tuple[ToolDef, ...] = (
@@ -67,7 +100,7 @@ TOOLS: tuple[ToolDef, ...] = (
         {
             "type": "object",
             "properties": {
-                "tasks": {"type": "array", "items": _TASK},
+                "tasks": _tasks(_TASK),
                 "profile": {"type": "string", "description": "Default profile for all tasks."},
             },
             "required": ["tasks"],
@@ -81,10 +114,10 @@ TOOLS: tuple[ToolDef, ...] = (
             "type": "object",
             "properties": {
                 "sessionId": _SESSION_ID,
-                "waitSeconds": {"type": "number", "description": "Wait so long for its end."},
-                "offset": {"type": "number", "description": "Skip so many characters."},
-                "limit": {"type": "number", "description": "At most so many characters."},
-                "tail": {"type": "number", "description": "Only the last so many characters."},
+                "waitSeconds": _seconds("Wait so long for its end."),
+                "offset": _count("Skip so many characters."),
+                "limit": _count("At most so many."),
+                "tail": _count("Only the last so many."),
             },
             "required": ["sessionId"],
         },
@@ -92,10 +125,10 @@ TOOLS: tuple[ToolDef, ...] = (
     ToolDef(
         GET_SESSION,
         "Get the complete transcript of a sub-agent session: all runs with messages, tool calls "
-        "and shortened tool results.",
+        "and shortened results.",
         {
             "type": "object",
-            "properties": {"sessionId": _SESSION_ID},
+            "properties": {"sessionId": {"type": "string"}},
             "required": ["sessionId"],
         },
     ),
@@ -112,21 +145,14 @@ TOOLS: tuple[ToolDef, ...] = (
             "type": "object",
             "properties": {
                 **_PRESET_TASK,
-                "tasks": {
-                    "type": "array",
-                    "items": {
-                        "type": "object",
-                        "properties": _PRESET_TASK,
-                        "required": ["preset", "task"],
-                    },
-                },
+                "tasks": _tasks(_LISTED_PRESET_TASK),
             },
         },
     ),
     ToolDef(
         BACKGROUND,
         "Start a task with a preset in the background and return at once with its run id.",
-        {"type": "object", "properties": _PRESET_TASK, "required": ["preset", "task"]},
+        _LISTED_PRESET_TASK,
     ),
     ToolDef(
         BACKGROUND_STATUS,
@@ -136,10 +162,7 @@ TOOLS: tuple[ToolDef, ...] = (
             "properties": {
                 "runId": {"type": "string", "description": "Only this run."},
                 "includeCompleted": {"type": "boolean", "description": "Ended ones too."},
-                "waitSeconds": {
-                    "type": "number",
-                    "description": "Wait so long for its end, or for the first active one's.",
-                },
+                "waitSeconds": _seconds("Wait so long for its end, or the first active one's."),
             },
         },
     ),
@@ -162,7 +185,7 @@ TOOLS: tuple[ToolDef, ...] = (
             "properties": {
                 "sessionId": {"type": "string", "description": "Its session id or run id."},
                 "message": {"type": "string", "description": "What it is to know or do now."},
-                "waitSeconds": {"type": "number", "description": "Wait so long, default 30."},
+                "waitSeconds": _seconds("Wait so long, default 30."),
             },
             "required": ["sessionId", "message"],
         },

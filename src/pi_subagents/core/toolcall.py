@@ -240,10 +240,10 @@ def _edit_todos(given: _Given) -> str:
         return described and f"edit_todos → {described}"
     items = todo_items(given.arguments) or []
     texts = [_shown(item.get("text") if isinstance(item, dict) else item) for item in items]
-    listed = ", ".join(text for text in texts if text)
-    numbers = ", ".join(str(n) for n in todo_indices(given.arguments) if abs(n) <= MAX_NUMBER)
-    what = f"[{numbers}]" if numbers else listed
-    return f"edit_todos → {action} {what}".rstrip()
+    if listed := ", ".join(text for text in texts if text):
+        return f"edit_todos → {listed}"
+    numbers = ",".join(str(n) for n in todo_indices(given.arguments) if abs(n) <= MAX_NUMBER)
+    return f"edit_todos → {action} [{numbers}]" if numbers else f"edit_todos → {action}"
 
 
 def _lsp_place(given: _Given) -> str:

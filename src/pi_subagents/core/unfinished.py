@@ -1,8 +1,8 @@
 """
 Tell of a delegation that goes on when its caller cannot be kept waiting any longer.
 
-In: its windows, and the results that are there.  Out: a truthful answer in the shape of the
-finished one: what is done is told, what is not says `running`.
+In: its windows, the results that are there, and what each task said last.  Out: a truthful answer
+in the shape of the finished one: what is done is told, what is not says `running`.
 """
 
 from __future__ import annotations
@@ -24,19 +24,23 @@ if TYPE_CHECKING:
     from pi_subagents.core.run_result import RunResult
     from pi_subagents.core.window import Window
 
-_LAST_LINE = 120
+_MAX_SAID = 120
 
 
 def unfinished_to_json(
     windows: Sequence[Window],
     results: Mapping[int, RunResult],
+    said: Mapping[int, str],
     *,
     after_s: float,
     wait_s: float,
     asked: SubagentRequest | None = None,
+    can_stop: bool = True,
 ) -> dict[str, object]:
     """
-    Return the value of a delegation as it stands; results are by the place of their task.
+    Return the value of a delegation as it stands.
+
+    Results, and what was said last, are by the place of their task.
 
     With what was asked it is that of `subagent`, else that of `delegate_to_subagents`.
     """
@@ -46,10 +50,10 @@ def unfinished_to_json(
     for index, window in enumerate(windows):
         result = results.get(index)
         profile = "" if asked else window.title.profile  # a preset's window names the preset
-        lines.append(summary_line(result, profile) if result else _line(window))
+        lines.append(summary_line(result, profile) if result else _line(window, said.get(index)))
         preset = asked.tasks[index].preset if asked else None
         entries.append(_entry(window, result, preset))
-    lines.append(host_messages.how_to_get_the_rest(wait_s))
+    lines.append(host_messages.how_to_get_the_rest(wait_s, can_stop=can_stop))
     details: dict[str, object] = {
         "status": "running",
         "sessionIds": [window.title.session_id for window in windows],
@@ -64,22 +68,20 @@ def unfinished_to_json(
     }
 
 
-def progress_line(windows: Sequence[Window], latest: int | None) -> str:
-    """Return how a delegation stands, with the last line of the task that spoke last."""
+def progress_line(windows: Sequence[Window], latest: tuple[int, str] | None) -> str:
+    """Return how a delegation stands, with what the task that spoke last said."""
     status = global_status(windows)
-    if latest is None or not windows[latest].lines:
+    if latest is None:
         return status
-    return f"{status} — {one_line(windows[latest].title.name, 40)}: {_last(windows[latest])}"
+    index, text = latest
+    name = one_line(windows[index].title.name, 40)
+    return f"{status} — {name}: {one_line(text, _MAX_SAID)}"
 
 
-def _line(window: Window) -> str:
-    told = f"{window.status} — {_last(window)}" if window.lines else window.status
+def _line(window: Window, said: str | None) -> str:
+    told = f"{window.status} — {one_line(said, _MAX_SAID)}" if said else window.status
     name = one_line(window.title.name, 60)
     return f"⏳ {name}: {told} (session: {window.title.session_id})"
-
-
-def _last(window: Window) -> str:
-    return one_line(window.lines[-1].text, _LAST_LINE)
 
 
 def _entry(window: Window, result: RunResult | None, preset: str | None) -> dict[str, object]:

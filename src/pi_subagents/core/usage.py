@@ -20,6 +20,7 @@ class Usage:
     cache_write: int = 0
     total_tokens: int = 0
     cost: float = 0.0
+    cost_is_billed: bool = False  # the provider's own figure; else reckoned from a price list
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(
@@ -29,6 +30,9 @@ class Usage:
             self.cache_write + other.cache_write,
             self.total_tokens + other.total_tokens,
             min(self.cost + other.cost, _LARGEST),  # Infinity is not JSON
+            # What costs nothing leaves the rest as it is.
+            all(each.cost_is_billed for each in (self, other) if each.cost)
+            and bool(self.cost or other.cost),
         )
 
 
@@ -45,6 +49,9 @@ def parse_usage(value: object) -> Usage:
         cache_write=_tokens(value.get("cacheWrite")),
         total_tokens=_tokens(value.get("totalTokens")),
         cost=_amount(total_cost),
+        cost_is_billed=isinstance(cost, Mapping)
+        and cost.get("totalFromProvider") is True
+        and _amount(total_cost) > 0,
     )
 
 
@@ -56,14 +63,19 @@ def usage_to_json(usage: Usage) -> dict[str, object]:
         "cacheRead": usage.cache_read,
         "cacheWrite": usage.cache_write,
         "totalTokens": usage.total_tokens,
-        "cost": {"total": usage.cost},
+        "cost": _cost_to_json(usage),
     }
+
+
+def _cost_to_json(usage: Usage) -> dict[str, object]:
+    billed = {"totalFromProvider": True} if usage.cost_is_billed else {}
+    return {"total": usage.cost, **billed}
 
 
 def usage_for_pi(usage: Usage) -> dict[str, object]:
     """Write the shape that pi adds to its totals; what a part of the cost was is not known."""
     parts = dict.fromkeys(("input", "output", "cacheRead", "cacheWrite"), 0)
-    return {**usage_to_json(usage), "cost": {**parts, "total": usage.cost}}
+    return {**usage_to_json(usage), "cost": {**parts, **_cost_to_json(usage)}}
 
 
 def _amount(value: object) -> float:

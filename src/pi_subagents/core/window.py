@@ -7,7 +7,7 @@ Memory is bounded: `MAX_HISTORY` lines (or as many as the window is high) of `MA
 A line is of kind "text" (the child's words, output, standard error), "tool" (a call's preview, see
 `toolcall.py`) or "steer" (a message to the child at work).  A face paints `→ ` before the latter
 two; a bash preview of several lines is as many entries, and those that begin with
-`bash_preview.CONTINUATION` take two blanks instead.
+`bash_preview.CONTINUATION` take two blanks instead, as do calls that a script made (`NESTED`).
 What `ls` and `find` found is added to the line of the very call, by its id.
 
 Times are milliseconds of one clock, the caller's.  The result has the last word: its duration,
@@ -37,6 +37,7 @@ MAX_LINE = 2000
 MAX_NOTES = 8
 MAX_STEER_TEXT = 1000  # of a message; why it was refused has to fit as well
 TAB_WIDTH = 4
+NESTED, NESTED_MORE = ("↳ ", "  ")  # before the preview of a call that another tool made
 
 Kind = Literal["text", "tool", "steer"]
 WindowStatus = Literal["queued", "running", "completed", "error"]
@@ -112,6 +113,8 @@ class WindowBuilder:
         match event:
             case ev.AssistantMessage():
                 self._take_message(event)
+            case ev.ToolStarted(call) if call.parent_id:
+                self._take_call(call)
             case ev.ToolFinished():
                 self._add_to_its_call(event)
             case ev.ErrorText(text):
@@ -156,10 +159,16 @@ class WindowBuilder:
             self._title = replace(self._title, provider=message.provider, model=message.model)
         self._add(_lines(message.text), "text")
         for call in message.tool_calls:
-            preview = format_tool_call(call, cwd=self._cwd, home=self._home, width=self._width)
-            self._add(_lines(preview), "tool")
-            if call.name in ("ls", "find") and call.call_id:
-                self._remember_listing(call.call_id)
+            self._take_call(call)
+
+    def _take_call(self, call: ev.ToolCall) -> None:
+        preview = format_tool_call(call, cwd=self._cwd, home=self._home, width=self._width)
+        lines = _lines(preview)
+        if call.parent_id:
+            lines = [f"{NESTED_MORE if n else NESTED}{line}" for n, line in enumerate(lines)]
+        self._add(lines, "tool")
+        if call.name in ("ls", "find") and call.call_id:
+            self._remember_listing(call.call_id)
 
     def _add(self, lines: Iterable[str], kind: Kind) -> None:
         for line in lines:

@@ -11,15 +11,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pi_subagents import host_messages, messages
-from pi_subagents.core.bash_preview import CONTINUATION
 from pi_subagents.core.picture import BLANK, Layout, Part, Span
 from pi_subagents.core.window_view import (
+    STATUS_OF_ALL,
     counted_statuses,
-    global_status,
+    cut_apart,
     header_parts,
     header_rests,
+    mark,
     places,
-    spans,
+    status_counts,
 )
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from pi_subagents.core.picture import Role, Row
     from pi_subagents.core.window import Window, WindowLine, WindowStatus
 
-_ICON_ROLES: Mapping[WindowStatus, Role] = {
+_STATUS_ROLES: Mapping[WindowStatus, Role] = {
     "queued": "muted", "running": "warning", "completed": "success", "error": "error",
 }  # fmt: skip
 _ROLES: Mapping[window_view.Role, Role] = {
@@ -44,7 +45,7 @@ def window_picture(
     windows: Sequence[Window], lines: Sequence[Sequence[Row]], max_lines: int
 ) -> list[Part]:
     """Return all parts in their order, with these rows as the lines of each window."""
-    parts = [Part(((Span(global_status(windows), "bold"),),))]
+    parts = [Part((_status_of_all(windows),))]
     for window, place, rows in zip(windows, places(windows), lines, strict=True):
         parts += [
             _GAP,
@@ -61,20 +62,36 @@ def place_of_lines(index: int) -> int:
     return 4 * index + 3
 
 
+def _status_of_all(windows: Sequence[Window]) -> Row:
+    counts = [Span(text, _STATUS_ROLES[status]) for status, text in status_counts(windows)]
+    row = [Span(STATUS_OF_ALL, "bold toolTitle")]
+    for number, count in enumerate(counts):
+        row += [Span(", ", "dim"), count] if number else [count]
+    return tuple(row)
+
+
 def _headers(window: Window, place: int) -> Iterable[Row]:
     """Return the line above a window, then without what matters least, and so on."""
     told = header_parts(window)
-    begin = (Span(told.icon, _ICON_ROLES[window.status]), Span(" "), Span(told.name, "bold"))
+    begin = (
+        Span(told.icon, _STATUS_ROLES[window.status]),
+        Span(" "),
+        Span(told.name, "bold accent"),
+    )
     for rest in header_rests(window, place, clock=window.status != "queued"):
-        yield (*begin, Span(rest, "muted"))
+        yield (*begin, Span(rest, "dim"))
 
 
 def line_row(line: WindowLine) -> Row:
     """Return one line: what a child says as it is, a call with its mark and its figures."""
-    painted = tuple(Span(text, _ROLES[role]) for text, role in spans(line))
+    begin, end = cut_apart(line)
+    painted = (
+        *(Span(text, _ROLES[role]) for text, role in begin),
+        *(Span(text, _ROLES[role], kept=True) for text, role in end),
+    )
     if line.kind == "text":
         return painted
-    return (Span("  " if line.text.startswith(CONTINUATION) else "→ ", "muted"), *painted)
+    return (Span(mark(line), "muted"), *painted)
 
 
 def _below(window: Window) -> Iterable[Row]:

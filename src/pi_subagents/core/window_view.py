@@ -12,15 +12,16 @@ from collections import Counter
 from typing import TYPE_CHECKING, Literal
 
 from pi_subagents import messages
+from pi_subagents.core.bash_preview import CONTINUATION
 from pi_subagents.core.plain_text import one_line
 from pi_subagents.core.request import MAX_NAME_LENGTH
 from pi_subagents.core.toolcall import counted
 from pi_subagents.core.usage import usage_to_json
 from pi_subagents.core.value import value
-from pi_subagents.core.window import WindowLine
+from pi_subagents.core.window import NESTED, NESTED_MORE, WindowLine
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping
 
     from pi_subagents.core.usage import Usage
     from pi_subagents.core.window import Window, WindowStatus, WindowTitle
@@ -29,6 +30,7 @@ Role = Literal["muted", "added", "removed", "steer", "plain"]
 Span = tuple[str, Role]
 
 SEPARATOR = " • "
+STATUS_OF_ALL = "Sub-agents: "
 # Of a header that does not fit, in this order.
 _LEAST_FIRST = ("spent", "files", "tools", "label")
 
@@ -48,6 +50,15 @@ _FIGURES = (
     re.compile(r"find → .* → (?P<added>\d+) match(?:es)?\+?"),
     re.compile(r"ls → .* → (?P<added>\d+) files?, (?P<also_added>\d+) dirs?\+?"),
     re.compile(r"ls → .* → (?P<added>\d+) (?:file|dir)s?\+?"),
+)
+# What a tool line keeps of its end where it is cut: the `&&` of a command that goes on, the name of
+# the file at the end of a path and what is said of it.  The first that matches counts.
+_ENDS = (
+    re.compile(r"(?:bash → |│ ).*(?P<kept> &&)"),
+    re.compile(r"edit → .*(?P<kept>/[^/]+ \(\d+ edits?\) \+\d+/-\d+)"),
+    re.compile(r"edit → .* \(\d+ edits?\) \+\d+/-\d+(?P<kept>)"),
+    re.compile(r"(?:ls|find) → .*(?P<kept>/[^/]+/? → [^/]+)"),
+    re.compile(r"(?:edit|find|grep|lint|ls|lsp_\w+|read|write) → .*(?P<kept>/[^/]+/?)"),
 )
 _ROLES: Mapping[str, Role] = {"added": "added", "also_added": "added", "removed": "removed"}
 
@@ -111,15 +122,24 @@ def header_rests(window: Window, place: int, *, clock: bool) -> Iterator[str]:
 
 def global_status(windows: Iterable[Window]) -> str:
     """Return the line above all windows; a count of zero is left out."""
-    return f"Sub-agents: {counted_statuses(windows, _STATUS_WORDS)}"
+    return STATUS_OF_ALL + counted_statuses(windows, _STATUS_WORDS)
 
 
 def counted_statuses(windows: Iterable[Window], wanted: Iterable[WindowStatus]) -> str:
     """Return how many windows have which of these statuses; a count of zero is left out."""
+    return ", ".join(text for _, text in status_counts(windows, wanted))
+
+
+def status_counts(
+    windows: Iterable[Window], wanted: Iterable[WindowStatus] = _STATUS_WORDS
+) -> list[tuple[WindowStatus, str]]:
+    """Return how many windows have which of these statuses, each count on its own."""
     found = Counter(window.status for window in windows)
-    return ", ".join(
-        counted(found[status], *_STATUS_WORDS[status]) for status in wanted if found[status]
-    )
+    return [
+        (status, counted(found[status], *_STATUS_WORDS[status]))
+        for status in wanted
+        if found[status]
+    ]
 
 
 def places(windows: Iterable[Window]) -> list[int]:
@@ -139,6 +159,12 @@ def shown_lines(window: Window, *, expanded: bool) -> tuple[WindowLine, ...]:
     return (window.history if expanded else window.lines) or (WindowLine(none, "text"),)
 
 
+def mark(line: WindowLine) -> str:
+    """Return what stands before a line that is not the child's own words."""
+    follows = line.text.startswith((CONTINUATION, NESTED, NESTED_MORE))
+    return "  " if line.kind == "tool" and follows else "→ "
+
+
 def spans(line: WindowLine) -> tuple[Span, ...]:
     """Cut a line into runs of one role each; together they are the line."""
     if line.kind == "text":
@@ -151,33 +177,25 @@ def spans(line: WindowLine) -> tuple[Span, ...]:
     return ((line.text, "muted"),)
 
 
+def cut_apart(line: WindowLine) -> tuple[tuple[Span, ...], tuple[Span, ...]]:
+    """Return the spans of a line that may be cut, and those of the end that it keeps then."""
+    runs = spans(line)
+    ends = (pattern.fullmatch(line.text) for pattern in _ENDS) if line.kind == "tool" else ()
+    found = next((match for match in ends if match), None)
+    place = found.start("kept") if found else len(line.text)
+    begin: list[Span] = []
+    end: list[Span] = []
+    for text, role in runs:
+        begin.append((text[: max(place, 0)], role))
+        end.append((text[max(place, 0) :], role))
+        place -= len(text)
+    return tuple(run for run in begin if run[0]), tuple(run for run in end if run[0])
+
+
 def window_to_json(window: Window) -> dict[str, object]:
     """Return the window as faces in other languages get it: how it stands, its latest lines."""
     lines = [{"text": line.text, "kind": line.kind} for line in window.lines]
     return {**state_to_json(window), "lines": lines}
-
-
-def progress_to_json(windows: Sequence[Window], *, max_lines: int) -> dict[str, object]:
-    """Return how the sub-agents stand, without what they did: small, whatever that was."""
-    rows = [
-        {
-            "name": _word(window.title.name),
-            "status": window.status,
-            "callCount": window.call_count,
-            "elapsedMs": window.elapsed_ms,
-            "errorMessage": one_line(window.error_message, MAX_NAME_LENGTH) or None,
-        }
-        for window in windows
-    ]
-    return {
-        "content": [{"type": "text", "text": global_status(windows)}],
-        "details": {
-            "status": "running",
-            "maxLines": max_lines,
-            "windows": rows,
-            "sessionIds": [window.title.session_id for window in windows],
-        },
-    }
 
 
 def state_to_json(window: Window) -> dict[str, object]:

@@ -46,7 +46,7 @@ class LiveRun:
 
     def __init__(self, run_dir: RunDir) -> None:
         self.run_dir = run_dir
-        self._tail = JournalTail(run_dir.events)
+        self._tail = JournalTail(run_dir)
         self._words = ProgressFormatter()
         try:
             self._row = _asked(run_dir, run_dir.read_meta())

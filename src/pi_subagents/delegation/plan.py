@@ -16,6 +16,7 @@ from pi_subagents import messages
 from pi_subagents.core.attachment import format_blocks
 from pi_subagents.core.child_shape import ChildShape
 from pi_subagents.core.invocation import Invocation, ModelOverride, plan_invocation
+from pi_subagents.core.profile import Profile
 from pi_subagents.core.profile_invocation import ProfileInvocation, profile_invocation
 from pi_subagents.core.prompt import compose_prompt
 from pi_subagents.core.resume import resume_prompt
@@ -24,6 +25,7 @@ from pi_subagents.core.value import replace, value
 from pi_subagents.delegation.ports import PlannedRun
 from pi_subagents.delegation.preparation import Preparation, PresetUse
 from pi_subagents.disk.attachments import read_files
+from pi_subagents.disk.desk import APPEND_PROMPT, PROMPT, SYSTEM_PROMPT, TASK, Desk
 from pi_subagents.disk.run_dir import META_VERSION, RunDir
 from pi_subagents.disk.run_store import RunStore, new_run_id, new_session_id
 from pi_subagents.errors import StoreUnwritable
@@ -31,6 +33,7 @@ from pi_subagents.errors import StoreUnwritable
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from pi_subagents.core.pi_versions import PiTraits
     from pi_subagents.core.request import DelegateRequest, Task
     from pi_subagents.core.settings import Settings
 
@@ -46,7 +49,7 @@ class Surroundings:
     store: RunStore
     pi_command: tuple[str, ...]
     pi_source: str
-    pi_version: str | None
+    traits: PiTraits
     trusted: Callable[[Path], bool]
     seal: Callable[[RunDir], str | None] = lambda _: None
     override: Callable[[str], ModelOverride] | None = None
@@ -78,7 +81,7 @@ def discard_runs(planned: Iterable[PlannedRun]) -> None:
     """Take back runs that were planned and will not be started."""
     for run in planned:
         assert run.spec.lock_fd is not None
-        RunDir(Path(run.spec.run_dir)).discard(run.spec.lock_fd)
+        _run_dir(run.spec).discard(run.spec.lock_fd)
 
 
 def spec_ahead(task: Task, needs: Preparation, around: Surroundings) -> RunSpec | None:
@@ -97,17 +100,20 @@ def spec_ahead(task: Task, needs: Preparation, around: Surroundings) -> RunSpec 
 def _plan(index: int, task: Task, needs: Preparation, around: Surroundings) -> PlannedRun:
     cwd = _cwd(task, around)
     run_dir = around.store.run_dir(new_run_id())
-    texts = _texts(task, needs, cwd, run_dir, around.settings)
+    texts = _texts(task, needs, cwd, around.settings)
     spec = _spec(task, needs, run_dir, texts, around)
     try:
-        meta = _meta(spec, task, needs, around)
-        prompt, *others = texts.items()
-        lock = run_dir.begin(meta, prompt[1], dict(others))
+        lock = run_dir.begin(_meta(spec, task, needs, around), texts.pop(PROMPT), texts)
     except OSError as error:
         raise StoreUnwritable(str(run_dir.path), str(error)) from error
     usable = os.path.isdir(cwd)  # noqa: PTH112 - Path.is_dir() raises where it may not look
     refusal = needs.refusal or ("" if usable else messages.cwd_missing(str(cwd)))
-    return PlannedRun(index, task, replace(spec, lock_fd=lock), refusal, profile=needs.profile)
+    spec = replace(spec, lock_fd=lock, dir_mark=run_dir.mark())
+    return PlannedRun(index, task, spec, refusal, profile=needs.profile)
+
+
+def _run_dir(spec: RunSpec) -> RunDir:
+    return RunDir(Path(spec.run_dir), Desk(Path(spec.desk)))
 
 
 def _cwd(task: Task, around: Surroundings) -> Path:
@@ -118,19 +124,19 @@ def _spec(
     task: Task,
     needs: Preparation,
     run_dir: RunDir,
-    texts: Mapping[Path, bytes],
+    texts: Mapping[str, bytes],
     around: Surroundings,
 ) -> RunSpec:
-    """Return how the task is to be run; `texts` are what its child reads from the run directory."""
-    run_id = run_dir.run_id
+    """Return how the task is to be run; `texts` are what its child reads, by their names."""
+    run_id, desk = run_dir.run_id, run_dir.desk
     cwd = _cwd(task, around)
     trusted = around.trusted(cwd)
     invocation = plan_invocation(
         around.pi_command,
         run_id=run_id,
         trusted=trusted,
-        profile=_profile_invocation(needs, run_dir, texts, around.parent_tools),
-        session_file=str(run_dir.child_session) if needs.preset else None,
+        profile=_profile_invocation(needs, desk, texts, around),
+        session_file=str(desk.child_session) if needs.preset else None,
         override=around.override(run_id) if around.override else None,
         mode=around.settings.child_mode,
     )
@@ -139,6 +145,7 @@ def _spec(
         session_id=task.resume or new_session_id(),
         name=task.name,
         run_dir=str(run_dir.path),
+        desk=str(desk.path),
         argv=invocation.argv,
         cwd=str(cwd),
         environment=invocation.environment,
@@ -154,7 +161,14 @@ def _spec(
         on_complete=around.settings.on_complete if needs.detached else (),
         mode=around.settings.child_mode,
         keeps_session=bool(needs.preset),
-        kind=_kind(invocation, cwd, needs, texts, around, trusted=trusted),
+        kind=_kind(
+            invocation,
+            cwd,
+            needs,
+            {str(desk.path / name): text for name, text in texts.items()},
+            around,
+            trusted=trusted,
+        ),
         follows=needs.earlier[-1].run_id if needs.earlier else "",
         wrap_up_s=around.settings.wrap_up_before,
     )
@@ -164,7 +178,7 @@ def _kind(
     invocation: Invocation,
     cwd: Path,
     needs: Preparation,
-    texts: Mapping[Path, bytes],
+    texts: Mapping[str, bytes],
     around: Surroundings,
     *,
     trusted: bool,
@@ -172,7 +186,7 @@ def _kind(
     """Return what shapes the child; nothing where it must be nobody else's."""
     if needs.detached:
         return ""
-    named = {str(path): text for path, text in texts.items() if str(path) in invocation.argv}
+    named = {path: text for path, text in texts.items() if path in invocation.argv}
     return around.kind_of(
         ChildShape(
             argv=invocation.argv,
@@ -185,48 +199,45 @@ def _kind(
     )
 
 
-def _texts(
-    task: Task, needs: Preparation, cwd: Path, run_dir: RunDir, settings: Settings
-) -> dict[Path, bytes]:
-    """Return what the child reads, by the file it reads it from: the prompt first."""
+def _texts(task: Task, needs: Preparation, cwd: Path, settings: Settings) -> dict[str, bytes]:
+    """Return what the child reads, by the name of the file it reads it from."""
     files = read_files(task.files, cwd)
     asked = format_blocks(files, task.prompt)
-    texts = {run_dir.prompt: compose_prompt(asked)}
+    texts = {PROMPT: compose_prompt(asked)}
     if needs.earlier:
         limit = int(settings.max_resume_kilobytes * 1024)
         prompt = resume_prompt(needs.earlier, task.prompt, max_bytes=limit)
-        texts = {run_dir.prompt: compose_prompt(format_blocks(files, prompt)), run_dir.task: asked}
+        texts = {PROMPT: compose_prompt(format_blocks(files, prompt)), TASK: asked}
     if needs.profile and needs.profile.system_prompt:
-        texts[run_dir.system_prompt] = needs.profile.system_prompt
+        texts[SYSTEM_PROMPT] = needs.profile.system_prompt
     if needs.profile and needs.profile.append_system_prompt:
-        texts[_append_file(needs, run_dir)] = needs.profile.append_system_prompt
-    if needs.preset:
-        texts[run_dir.child_session] = ""  # pi would create it readable for others
-    return {path: text.encode("utf-8", "replace") for path, text in texts.items()}
+        texts[_append_file(needs)] = needs.profile.append_system_prompt
+    return {name: text.encode("utf-8", "replace") for name, text in texts.items()}
 
 
-def _append_file(needs: Preparation, run_dir: RunDir) -> Path:
+def _append_file(needs: Preparation) -> str:
     """Return where an appended prompt is kept: a preset's has the seed's name for it."""
-    return run_dir.system_prompt if needs.preset else run_dir.append_prompt
+    return SYSTEM_PROMPT if needs.preset else APPEND_PROMPT
 
 
 def _profile_invocation(
     needs: Preparation,
-    run_dir: RunDir,
-    texts: Mapping[Path, bytes],
-    parent_tools: tuple[str, ...] | None,
-) -> ProfileInvocation | None:
-    if needs.profile is None:
-        return None
-    append_file = _append_file(needs, run_dir)
-    append = str(append_file) if append_file in texts else None
-    system = str(run_dir.system_prompt) if needs.profile.system_prompt else None
+    desk: Desk,
+    texts: Mapping[str, bytes],
+    around: Surroundings,
+) -> ProfileInvocation:
+    profile = needs.profile or Profile("")
+    append_file = _append_file(needs)
+    # On the desk: what a task does to the project must not change how another is started.
+    append = str(desk.path / append_file) if append_file in texts else None
+    system = str(desk.path / SYSTEM_PROMPT) if profile.system_prompt else None
     return profile_invocation(
-        needs.profile,
+        profile,
         system_prompt_file=system,
         append_prompt_file=append,
         skill_paths=needs.skill_paths,
-        parent_tools=parent_tools,
+        parent_tools=around.parent_tools,
+        traits=around.traits,
     )
 
 
@@ -243,16 +254,17 @@ def _meta(spec: RunSpec, task: Task, needs: Preparation, around: Surroundings) -
         "profile": needs.profile.name if needs.profile and not needs.preset else None,
         "resumed": bool(needs.earlier),
         "notes": list(needs.notes),
-        **(_preset_meta(needs.preset, RunDir(Path(spec.run_dir))) if needs.preset else {}),
+        **(_preset_meta(needs.preset, _run_dir(spec)) if needs.preset else {}),
         "attached": spec.attached,
         "engine": "pi",
         "childMode": spec.mode,
-        "pi": {"source": around.pi_source, "version": around.pi_version},
+        "pi": {"source": around.pi_source, "version": around.traits.version or None},
         "argv": list(spec.argv),
         "offline": around.override is not None,
         "trusted": around.trusted(Path(spec.cwd)),
         "createdAt": _now_ms(),
-        "seal": around.seal(RunDir(Path(spec.run_dir))),
+        "desk": spec.desk,
+        "seal": around.seal(_run_dir(spec)),
     }
 
 

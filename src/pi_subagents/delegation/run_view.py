@@ -13,19 +13,22 @@ from typing import TYPE_CHECKING
 from pi_subagents import messages
 from pi_subagents.core import events as ev
 from pi_subagents.core.liveness import Liveness
-from pi_subagents.core.run_result import RunResult
 from pi_subagents.core.usage import Usage
 from pi_subagents.core.value import value
 from pi_subagents.disk import safe_io
 from pi_subagents.disk.journal_tail import JournalTail
 from pi_subagents.disk.run_dir import MAX_RESULT_BYTES
+from pi_subagents.disk.run_story import result_by_journal
 from pi_subagents.errors import RunUnreadable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from pi_subagents.core.run_result import RunResult
     from pi_subagents.disk.run_dir import RunDir
+
+PLANNED = "planned"
 
 
 @value
@@ -60,17 +63,17 @@ def view_run(run_dir: RunDir, liveness: Liveness) -> RunView:
         raise RunUnreadable(run_dir.run_id, str(error)) from error
     created = meta.get("createdAt")
     created_ms = created if isinstance(created, int) else 0
-    result = run_dir.read_result()
-    if result is None and os.path.lexists(run_dir.result):
-        result = run_dir.read_result()  # it came this instant, or it is damaged: never "lost"
-        if result is None:
-            raise RunUnreadable(run_dir.run_id, _why_not_readable(run_dir.result))
+    goes_on = liveness is Liveness.ALIVE and not run_dir.never_began()
+    # Who answers for the run puts its result there last thing: before that it is none of his.
+    result = None if goes_on else _result(run_dir, meta)
     if result is not None:
         return RunView(
             run_dir, meta, result.status, created_ms, result.duration_ms, result.usage,
             result.error_message, result,
         )  # fmt: skip
     state, usage = _journal_state(run_dir)
+    if state == PLANNED and "startedAt" in meta:
+        state = "running"  # its journal was taken away
     if liveness is Liveness.LOST:
         return RunView(
             run_dir, meta, "interrupted", created_ms, 0, usage, messages.INTERRUPTED, None
@@ -80,16 +83,18 @@ def view_run(run_dir: RunDir, liveness: Liveness) -> RunView:
     return RunView(run_dir, meta, state, created_ms, max(duration, 0), usage, "", None)
 
 
-def never_started(view: RunView) -> RunResult:
-    """Return the result of a run that was stopped while it waited its turn."""
-    return RunResult(
-        run_id=view.run_dir.run_id,
-        session_id=view.text("sessionId"),
-        name=view.text("name"),
-        status="aborted",
-        error_message=messages.STOPPED_ON_REQUEST,
-        finished_at_ms=time.time_ns() // 1_000_000,
-    )
+def _result(run_dir: RunDir, meta: Mapping[str, object]) -> RunResult | None:
+    """Return how a run ended, None if nobody has told; RunUnreadable where that cannot be read."""
+    session = meta.get("sessionId")
+    session_id = session if isinstance(session, str) else ""
+    for _ in range(2):  # it may come this instant: then it is neither damaged nor lost
+        if (result := run_dir.read_result(session_id)) is not None:
+            return result
+        if not os.path.lexists(run_dir.result):
+            return None
+    if not run_dir.result_is_not_ours(session_id):
+        raise RunUnreadable(run_dir.run_id, _why_not_readable(run_dir.result))
+    return result_by_journal(run_dir, meta)
 
 
 def _why_not_readable(result: Path) -> str:
@@ -102,8 +107,8 @@ def _why_not_readable(result: Path) -> str:
 
 
 def _journal_state(run_dir: RunDir) -> tuple[str, Usage]:
-    state, usage = "planned", Usage()
-    tail = JournalTail(run_dir.events)
+    state, usage = PLANNED, Usage()
+    tail = JournalTail(run_dir)
     try:
         for entry in tail.new_entries():
             match entry.event:

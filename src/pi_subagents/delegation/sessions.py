@@ -66,7 +66,7 @@ def _task(run_dir: RunDir, messages: tuple[Message, ...]) -> str:
 
 
 def _journal(run_dir: RunDir) -> Iterator[ev.Event]:
-    tail = JournalTail(run_dir.events)
+    tail = JournalTail(run_dir)
     try:
         for entry in tail.new_entries():
             yield entry.event

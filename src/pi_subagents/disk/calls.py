@@ -2,15 +2,16 @@
 The system calls that write files, in one table, so that any of them can be made to fail.
 
 `PI_SUBAGENTS_FAIL_IO=<n>:<ERRNO>` makes the n-th call, and every later one, fail with that error
-in each process that finds the variable; `<n>:<ERRNO>:once` only the n-th.  The fault suite walks n
-from 1 until nothing fails any more.  Without the variable the table holds the calls themselves.
+in each process that finds the variable; `<n>:<ERRNO>:once` only the n-th, `<name>:<ERRNO>` all
+of that name.  The fault suite walks n from 1 until nothing fails any more.  Without the variable
+the table holds the calls themselves.
 """
 
 from __future__ import annotations
 
 import errno
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,11 +50,24 @@ def fail_from(number: int, error: int, *, once: bool = False) -> None:
         setattr(Calls, name, staticmethod(failing(getattr(os, name))))
 
 
+def fail_always(name: str, error: int) -> None:
+    """Make every call of one name fail, as on a file system that does not have it."""
+
+    def fail(*_: Any, **__: Any) -> NoReturn:
+        raise OSError(error, os.strerror(error))
+
+    setattr(Calls, name, staticmethod(fail))
+
+
 def _obey_environment() -> None:
     wanted = os.environ.get(VARIABLE)
     if wanted:
-        number, name, *rest = wanted.split(":")
-        fail_from(int(number), getattr(errno, name), once=rest == ["once"])
+        which, error, *rest = wanted.split(":")
+        number = getattr(errno, error)
+        if which in NAMES:
+            fail_always(which, number)
+        else:
+            fail_from(int(which), number, once=rest == ["once"])
 
 
 _obey_environment()

@@ -18,9 +18,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pi_subagents.core.invocation import MARKER_VARIABLE
+from pi_subagents.core.pi_versions import BUILTIN_PREFIX
 from pi_subagents.core.profile import FRESH, REUSE
 from pi_subagents.disk.model_config import (
     ChildSetup,
+    Tree,
     config_bases,
     config_content,
     extension_entries,
@@ -31,18 +33,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from pi_subagents.core.child_shape import ChildShape
+    from pi_subagents.core.pi_versions import PiTraits
 
 DIGEST_BYTES = 16
 PACKAGE_DIR = Path(__file__).resolve().parents[1]
-# What pi reads in its own directory and, where it trusts the project, in the project's `.pi`.
-_CONFIGURATION = (
-    "models.json",
-    "auth.json",
-    "settings.json",
-    "trust.json",
-    "SYSTEM.md",
-    "APPEND_SYSTEM.md",
-)
+# Beside its files, directories: a file that came, went or changed makes another child.
+_DIRECTORIES = ("extensions", "skills", "prompts")
 # The first of these in each directory from the root down to the child's own.
 _CONTEXT = ("AGENTS.override.md", "AGENTS.md", "AGENTS.MD", "CLAUDE.md", "CLAUDE.MD")
 _EXTENSION_OPTIONS = ("--extension", "-e")
@@ -50,13 +46,14 @@ _NO_EXTENSIONS = ("--no-extensions", "-ne")
 
 
 class ChildKinds:
-    """The kinds of one call's children; each file is looked at once."""
+    """The kinds of one call's children; each file is looked at once, until it is asked anew."""
 
-    def __init__(self, env: Mapping[str, str], pi_version: str) -> None:
+    def __init__(self, env: Mapping[str, str], traits: PiTraits) -> None:
         self._env = env
-        self._version = pi_version
+        self._traits = traits
         self._digests: dict[Path, str] = {}
         self._kinds: dict[tuple[object, ...], str] = {}
+        self._shapes: dict[str, ChildShape] = {}  # one of each kind
 
     def kind_of(self, shape: ChildShape) -> str:
         """Return what the child has to share with another that could take its place."""
@@ -65,26 +62,35 @@ class ChildKinds:
         added = {k: v for k, v in shape.environment.items() if k != MARKER_VARIABLE}
         told = (argv, shape.cwd, shape.trusted, shape.isolation, *sorted(added.items()))
         if told not in self._kinds:  # most tasks of a call are told alike
-            self._kinds[told] = self._find_kind(shape, argv, added)
+            kind = self._kinds[told] = self._find_kind(shape, argv, added)
+            self._shapes.setdefault(kind, shape)
         return self._kinds[told]
+
+    def kind_now(self, kind: str) -> str:
+        """Return what children of a kind of ours are by now: files may have changed since."""
+        shape = self._shapes.get(kind)
+        return ChildKinds(self._env, self._traits).kind_of(shape) if kind and shape else ""
 
     def _find_kind(self, shape: ChildShape, argv: tuple[str, ...], added: Mapping[str, str]) -> str:
         """Look at everything; `argv` has the content of files in the place of their names."""
         # Where there is no such directory no child starts, and its parents are not worth a look.
         if shape.isolation == FRESH or not os.path.isdir(shape.cwd):  # noqa: PTH112 - any text
             return ""
-        setup = ChildSetup(shape.argv, Path(shape.cwd), self._env, shape.trusted)
+        setup = ChildSetup(
+            shape.argv, Path(shape.cwd), self._env, shape.trusted, traits=self._traits
+        )
         if shape.isolation != REUSE and any(self._foreign_extensions(setup)):
             return ""
         environment = {**self._env, **added}
         environment.pop(MARKER_VARIABLE, None)
         facts = (
-            self._version,
+            self._traits.version,
             argv,
             shape.cwd,
             sorted(environment.items()),
             shape.trusted,
             [(str(path), self._content_digest(path)) for path in _files(setup)],
+            list(_directory_facts(setup)),
         )
         # ASCII: a lone surrogate in a path or variable is escaped, not an error.
         return _digest(json.dumps(facts).encode("ascii"))
@@ -94,7 +100,8 @@ class ChildKinds:
         argv = setup.pi_argv
         named = [value for option, value in pairwise(argv) if option in _EXTENSION_OPTIONS]
         named += [word for word in argv if word.startswith(("--extension=", "-e="))]
-        yield from (each for each in named if not _is_ours(Path(each)))
+        foreign = (each for each in named if not each.startswith(BUILTIN_PREFIX))
+        yield from (each for each in foreign if not _is_ours(Path(each)))
         if not any(word in _NO_EXTENSIONS for word in argv):
             for base in config_bases(setup):
                 yield from _entries(base / "extensions")
@@ -113,9 +120,17 @@ class ChildKinds:
 def _files(setup: ChildSetup) -> Iterator[Path]:
     """Yield what pi reads at its start, whether it is there or not."""
     for base in config_bases(setup):
-        yield from (base / name for name in (*_CONFIGURATION, *_CONTEXT))
+        yield from (base / name for name in (*setup.traits.files, *_CONTEXT))
     for place in (setup.cwd, *setup.cwd.parents):
         yield from (place / name for name in _CONTEXT)
+
+
+def _directory_facts(setup: ChildSetup) -> Iterator[tuple[object, ...]]:
+    """Yield what tells one state of pi's directories from another, without reading their files."""
+    tree = Tree()
+    for base in config_bases(setup):
+        for name in _DIRECTORIES:
+            yield from tree.facts(base / name)
 
 
 def _state(path: Path) -> bytes:

@@ -52,6 +52,10 @@ class Definitions(Generic[L]):
         """Return what has that name, if anything does."""
         return self.by_name.get(name)
 
+    def get_overridden(self, name: str) -> L | None:
+        """Return the user's own of that name, where the project's stands in front of it."""
+        return next((loaded for loaded in self.overridden if loaded.name == name), None)
+
 
 class Recent(Generic[T]):
     """What was read less than five seconds ago, by what it was read for."""

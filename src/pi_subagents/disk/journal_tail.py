@@ -2,7 +2,8 @@
 Follow a run's journal: each call returns the entries that were added since the last.
 
 Entries come whole, in order and once.  A file that does not exist yet is an empty one; an
-unfinished last line waits for its end; a damaged line is passed over.
+unfinished last line waits for its end; a damaged line is passed over.  A journal whose name is
+taken away while it grows is read on by its handle, and where its run goes on elsewhere, there.
 """
 
 from __future__ import annotations
@@ -15,28 +16,35 @@ from pi_subagents.core.journal import Entry, decode_entry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
+
+    from pi_subagents.disk.run_dir import RunDir
 
 _CHUNK = 256 * 1024
+_HOW = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class JournalTail:
-    """A place in one events.jsonl."""
+    """A place in the journal of one run."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, run_dir: RunDir) -> None:
+        self._dir = run_dir
         self._descriptor = -1
+        self._read = 0
         self._framer = LineFramer()
 
     def new_entries(self) -> Iterator[Entry]:
         """Yield what was added, holding one chunk in memory at a time."""
-        if not self._opened():
+        if self._descriptor < 0 and not self._open():
             return
-        while chunk := os.read(self._descriptor, _CHUNK):
-            for frame in self._framer.feed(chunk):
-                entry = decode_entry(frame.data) if isinstance(frame, Line) else None
-                if entry is not None:
-                    yield entry
+        while True:
+            while chunk := os.read(self._descriptor, _CHUNK):
+                self._read += len(chunk)
+                for frame in self._framer.feed(chunk):
+                    entry = decode_entry(frame.data) if isinstance(frame, Line) else None
+                    if entry is not None:
+                        yield entry
+            if os.fstat(self._descriptor).st_nlink or not self._go_on_elsewhere():
+                return
 
     def close(self) -> None:
         """Let go of the file; a second call changes nothing."""
@@ -44,11 +52,25 @@ class JournalTail:
             os.close(self._descriptor)
             self._descriptor = -1
 
-    def _opened(self) -> bool:
-        if self._descriptor < 0:
-            flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    def _open(self) -> bool:
+        for run_dir in (self._dir, self._dir.now()):
             try:
-                self._descriptor = os.open(self._path, flags)
+                self._descriptor = os.open(run_dir.events, _HOW)
             except FileNotFoundError:
-                return False
+                continue
+            return True
+        return False
+
+    def _go_on_elsewhere(self) -> bool:
+        """Read on where the run was rescued to: what is there begins with what was here."""
+        elsewhere = self._dir.now()
+        if elsewhere == self._dir:
+            return False
+        try:
+            descriptor = os.open(elsewhere.events, _HOW)
+        except OSError:
+            return False
+        os.lseek(descriptor, self._read, os.SEEK_SET)
+        self.close()
+        self._descriptor, self._dir = descriptor, elsewhere
         return True

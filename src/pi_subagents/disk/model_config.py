@@ -19,12 +19,15 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pi_subagents.core.pi_versions import BUILTIN_PREFIX, traits_of
 from pi_subagents.disk.config_home import agent_dir, home_dir
 from pi_subagents.disk.safe_io import read_bounded
 from pi_subagents.disk.skill_packages import resolved_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+
+    from pi_subagents.core.pi_versions import PiTraits
 
 Fact = tuple[object, ...]
 
@@ -62,6 +65,7 @@ class ChildSetup:
     env: Mapping[str, str] = field(repr=False)
     trusted: bool
     arguments: tuple[str, ...] = ()
+    traits: PiTraits = traits_of(None)
 
 
 def models_digest(setup: ChildSetup, secret: bytes) -> str:
@@ -103,7 +107,7 @@ def _variables(setup: ChildSetup) -> list[tuple[str, str]]:
 
 
 def _files(setup: ChildSetup) -> Iterator[Fact]:
-    seen = _Tree()
+    seen = Tree()
     for path in _paths(setup):
         yield from seen.facts(path)
 
@@ -136,7 +140,19 @@ def extension_entries(content: bytes) -> list[str]:
     lists = (settings.get(key) for key in ("extensions", "packages"))
     entries = [each for listed in lists if isinstance(listed, list) for each in listed]
     sources = [each.get("source") if isinstance(each, dict) else each for each in entries]
-    return _words(each for each in sources if isinstance(each, str))
+    named = (each for each in sources if isinstance(each, str))
+    # Those that pi itself brings are switched on and off in the same list.
+    return _words(each for each in named if not each.lstrip("+").startswith(BUILTIN_PREFIX))
+
+
+def configured_providers(env: Mapping[str, str]) -> frozenset[str]:
+    """Return the providers that the user's own models.json defines."""
+    try:
+        content = json.loads(config_content(agent_dir(env) / "models.json"))
+    except (ValueError, RecursionError):
+        return frozenset()
+    providers = content.get("providers") if isinstance(content, dict) else None
+    return frozenset(providers) if isinstance(providers, dict) else frozenset()
 
 
 def config_content(path: Path) -> bytes:
@@ -147,7 +163,7 @@ def config_content(path: Path) -> bytes:
     return b""
 
 
-class _Tree:
+class Tree:
     """One look at any number of files and directories, with one limit on all of it."""
 
     def __init__(self) -> None:

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pi_subagents.core.definition import GLOBAL, PROJECT
+from pi_subagents.core.definition import GLOBAL, PROJECT, FileProblem
 from pi_subagents.core.preset import LoadedPreset, parse_preset
+from pi_subagents.core.tool_names import tool_name_problem, tool_names
 from pi_subagents.core.value import replace
 from pi_subagents.disk.config_home import agent_dir, project_root
 from pi_subagents.disk.definition_dir import (
@@ -25,12 +26,13 @@ from pi_subagents.disk.definition_dir import (
     read_directory,
 )
 from pi_subagents.disk.definition_files import Definitions, Recent, is_same_dir
+from pi_subagents.profile_messages import preset_tool_refused
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from pi_subagents.core.definition import FileProblem
     from pi_subagents.core.frontmatter import Frontmatter
+    from pi_subagents.core.pi_versions import PiTraits
 
 DIRECTORY = "subagents"
 
@@ -80,10 +82,16 @@ def invalidate_presets_cache() -> None:
     _cache.clear()
 
 
-def lint_presets(cwd: Path, env: Mapping[str, str]) -> tuple[FileProblem, ...]:
+def lint_presets(cwd: Path, env: Mapping[str, str], traits: PiTraits) -> tuple[FileProblem, ...]:
     """Return everything wrong with every file, as it is now, by path and line."""
-    problems = _load(cwd, env).problems
-    return tuple(sorted(problems, key=lambda found: (found.path, found.line)))
+    found = _load(cwd, env)
+    refused = [
+        FileProblem(each.path, 1, preset_tool_refused(each.name, problem), fatal=True)
+        for each in found.by_name.values()
+        for name in tool_names(each.preset.tools)
+        if (problem := tool_name_problem(name, traits))
+    ]
+    return tuple(sorted((*found.problems, *refused), key=lambda each: (each.path, each.line)))
 
 
 def _load(cwd: Path, env: Mapping[str, str]) -> Presets:

@@ -20,7 +20,7 @@ from pi_subagents.core.definition import GLOBAL, PROJECT, FileProblem, is_defini
 from pi_subagents.core.extra_args import extra_args_problem
 from pi_subagents.core.frontmatter import parse_frontmatter
 from pi_subagents.core.profile import LoadedProfile, Profile, parse_profile
-from pi_subagents.core.profile_check import find_conflict, profile_conflict, profile_warnings
+from pi_subagents.core.profile_check import profile_notes, profile_refusal, profile_warnings
 from pi_subagents.core.profile_edit import edit_profile_text
 from pi_subagents.core.profile_text import profile_to_markdown
 from pi_subagents.core.value import replace
@@ -51,6 +51,8 @@ from pi_subagents.errors import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+    from pi_subagents.core.pi_versions import PiTraits
 
 DIRECTORY = "agent-profiles"
 
@@ -169,29 +171,32 @@ def delete_profile(loaded: LoadedProfile) -> None:
         invalidate_profiles_cache()
 
 
-def lint_profiles(cwd: Path, env: Mapping[str, str]) -> tuple[FileProblem, ...]:
+def lint_profiles(cwd: Path, env: Mapping[str, str], traits: PiTraits) -> tuple[FileProblem, ...]:
     """Return everything wrong with every file, as it is now, by path and line."""
     problems: list[FileProblem] = []
     for directory in _read_both(cwd, env):
         problems += directory.problems
         for file in directory.files:
-            problems += _refusals(file)
+            problems += _refusals(file, traits)
     return tuple(sorted(problems, key=lambda found: (found.path, found.line)))
 
 
-def _refusals(file: DefinitionFile[LoadedProfile]) -> list[FileProblem]:
+def _refusals(file: DefinitionFile[LoadedProfile], traits: PiTraits) -> list[FileProblem]:
     """Return why a call that names this profile would be refused, or not do what it seems to."""
     profile = file.loaded.profile
-    fields, _ = find_conflict(profile)
     found = [
-        (fields[1] if fields else "", profile_conflict(profile)),
-        ("extraArgs", extra_args_problem(profile)),
+        profile_refusal(profile, traits),
+        ("extraArgs", extra_args_problem(profile, traits)),
     ]
     told = [(key, problem, True) for key, problem in found if problem]
-    told += [(key, problem, False) for key, problem in profile_warnings(profile)]
+    told += [(key, problem, False) for key, problem in profile_warnings(profile, traits)]
+    path, lines = file.loaded.path, file.lines
     return [
-        FileProblem(file.loaded.path, file.lines.get(key, 1), problem, fatal)
-        for key, problem, fatal in told
+        *(FileProblem(path, lines.get(key, 1), problem, fatal) for key, problem, fatal in told),
+        *(
+            FileProblem(path, lines.get(key, 1), note, fatal=False, is_note=True)
+            for key, note in profile_notes(profile, traits)
+        ),
     ]
 
 

@@ -13,11 +13,12 @@ import os
 import sqlite3
 import time
 from contextlib import closing, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from pi_subagents.disk.desk import DESKS, RESCUED, Desk
 from pi_subagents.disk.run_dir import RunDir
 from pi_subagents.disk.safe_io import make_private_dirs, read_bounded, write_new, write_once
 
@@ -69,11 +70,12 @@ class IndexedRun:
     directory: str
     created_ms: int
     detached: bool = False  # a background run
+    desks: Path = field(default=Path(DESKS), compare=False, repr=False)
 
     @property
     def run_dir(self) -> RunDir:
-        """The run's directory, which may be gone by now."""
-        return RunDir(Path(self.directory))
+        """The run where it is by now, as far as that is known; it may be gone."""
+        return RunDir(Path(self.directory), Desk(self.desks / self.run_id)).now()
 
 
 class RunIndex:
@@ -101,6 +103,11 @@ class RunIndex:
                 rows,
             )
         )
+
+    def move(self, run_id: str, directory: Path) -> None:
+        """Note that a run is kept somewhere else now."""
+        query = "UPDATE runs SET directory = CAST(? AS TEXT) WHERE run_id = ?"
+        self._use(lambda db: db.execute(query, (os.fsencode(directory), run_id)))
 
     def mark_ended(self, run_ids: Iterable[str]) -> None:
         """Note that runs have results, so that nobody looks at them again."""
@@ -158,6 +165,8 @@ class RunIndex:
 
     def sealed(self, run_dir: RunDir) -> bool:
         """Tell whether a run directory is one we made, where we made it."""
+        if self._is_rescued(run_dir):
+            return True
         with suppress(OSError, ValueError):
             seal = run_dir.read_meta().get("seal")
             return seal == self.seal(run_dir) and not run_dir.redirected()
@@ -165,12 +174,18 @@ class RunIndex:
 
     def foreign(self, run_dir: RunDir) -> bool:
         """Tell whether a run directory is surely none of ours; one that cannot be read may be."""
+        if self._is_rescued(run_dir):
+            return False
         try:
             return run_dir.read_meta().get("seal") != self.seal(run_dir)
         except (FileNotFoundError, ValueError):
             return True
         except OSError:
             return False
+
+    def _is_rescued(self, run_dir: RunDir) -> bool:
+        """Tell whether a directory is where only we put runs."""
+        return run_dir.path.is_relative_to(self._data_dir / RESCUED)
 
     def adopt(self, run_dirs: Iterable[RunDir]) -> list[RunDir]:
         """
@@ -240,8 +255,9 @@ class RunIndex:
             rows = self._use(lambda db: db.execute(query, values).fetchall())
         except UnicodeEncodeError:  # half a character: no id has that
             return []
+        desks = self._data_dir / DESKS
         return [
-            IndexedRun(run_id, session_id, directory, created_ms, bool(detached))
+            IndexedRun(run_id, session_id, directory, created_ms, bool(detached), desks)
             for run_id, session_id, directory, created_ms, detached in rows
         ]
 

@@ -32,6 +32,7 @@ STDOUT_SHARE = 4
 JOURNAL_SHARE = 4
 TRANSCRIPT_SHARE = 16
 STDERR_SHARE = 64
+_CHUNK = 1024 * 1024
 # Beyond these many, text that is no record of the protocol stays in the raw logs only.
 MAX_TEXT_LINES = 1000
 
@@ -68,6 +69,29 @@ class CappedFile:
         self._left -= len(kept)
         self.truncated = len(kept) < len(data)
         return not self.truncated
+
+    def is_unlinked(self) -> bool:
+        """Tell whether somebody took the file's name away while we write it."""
+        return self._descriptor >= 0 and os.fstat(self._descriptor).st_nlink == 0
+
+    def move_to(self, path: Path) -> None:
+        """Go on in another file with the same content; where that fails, in this one."""
+        if self._descriptor < 0:
+            return
+        try:
+            moved = safe_io.open_new(path, append=True)
+        except OSError as error:
+            self._give_up(error)
+            return
+        try:
+            place = 0
+            while chunk := os.pread(self._descriptor, _CHUNK, place):
+                safe_io.write_all(moved, chunk)
+                place += len(chunk)
+        except OSError as error:
+            self._give_up(error)
+        os.close(self._descriptor)
+        self._descriptor = moved
 
     def sync(self) -> None:
         """Flush to disk, as far as that goes."""
@@ -152,6 +176,15 @@ class RunLog:
     def error_output(self, data: bytes) -> None:
         """Keep raw bytes of the child's standard error."""
         self._stderr.write(data)
+
+    def is_unlinked(self) -> bool:
+        """Tell whether a file that we write has lost its name."""
+        return any(file.is_unlinked() for file in self._files)
+
+    def move_to(self, run_dir: RunDir) -> None:
+        """Go on in another directory, with everything that was written so far."""
+        for file in self._files:
+            file.move_to(run_dir.path / file.name)
 
     def sync(self) -> None:
         """Flush the journal: done at every change of state."""

@@ -11,10 +11,18 @@ import os
 import re
 import shutil
 import time
+from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pi_subagents.core.retention import KeptRun
 from pi_subagents.disk.run_dir import MAKING, RunDir
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from pi_subagents.disk.desk import Desk
+    from pi_subagents.disk.run_store import RunStore
 
 _LEFTOVER = re.compile(r"\.(?:removing|making)-[0-9a-f]{32}")
 _MAKING_TAKES_S = 60  # a directory that is still being made is younger than this
@@ -49,36 +57,50 @@ def remove_finished(run_dir: RunDir) -> bool:
     except OSError:
         return False
     shutil.rmtree(doomed, ignore_errors=True)
+    run_dir.desk.clear()
     return True
 
 
-def interrupted_removals(runs_dir: Path) -> list[Path]:
+def interrupted_removals(store: RunStore) -> list[Path]:
     """Return the directories that a removal renamed and did not finish, by name."""
-    try:
-        with os.scandir(runs_dir) as entries:
-            found = [
+    found = []
+    for directory in (store.runs_dir, store.rescued_dir):
+        with suppress(OSError), os.scandir(directory) as entries:
+            found += [
                 Path(entry.path)
                 for entry in entries
                 if _LEFTOVER.fullmatch(entry.name)
                 and entry.is_dir(follow_symlinks=False)
-                and not _being_made(entry)
+                and not _being_made(entry, lambda run_id: store.run_dir(run_id).desk)
             ]
-    except OSError:
-        return []
     return sorted(found)
 
 
-def _being_made(entry: os.DirEntry[str]) -> bool:
+def _being_made(entry: os.DirEntry[str], desk_of: Callable[[str], Desk]) -> bool:
     if not entry.name.startswith(MAKING):
         return False
     # Its lock is taken first thing; before that, it is young by any clock that was not set.
     young = time.time() - entry.stat(follow_symlinks=False).st_mtime < _MAKING_TAKES_S
-    return young or RunDir(Path(entry.path)).alive()
+    return young or desk_of(entry.name.removeprefix(MAKING)).alive()
 
 
-def finish_removals(runs_dir: Path) -> int:
+def remove_unmade(runs: Iterable[RunDir]) -> list[RunDir]:
+    """Take away what is left of runs whose planner died while he made them; return those."""
+    removed = []
+    for run_dir in runs:
+        making = run_dir.path.with_name(f"{MAKING}{run_dir.run_id}")
+        with suppress(OSError):
+            old = time.time() - making.lstat().st_mtime >= _MAKING_TAKES_S
+            if old and not run_dir.alive() and not making.is_symlink():
+                shutil.rmtree(making, ignore_errors=True)
+                run_dir.desk.clear()
+                removed.append(run_dir)
+    return removed
+
+
+def finish_removals(store: RunStore) -> int:
     """Finish what interrupted removals began; return how many directories are gone."""
-    leftovers = interrupted_removals(runs_dir)
+    leftovers = interrupted_removals(store)
     for leftover in leftovers:
         shutil.rmtree(leftover, ignore_errors=True)  # it refuses to follow links by itself
     return sum(not leftover.exists() for leftover in leftovers)

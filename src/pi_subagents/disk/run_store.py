@@ -14,11 +14,13 @@ import re
 import stat
 import time
 from contextlib import suppress
+from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pi_subagents.core.value import value
 from pi_subagents.disk.config_home import data_dir, project_root
+from pi_subagents.disk.desk import DESKS, Desk, rescued_dir
 from pi_subagents.disk.run_dir import MAKING, RunDir
 from pi_subagents.disk.safe_io import (
     make_private_dir,
@@ -26,13 +28,14 @@ from pi_subagents.disk.safe_io import (
     replace_file,
     write_new,
 )
-from pi_subagents.errors import StoreUnwritable
+from pi_subagents.errors import RuntimeDirUnusable, StoreUnwritable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 TIDY_EVERY_S = 86_400
 _IN_PROJECT = (".pi", "subagents", "runs")
+_PLACE_BYTES = 8  # half as long as a run's id
 _RUN_ID = re.compile(r"[0-9a-f]{32}")
 RUN_ID_BEGINNING = re.compile(r"[0-9a-f]{1,32}")
 
@@ -49,34 +52,45 @@ def new_session_id() -> str:
 
 @value
 class RunStore:
-    """The runs of one project."""
+    """The runs of one project, and where the desks of those that go on are."""
 
     runs_dir: Path
+    data_dir: Path
 
     @property
     def planned_dir(self) -> Path:
         """Where runs are noted that the index does not know yet, by their ids."""
         return self.runs_dir / ".planned"
 
+    @property
+    def rescued_dir(self) -> Path:
+        """Where runs of this project are kept that lost their directories."""
+        return rescued_dir(self.data_dir, self.runs_dir)
+
     def run_dir(self, run_id: str) -> RunDir:
         """Return where a run of that id lives, whether or not it exists."""
-        return RunDir(self.runs_dir / run_id)
+        return self._run_dir(self.runs_dir / run_id).now()
+
+    def _run_dir(self, path: Path) -> RunDir:
+        return RunDir(path, Desk(self.data_dir / DESKS / path.name))
 
     def runs(self) -> list[RunDir]:
         """Return every run directory, newest first."""
-        found: list[tuple[int, str]] = []
-        try:
-            entries = [
-                entry for entry in os.scandir(self.runs_dir) if _RUN_ID.fullmatch(entry.name)
-            ]
-        except FileNotFoundError:
-            return []
-        for entry in entries:
-            with suppress(FileNotFoundError):  # another process removes runs meanwhile
-                if entry.is_dir(follow_symlinks=False):
-                    found.append((entry.stat(follow_symlinks=False).st_mtime_ns, entry.path))
-        found.sort(key=lambda each: each[0], reverse=True)
-        return [RunDir(Path(path)) for _, path in found]
+        found: dict[str, tuple[int, str]] = {}
+        for directory in (self.runs_dir, self.rescued_dir):  # one that is in both lives in the last
+            try:
+                entries = [
+                    entry for entry in os.scandir(directory) if _RUN_ID.fullmatch(entry.name)
+                ]
+            except FileNotFoundError:
+                continue
+            for entry in entries:
+                with suppress(FileNotFoundError):  # another process removes runs meanwhile
+                    if entry.is_dir(follow_symlinks=False):
+                        changed = entry.stat(follow_symlinks=False).st_mtime_ns
+                        found[entry.name] = changed, entry.path
+        newest_first = sorted(found.values(), key=lambda each: each[0], reverse=True)
+        return [self._run_dir(Path(path)) for _, path in newest_first]
 
     def announce(self, run_id: str) -> None:
         """Note a run whose directory is about to be made; OSError where that cannot be done."""
@@ -93,7 +107,8 @@ class RunStore:
         if not self._has_notes():
             return None
         with os.scandir(self.planned_dir) as entries:
-            return [self.run_dir(each.name) for each in entries if _RUN_ID.fullmatch(each.name)]
+            found = [each.name for each in entries if _RUN_ID.fullmatch(each.name)]
+            return [self._run_dir(self.runs_dir / name) for name in found]
 
     def withdraw(self, runs: Iterable[RunDir]) -> None:
         """Take back the notes of runs that the index knows by now."""
@@ -154,10 +169,44 @@ class RunStore:
 
 def open_store(cwd: Path, env: Mapping[str, str]) -> RunStore:
     """Return the store for callers in `cwd`, without creating anything."""
-    root = project_root(cwd)
+    root, data = project_root(cwd), data_dir(env)
+    home = data if _can_be_had(data) else _spare_home(data, env)
     if _may_hold_runs(root):
-        return RunStore(root.joinpath(*_IN_PROJECT))
-    return RunStore(data_dir(env) / "runs")
+        return RunStore(root.joinpath(*_IN_PROJECT), home)
+    return RunStore(data / "runs" / place_name(root), home)
+
+
+def place_name(root: Path) -> str:
+    """
+    Return what the runs of a project are kept under that cannot keep them itself.
+
+    A place for each: what one such project has run is not another's to list or to remove.
+    """
+    real = os.fsencode(os.path.realpath(root))
+    return blake2b(real, digest_size=_PLACE_BYTES).hexdigest()
+
+
+def _can_be_had(directory: Path) -> bool:
+    """Tell whether a directory is there or can be made, and takes files."""
+    for place in (directory, *directory.parents):
+        try:
+            is_dir = stat.S_ISDIR(place.stat().st_mode)
+        except FileNotFoundError:
+            continue
+        except OSError:
+            return False
+        return is_dir and os.access(place, os.W_OK | os.X_OK)
+    return False
+
+
+def _spare_home(data: Path, env: Mapping[str, str]) -> Path:
+    """Return where desks are if the data directory takes none: it is for attached runs alone."""
+    from pi_subagents.disk.runtime_dir import runtime_dir  # seldom needed
+
+    try:
+        return runtime_dir(env)
+    except RuntimeDirUnusable:
+        return data  # a call is refused there, and says why
 
 
 def _may_hold_runs(root: Path) -> bool:

@@ -24,7 +24,11 @@ PARENT_DIR = 0o755
 PRIVATE_FILE = 0o600
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _MAY_HAVE_GROWN = 64 * 1024
-_CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_CHUNK = 1024 * 1024
+_CREATE = os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_LINKS_MISSING = (
+    errno.EPERM, errno.EACCES, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK,
+)  # fmt: skip
 
 
 def make_private_dir(path: Path) -> None:
@@ -43,8 +47,13 @@ def make_private_dirs(path: Path) -> None:
 
 
 def open_new(path: Path, *, append: bool = False) -> int:
-    """Create a private file that must not exist yet, and return its descriptor."""
-    return Calls.open(path, _CREATE | (os.O_APPEND if append else 0), PRIVATE_FILE)
+    """
+    Create a private file that must not exist yet, and return its descriptor.
+
+    One that is appended to can be read too: its name may be taken away while it is written.
+    """
+    how = os.O_RDWR | os.O_APPEND if append else os.O_WRONLY
+    return Calls.open(path, _CREATE | how, PRIVATE_FILE)
 
 
 def write_all(descriptor: int, data: bytes) -> None:
@@ -63,15 +72,18 @@ def write_new(path: Path, data: bytes) -> None:
         os.close(descriptor)
 
 
-def replace_file(path: Path, data: bytes, mode: int = PRIVATE_FILE) -> None:
-    """Put a file in place of another, durably: old or new, never half."""
-    temporary = _write_temporary(path, data, mode)
+def replace_file(
+    path: Path, data: bytes, mode: int = PRIVATE_FILE, *, durable: bool = True
+) -> None:
+    """Put a file in place of another: old or new, never half; a power cut may undo it or not."""
+    temporary = _write_temporary(path, data, mode, durable=durable)
     try:
         Calls.replace(temporary, path)
     except OSError:
         temporary.unlink(missing_ok=True)
         raise
-    sync_dir(path.parent)
+    if durable:
+        sync_dir(path.parent)
 
 
 def write_once(path: Path, data: bytes) -> bool:
@@ -81,10 +93,50 @@ def write_once(path: Path, data: bytes) -> bool:
         Calls.link(temporary, path)  # unlike rename, a link never replaces
     except FileExistsError:
         return False
+    except OSError as error:
+        if error.errno not in _LINKS_MISSING:
+            raise
+        return _write_in_place(path, data)
     finally:
         temporary.unlink(missing_ok=True)
     sync_dir(path.parent)
     return True
+
+
+def _write_in_place(path: Path, data: bytes) -> bool:
+    """Do so where there are no links: for an instant a reader may see less, never another's."""
+    try:
+        descriptor = open_new(path)
+    except FileExistsError:
+        return False
+    try:
+        write_all(descriptor, data)
+        Calls.fsync(descriptor)
+    except OSError:
+        path.unlink(missing_ok=True)
+        raise
+    finally:
+        os.close(descriptor)
+    return True
+
+
+def copy_file(source: Path, path: Path) -> None:
+    """Put a private copy of a regular file in place: old or new, never half."""
+    temporary = _temporary(path)
+    reader = open_regular(source)
+    try:
+        writer = open_new(temporary)
+        try:
+            while chunk := os.read(reader, _CHUNK):
+                write_all(writer, chunk)
+        finally:
+            os.close(writer)
+        Calls.replace(temporary, path)
+    except OSError:
+        temporary.unlink(missing_ok=True)
+        raise
+    finally:
+        os.close(reader)
 
 
 def reserve(path: Path, size: int) -> None:
@@ -99,14 +151,13 @@ def reserve(path: Path, size: int) -> None:
         os.close(descriptor)
 
 
-def use_reserved(reserved: Path, path: Path, data: bytes) -> bool:
+def use_reserved(reserved: Path, path: Path, data: bytes) -> None:
     """
-    Put a reserved file in place with this content, unless there is one; tell whether ours.
+    Put a reserved file in place with this content.
 
-    Not by the table of calls: what is done here needs no new space, and works on a full disk.
+    Not by the table of calls: what is done here needs no new space, no inode and no link, and works
+    on a full disk.
     """
-    if os.path.lexists(path):  # it may be this very file, linked there
-        return False
     descriptor = os.open(reserved, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         os.pwrite(descriptor, data, 0)
@@ -114,11 +165,7 @@ def use_reserved(reserved: Path, path: Path, data: bytes) -> bool:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-    try:
-        os.link(reserved, path)
-    except FileExistsError:
-        return False
-    return True
+    os.replace(reserved, path)  # noqa: PTH105 - see above
 
 
 def open_regular(path: Path) -> int:
@@ -170,17 +217,24 @@ def sync_dir(path: Path) -> None:
         os.close(descriptor)
 
 
-def _write_temporary(path: Path, data: bytes, mode: int = PRIVATE_FILE) -> Path:
-    temporary = path.with_name(f".{path.name}.{os.urandom(6).hex()}.tmp")
+def _write_temporary(
+    path: Path, data: bytes, mode: int = PRIVATE_FILE, *, durable: bool = True
+) -> Path:
+    temporary = _temporary(path)
     descriptor = open_new(temporary)
     try:
         write_all(descriptor, data)
         if mode != PRIVATE_FILE:
             os.fchmod(descriptor, mode)
-        Calls.fsync(descriptor)
+        if durable:
+            Calls.fsync(descriptor)
     except OSError:
         temporary.unlink(missing_ok=True)
         raise
     finally:
         os.close(descriptor)
     return temporary
+
+
+def _temporary(path: Path) -> Path:
+    return path.with_name(f".{path.name}.{os.urandom(6).hex()}.tmp")

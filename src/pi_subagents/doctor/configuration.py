@@ -21,6 +21,7 @@ from pi_subagents.disk.settings_files import (
     project_settings_file,
 )
 from pi_subagents.doctor.check import Check, Place, Subject
+from pi_subagents.engines.pi_command import traits_here
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,6 +47,7 @@ PROTECTED = (
     "themes",
     "SYSTEM.md",
     "APPEND_SYSTEM.md",
+    "mcp.json",
 )
 LIKENESS = 0.85
 READABLE = os.R_OK | os.X_OK
@@ -144,7 +146,8 @@ def check_trust(place: Place) -> Check:
 
 def check_profiles(place: Place) -> Check:
     """Tell which profiles cannot be used, and which show their key to others."""
-    problems = lint_profiles(place.cwd, place.env)
+    found = lint_profiles(place.cwd, place.env, traits_here(place.env, place.cwd))
+    problems = [each for each in found if not each.is_note]
     known = load_profiles(place.cwd, place.env)
     # A problem may quote what is in the file; the one about keys never does.
     exposed = profile_messages.key_readable_by_others("")
@@ -154,7 +157,7 @@ def check_profiles(place: Place) -> Check:
 
 def check_presets(place: Place) -> Check:
     """Tell which presets cannot be used."""
-    problems = lint_presets(place.cwd, place.env)
+    problems = lint_presets(place.cwd, place.env, traits_here(place.env, place.cwd))
     known = load_presets(place.cwd, place.env)
     return _definitions(PRESETS, "preset", len(known.by_name), problems, [])
 

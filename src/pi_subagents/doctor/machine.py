@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import shutil
 import sys
@@ -12,6 +11,7 @@ from pi_subagents.core.invocation import CHILD_VARIABLE
 from pi_subagents.doctor.check import Check, Place, Subject
 from pi_subagents.engines.programs import search_program
 from pi_subagents.errors import PlatformNotSupported
+from pi_subagents.procs.identity import handles_are_offered
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -49,13 +49,12 @@ def check_platform(system: str = sys.platform) -> Check:
             "Use Linux where every process of a sub-agent must be ended.",
         )
     release = platform.release()
-    try:
-        os.close(os.pidfd_open(os.getpid()))
-    except (OSError, AttributeError):
+    if not handles_are_offered():
         return PLATFORM.problem(
-            f"Linux {release} without process handles: runs work, but what a crash leaves behind "
-            "is not ended",
-            "Use a kernel of 5.4 or newer, and a sandbox that allows pidfd_open.",
+            f"Linux {release} without process handles: every process is ended all the same, but "
+            "it is proven by its number and start alone before it is signalled",
+            "Use a kernel of 5.3 or newer, and a sandbox that allows pidfd_open and "
+            "pidfd_send_signal.",
         )
     return PLATFORM.ok(f"Linux {release}")
 

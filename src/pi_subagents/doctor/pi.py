@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from pi_subagents import errors
-from pi_subagents.core.invocation import CHILD_VARIABLE, MARKER_VARIABLE
+from pi_subagents.core.invocation import asking_environment
+from pi_subagents.core.pi_versions import TESTED_VERSIONS
 from pi_subagents.disk.config_home import data_dir
 from pi_subagents.disk.project_trust import is_trusted
 from pi_subagents.disk.settings_files import global_settings_file, load_settings
@@ -28,6 +29,7 @@ from pi_subagents.engines.pi_command import (
     resolve_pi_command,
     shown_words,
 )
+from pi_subagents.engines.pi_version import VERSION
 from pi_subagents.engines.programs import search_program
 
 if TYPE_CHECKING:
@@ -41,7 +43,6 @@ VERSION_LIMIT_S = 15.0
 MODELS_LIMIT_S = 20.0
 NO_MODELS = "No models available"
 SHOWN_PROVIDERS = 6
-_VERSION = re.compile(r"v?(\d{1,6}(?:\.\d{1,6}){1,3}(?:[-+][0-9A-Za-z.-]{1,30})?)")
 _PROVIDER = re.compile(r"[\w.-]{1,60}")
 SETUP = (
     f"Run `subagents setup`: it installs pi {errors.PINNED_PI_VERSION}, and Node if needed, into "
@@ -78,12 +79,10 @@ class Consultation:
 
 
 def _asked(pi: PiCommand, place: Place, words: tuple[str, ...], limit_s: float) -> Question | None:
-    env = {name: value for name, value in place.env.items() if name != MARKER_VARIABLE}
-    quiet = {"PI_OFFLINE": "1", "PI_SKIP_VERSION_CHECK": "1", "PI_TELEMETRY": "0"}
     try:
         return Question(
             (*pi.argv, *words),
-            env={**env, **quiet, CHILD_VARIABLE: "1"},
+            env=asking_environment(place.env),
             cwd=place.cwd,
             limit_s=limit_s,
         )
@@ -112,7 +111,7 @@ def check_pi(consulted: Consultation, place: Place) -> Check:
             _correction(pi.source, place),
             public=f"{_public(pi)} did not answer in time",
         )
-    told = _VERSION.fullmatch(answer.text.strip())
+    told = VERSION.fullmatch(answer.text.strip())
     if answer.exit_code != 0:
         return PI.fatal(
             f"{_shown(pi)} failed when asked for its version (exit code {answer.exit_code})",
@@ -125,9 +124,10 @@ def check_pi(consulted: Consultation, place: Place) -> Check:
             _correction(pi.source, place),
             public=f"{_public(pi)} does not tell a version",
         )
-    if told[1] != errors.PINNED_PI_VERSION:
-        return PI.problem(
-            f"{told[1]}, {_shown(pi)}; tested is {errors.PINNED_PI_VERSION}",
+    is_old_set_up = pi.source == "managed" and told[1] != errors.PINNED_PI_VERSION
+    if told[1] not in TESTED_VERSIONS or is_old_set_up:
+        return PI.note(
+            f"{told[1]}, {_shown(pi)}; tested: {' and '.join(TESTED_VERSIONS)}",
             _pinned_instead(pi.source, place),
             public=f"{told[1]}, {_public(pi)}",
         )
@@ -150,7 +150,7 @@ def _unusable(refusal: Exception | None, place: Place) -> Check:
 
 
 def _chosen_by(source: str) -> str:
-    return errors.PI_CHOSEN_BY.get(source, "`subagents setup`")
+    return errors.PI_CHOSEN_BY[source]
 
 
 def _correction(source: str, place: Place) -> str:
@@ -162,23 +162,23 @@ def _correction(source: str, place: Place) -> str:
         )
     if source == "settings":
         return f"Correct or remove subagents.pi_command in {global_settings_file(place.env)}."
+    if source == "host":
+        return "Restart pi: it was changed or removed while it runs."
     if source == "path":
         return "Run `subagents setup`, which brings a Node of its own, or repair the pi on PATH."
     return "Install it again: subagents setup --force"
 
 
 def _pinned_instead(source: str, place: Place) -> str:
-    if source == "environment":
-        return f"To use the tested one: unset {VARIABLE}, then run `subagents setup`."
-    if source == "settings":
-        return (
-            f"To use the tested one: remove subagents.pi_command from "
-            f"{global_settings_file(place.env)}, then run `subagents setup`."
-        )
-    return (
-        "To use the tested one: npm install --global "
-        f"@earendil-works/pi-coding-agent@{errors.PINNED_PI_VERSION}"
-    )
+    """Return how to get the version that is tested most."""
+    version = errors.PINNED_PI_VERSION
+    how = {
+        "environment": f"unset {VARIABLE}, then run `subagents setup`.",
+        "settings": f"remove subagents.pi_command from {global_settings_file(place.env)}, then run "
+        "`subagents setup`.",
+        "managed": "run `subagents setup`.",
+    }.get(source, f"npm install --global @earendil-works/pi-coding-agent@{version}")
+    return f"To use pi {version}: {how}"
 
 
 def _shown(pi: PiCommand) -> str:

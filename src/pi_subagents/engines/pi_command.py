@@ -1,38 +1,47 @@
 """
 Decide which pi is used.
 
-In: an environment, the working directory, the global setting `subagents.pi_command`.
-Out: the command to run.  Order: PI_SUBAGENTS_PI, the setting, `pi` on PATH, the managed one.
-A configured command runs exactly as written; a program is never taken from inside the working
-directory unless it is named by an absolute path.
+In: an environment, the working directory, the global setting `subagents.pi_command`, and, where pi
+itself is the caller, what it runs in.
+Out: the command to run.  Order: PI_SUBAGENTS_PI, the setting, the pi that calls, `pi` on PATH, the
+managed one.  A configured command runs exactly as written; a program is never taken from inside the
+working directory unless it is named by an absolute path.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shlex
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from pi_subagents import messages
+from pi_subagents import messages, setup_messages
+from pi_subagents.core.pi_versions import traits_of
 from pi_subagents.core.value import value
 from pi_subagents.disk import config_home
+from pi_subagents.disk.settings_files import load_settings
+from pi_subagents.engines.pi_version import find_version, packaged_version
 from pi_subagents.engines.programs import is_runnable, search_program
-from pi_subagents.errors import PiCommandUnusable, PiNotFound
+from pi_subagents.errors import PINNED_PI_VERSION, PiCommandUnusable, PiNotFound, SetupError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-PiSource = Literal["environment", "settings", "path", "managed"]
+    from pi_subagents.core.bridge_params import HostPi
+    from pi_subagents.core.pi_versions import PiTraits
+
+PiSource = Literal["environment", "settings", "host", "path", "managed"]
 
 VARIABLE = "PI_SUBAGENTS_PI"
 HIDDEN = "…"
 NODE_SHEBANG = re.compile(rb"#!\s*/\S*/env\s+(?:-S\s+)?node\s")
 SHEBANG_BYTES = 128
-PACKAGE_SUFFIX = "/pi-coding-agent"
-PACKAGE_DEPTH = 4  # <package>/dist/bundle/cli.js, and one to spare
+RUNTIME = re.compile(r"(?:node|nodejs|bun|deno)[\d.-]*")  # runs scripts, and is no pi by itself
+
+_SERVED: ContextVar[HostPi | None] = ContextVar("served", default=None)
 
 
 @value
@@ -59,7 +68,10 @@ def masked(word: str) -> str:
 
 
 def resolve_pi_command(
-    env: Mapping[str, str], cwd: Path, configured: str | Sequence[str] | None
+    env: Mapping[str, str],
+    cwd: Path,
+    configured: str | Sequence[str] | None,
+    host: HostPi | None = None,
 ) -> PiCommand:
     """
     Return the pi to use.
@@ -71,6 +83,8 @@ def resolve_pi_command(
         return _configured(from_env, "environment", env, cwd)
     if configured is not None and not (isinstance(configured, str) and not configured.strip()):
         return _configured(configured, "settings", env, cwd)
+    if host is not None and (own := _of_host(host)) is not None:
+        return own
     search = search_program("pi", env, cwd)
     if search.found is not None:
         return _on_path(search.found, env, cwd)
@@ -78,6 +92,26 @@ def resolve_pi_command(
     if managed is None:
         raise PiNotFound(tuple(map(str, search.left_out)))
     return managed
+
+
+@contextmanager
+def serving(host: HostPi | None) -> Iterator[None]:
+    """Let whatever asks for the pi in use, meanwhile and in threads begun here, get the host's."""
+    token = _SERVED.set(host)
+    try:
+        yield
+    finally:
+        _SERVED.reset(token)
+
+
+def traits_here(env: Mapping[str, str], cwd: Path) -> PiTraits:
+    """Return what the pi in use has; where there is none yet, what the one we install has."""
+    try:
+        configured = load_settings(cwd, env)[0].pi_command
+        pi = resolve_pi_command(env, cwd, configured, _SERVED.get())
+    except SetupError:
+        return traits_of(PINNED_PI_VERSION)
+    return traits_of(pi.version or find_version(pi.argv, env, cwd))
 
 
 def parse_command(command: str | Sequence[str], env: Mapping[str, str]) -> tuple[str, ...]:
@@ -98,9 +132,11 @@ def _configured(
     try:
         words = parse_command(command, env)
     except ValueError as error:
-        raise PiCommandUnusable(source, shown, messages.command_not_parsed(str(error))) from error
+        raise PiCommandUnusable(
+            source, shown, setup_messages.command_not_parsed(str(error))
+        ) from error
     if not words or not words[0]:
-        raise PiCommandUnusable(source, shown, messages.COMMAND_EMPTY)
+        raise PiCommandUnusable(source, shown, setup_messages.COMMAND_EMPTY)
     if any("\0" in word for word in words):
         raise PiCommandUnusable(source, shown, messages.MUST_NOT_HAVE_NULL)
     program = Path(words[0])
@@ -108,16 +144,47 @@ def _configured(
         search = search_program(words[0], env, cwd)
         if search.found is None:
             reason = (
-                messages.COMMAND_INSIDE_CWD if search.left_out else messages.COMMAND_NOT_ON_PATH
+                setup_messages.COMMAND_INSIDE_CWD
+                if search.left_out
+                else setup_messages.COMMAND_NOT_ON_PATH
             )
             raise PiCommandUnusable(source, words[0], reason)
         program = search.found
     elif not program.is_absolute():
-        raise PiCommandUnusable(source, words[0], messages.COMMAND_RELATIVE)
+        raise PiCommandUnusable(source, words[0], setup_messages.COMMAND_RELATIVE)
     elif not is_runnable(program):
-        raise PiCommandUnusable(source, words[0], messages.COMMAND_NOT_RUNNABLE)
+        raise PiCommandUnusable(source, words[0], setup_messages.COMMAND_NOT_RUNNABLE)
     argv = (str(program), *words[1:])
-    return PiCommand(argv, source, _version_of(argv))
+    return PiCommand(argv, source, packaged_version(argv))
+
+
+def _of_host(host: HostPi) -> PiCommand | None:
+    """
+    Return the very pi that calls; None if its program is gone, or is not known to be pi.
+
+    A program that merely contains pi would start itself once more, whatever that does: a script
+    counts only inside a package of pi.  A compiled pi has no script on this disk.
+    """
+    program = Path(host.program)
+    if not program.is_absolute() or not is_runnable(program):
+        return None
+    argv: tuple[str, ...] = (host.program,)
+    if _is_script(host.script, program):
+        argv += (host.script,)
+        is_pi = packaged_version(argv[1:]) is not None
+    else:
+        is_pi = RUNTIME.fullmatch(program.name) is None
+    version = packaged_version(argv) or host.version or None
+    return PiCommand(argv, "host", version) if is_pi else None
+
+
+def _is_script(script: str, program: Path) -> bool:
+    """Tell whether a word is a file that a program can be given to run."""
+    try:
+        path = Path(script)
+        return path.is_absolute() and path.is_file() and not path.samefile(program)
+    except (OSError, ValueError):
+        return False
 
 
 def _on_path(found: Path, env: Mapping[str, str], cwd: Path) -> PiCommand:
@@ -129,9 +196,9 @@ def _on_path(found: Path, env: Mapping[str, str], cwd: Path) -> PiCommand:
         good = node.find_node(env, cwd, data_dir, needs_npm=False)
         if good is None:
             minimum = node.version_text(node.MINIMUM)
-            raise PiCommandUnusable("path", str(found), messages.command_needs_node(minimum))
+            raise PiCommandUnusable("path", str(found), setup_messages.command_needs_node(minimum))
         argv = (str(good.node), os.path.realpath(found))
-    return PiCommand(argv, "path", _version_of(argv))
+    return PiCommand(argv, "path", packaged_version(argv))
 
 
 def _managed(env: Mapping[str, str], cwd: Path) -> PiCommand | None:
@@ -165,19 +232,3 @@ def _env_finds_good_node(env: Mapping[str, str], cwd: Path) -> bool:
 
     version = node.node_version(search.found, env)
     return version is not None and version >= node.MINIMUM
-
-
-def _version_of(argv: Sequence[str]) -> str | None:
-    """Return the version in the package.json of a pi package that a word points into."""
-    for word in argv:
-        if not os.path.isabs(word):  # noqa: PTH117 - a plain question about a string
-            continue
-        script = Path(os.path.realpath(word))
-        for directory in script.parents[:PACKAGE_DEPTH]:
-            try:
-                manifest = json.loads((directory / "package.json").read_bytes())
-                if str(manifest["name"]).endswith(PACKAGE_SUFFIX):
-                    return str(manifest["version"])
-            except (OSError, ValueError, KeyError, TypeError, RecursionError):
-                continue
-    return None

@@ -11,6 +11,7 @@ import subprocess
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pi_subagents.core.invocation import QUIET
 from pi_subagents.core.plain_text import printable
 from pi_subagents.disk.pi_extension import (
     NamedPackages,
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 LIMIT_S = 60.0  # a cold disk; normally half a second
-QUIET = {"PI_OFFLINE": "1", "PI_SKIP_VERSION_CHECK": "1", "PI_TELEMETRY": "0"}
 _SHOWN_LINES = 12
 
 

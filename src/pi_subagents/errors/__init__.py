@@ -16,6 +16,7 @@ SubagentsError
     ProfileRefused        a profile contradicts itself
     ExtraArgRefused       an extraArg of a profile must not reach the child
     UnknownPreset         no preset of that name
+    DefinitionNotUsed     a preset of a project that is not trusted may not be used
     PresetNameInvalid     no preset may be called so
     NoModelGiven          neither the call nor its preset names a model
     ModelNotAvailable     the sub-agent has no model of that name
@@ -28,6 +29,7 @@ SubagentsError
   SetupError            the child cannot be run on this machine                exit 2
     PiNotFound            no pi anywhere
     PiCommandUnusable     a configured pi command cannot be run
+    NoMoreProcesses       the limit of processes and threads is reached
     NodeNotFound          no Node that pi accepts, and none could be fetched
     InstallFailed         npm or pip failed
     PiPackageNotChanged   pi did not take or drop our extension
@@ -47,7 +49,9 @@ SubagentsError
     RunAmbiguous
     RunUnreadable
     RunNotActive
-    RunNotListening       it goes on, and cannot be stopped from outside
+    RunNotListening       it goes on, and nobody takes orders for it
+    RunNotAnswering       it goes on, and its supervisor is halted or hangs
+    RunNotEnded           it took the order to stop, and goes on
     SteerTargetNotFound   nothing of that id to be told anything
     StoreUnwritable
     SessionNotFound
@@ -58,6 +62,7 @@ SubagentsError
     HostFileNotEditable   it is written in a way that cannot be changed safely
     HostFileNotSaved
   UnknownSkills         a profile names skills that are not there              its task fails
+  UntrustedSkills       a profile names skills of an untrusted project         its task fails
   SkillUnreadable       a skill to be loaded cannot be read                    its task fails
   FrontmatterError      a profile, preset or skill file cannot be read         its file is left out
   OfflineScriptError    a script for the offline model is malformed            exit 2
@@ -102,6 +107,7 @@ from pi_subagents.errors.models import (
     NoModelGiven,
 )
 from pi_subagents.errors.profiles import (
+    DefinitionNotUsed,
     ExtraArgRefused,
     FrontmatterError,
     PresetNameInvalid,
@@ -115,6 +121,7 @@ from pi_subagents.errors.profiles import (
     SkillUnreadable,
     UnknownPreset,
     UnknownSkills,
+    UntrustedSkills,
 )
 from pi_subagents.errors.setup import (
     PI_CHOSEN_BY,
@@ -122,6 +129,7 @@ from pi_subagents.errors.setup import (
     InstallFailed,
     McpNotInstalled,
     NodeNotFound,
+    NoMoreProcesses,
     OfflineScriptError,
     PiCommandUnusable,
     PiNotFound,
@@ -139,6 +147,8 @@ from pi_subagents.errors.store import (
     IndexUnreadable,
     RunAmbiguous,
     RunNotActive,
+    RunNotAnswering,
+    RunNotEnded,
     RunNotFound,
     RunNotListening,
     RunUnreadable,
@@ -156,6 +166,7 @@ __all__ = [
     "ConfigNotEditable",
     "CwdHasParentSegments",
     "CwdNotAbsolute",
+    "DefinitionNotUsed",
     "ExtraArgRefused",
     "FrontmatterError",
     "HostEntryForeign",
@@ -172,6 +183,7 @@ __all__ = [
     "ModelsUnknown",
     "NestedDelegation",
     "NoModelGiven",
+    "NoMoreProcesses",
     "NodeNotFound",
     "OfflineScriptError",
     "PiCommandUnusable",
@@ -193,6 +205,8 @@ __all__ = [
     "ResumedTwice",
     "RunAmbiguous",
     "RunNotActive",
+    "RunNotAnswering",
+    "RunNotEnded",
     "RunNotFound",
     "RunNotListening",
     "RunUnreadable",
@@ -211,4 +225,5 @@ __all__ = [
     "UnknownPreset",
     "UnknownSkills",
     "UnknownTool",
+    "UntrustedSkills",
 ]

@@ -68,6 +68,14 @@ class UnknownPreset(RequestError):
         super().__init__(f'Unknown preset: "{name}". Available presets: {known}')
 
 
+class DefinitionNotUsed(RequestError):
+    """A preset of a project that is not trusted may not be used, or nobody said that it may."""
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+        super().__init__(reason)
+
+
 class ProfileKeyInProject(StoreError):
     """An API key would be written into the project."""
 
@@ -106,6 +114,21 @@ class UnknownSkills(SubagentsError):
         wrong = ", ".join(f'"{name}"' for name in unknown)
         known = ", ".join(available) or "(none)"
         super().__init__(f"Unknown skills: {wrong}. Available skills: {known}")
+
+
+class UntrustedSkills(SubagentsError):
+    """A profile names skills of a project that is not trusted; the task that uses it fails."""
+
+    def __init__(self, names: tuple[str, ...], unknown: UnknownSkills | None = None) -> None:
+        self.names = names
+        self.unknown = unknown
+        listed = ", ".join(f'"{name}"' for name in names)
+        skills, are = ("skill", "is") if len(names) == 1 else ("skills", "are")
+        super().__init__(
+            (f"{unknown}. " if unknown else "")
+            + f"The {skills} {listed} {are} the project's own, and the project is not trusted. "
+            f"Trust it in pi (/trust), or with --trust-project, if you have read the {skills}."
+        )
 
 
 class SkillUnreadable(SubagentsError):

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from pi_subagents.errors.base import SetupError, SubagentsError
 
-PINNED_PI_VERSION = "0.87.1"
+PINNED_PI_VERSION = "1.5.0"
 # Who can choose another pi than the managed one, in the words users know them by.
 PI_CHOSEN_BY = {
     "environment": "PI_SUBAGENTS_PI",
     "settings": "the setting subagents.pi_command",
+    "host": "the pi you work in",
     "path": "PATH",
+    "managed": "`subagents setup`",
 }
 
 
@@ -38,6 +40,17 @@ class PiCommandUnusable(SetupError):
         super().__init__(f"The pi command from {where} cannot be run: {self.program!r} {reason}")
 
 
+class NoMoreProcesses(SetupError):
+    """This user may start no more processes or threads."""
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+        super().__init__(
+            f"No more processes or threads may be started here ({reason}). End some, or raise the "
+            "limit: `ulimit -u` shows it."
+        )
+
+
 class NodeNotFound(SetupError):
     """No Node that pi accepts, and none could be fetched."""
 
@@ -56,17 +69,33 @@ class NodeNotFound(SetupError):
 class InstallFailed(SetupError):
     """An installer failed; nothing of its work was kept."""
 
-    def __init__(self, step: str, exit_code: int | None, output: tuple[str, ...]) -> None:
+    def __init__(
+        self,
+        step: str,
+        exit_code: int | None,
+        output: tuple[str, ...],
+        before: InstallFailed | None = None,
+    ) -> None:
         self.step = step
         self.exit_code = exit_code
         self.output = output
-        how = "" if exit_code is None else f" (exit code {exit_code})"
-        tail = "".join(f"\n  {line}" for line in output)
+        self.before = before  # another way to the same end, which was tried first
+        first = f"\nBefore that, {before.failure} had failed:{before.tail}" if before else ""
         super().__init__(
-            f"Set-up failed while {step}{how}. Nothing half-installed was left. Check the network, "
-            f"the registry or proxy settings and the free disk space, then run `subagents setup` "
-            f"again.{tail}"
+            f"Set-up failed while {self.failure}. Nothing half-installed was left. Check the "
+            "network, the registry or proxy settings and the free disk space, then run "
+            f"`subagents setup` again.{self.tail}{first}"
         )
+
+    @property
+    def failure(self) -> str:
+        """What failed, and how."""
+        return self.step if self.exit_code is None else f"{self.step} (exit code {self.exit_code})"
+
+    @property
+    def tail(self) -> str:
+        """The last words about it, each on a line of its own."""
+        return "".join(f"\n  {line}" for line in self.output)
 
 
 class PiPackageNotChanged(SetupError):

@@ -82,13 +82,35 @@ class RunNotActive(StoreError):
 
 
 class RunNotListening(StoreError):
-    """A stop was asked for a run that goes on and takes no orders through its directory."""
+    """A stop was asked for a run that goes on and takes no orders."""
 
     def __init__(self, run: str) -> None:
         self.run = run
         super().__init__(
-            f'Run "{run}" goes on: nobody takes orders for it in its directory. Press Ctrl+C where '
-            "it was started; a background run ends by itself."
+            f'Run "{run}" goes on: nobody takes orders for it. Press Ctrl+C where it was started, '
+            f"or end it with everything it started: subagents stop --force {run}"
+        )
+
+
+class RunNotAnswering(StoreError):
+    """A stop was asked for a run whose supervisor does not do anything any more."""
+
+    def __init__(self, run: str) -> None:
+        self.run = run
+        super().__init__(
+            f'Run "{run}" goes on: its supervisor does not answer, it was halted or hangs. End it '
+            f"with everything it started: subagents stop --force {run}"
+        )
+
+
+class RunNotEnded(StoreError):
+    """A stop was asked for a run that took the order and has not come to its end."""
+
+    def __init__(self, run: str, limit_s: float) -> None:
+        self.run = run
+        super().__init__(
+            f'Run "{run}" was told to stop and has not ended after {limit_s:g} s. End it with '
+            f"everything it started: subagents stop --force {run}"
         )
 
 

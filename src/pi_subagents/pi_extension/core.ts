@@ -34,12 +34,12 @@ let absence = SPEC.words.noSession;
 let requests = 0;
 let deaths = 0;
 
-/** Begin a session of pi, with the core that runs already or a new one. */
-export function open(opened: Session | undefined): void {
+/** Begin a session of pi, with the core that runs already or a new one; what that answers, if it does. */
+export async function open(opened: Session | undefined): Promise<Fields> {
   session = opened;
-  if (session === undefined || deaths > 1) return;
+  if (session === undefined || deaths > 1) return {};
   core ??= started(session.cwd);
-  request("hello", session.greeting()).catch(() => undefined); // whoever asks for more is told
+  return request("hello", session.greeting()).catch(() => ({})); // whoever asks for more is told
 }
 
 /** End it before pi's API is stale; what the core says until it answers is kept.  With pi it ends too, in order. */

@@ -5,6 +5,7 @@
  * session; `/reload` evaluates this module again.  Nothing is registered inside a sub-agent.
  */
 
+import { setTimeout as pause } from "node:timers/promises";
 import type { ExtensionAPI, ExtensionContext, ToolDefinition } from "@earendil-works/pi-coding-agent";
 import { VERSION } from "@earendil-works/pi-coding-agent";
 import { type AutocompleteItem, Box } from "@earendil-works/pi-tui";
@@ -16,22 +17,24 @@ import { attempt, type Fields, fields, filled, list, word } from "./values.ts";
 const PROTOCOL = 2;
 const OURS = "pi-subagents";
 const END = `${OURS}:bg-end`;
+const OFFER_MS = 3000; // a core that takes longer is not waited for
 const ESCAPE_S = 8; // the core's ladder takes five, then it looks for what is left
 const LONGEST_AHEAD = 1000; // no path is longer, and whoever starts a child reads no prompt
 const AHEAD = new Map<unknown, string>(SPEC.tools.filter(({ ahead }) => ahead).map(({ name, ahead }) => [name, ahead]));
 
+type Tool = (typeof SPEC.tools)[number];
 type Result = Awaited<ReturnType<ToolDefinition["execute"]>>;
 type Level = "info" | "warning" | "error";
 
 export default function extension(pi: ExtensionAPI): void {
   if (process.env.PI_SUBAGENTS_CHILD === "1") return;
-  for (const tool of SPEC.tools) pi.registerTool(definition(pi, tool, []));
+  for (const tool of SPEC.tools) pi.registerTool(definition(pi, tool, tool.description, []));
   pi.registerCommand("profile", {
     description: "Manage sub-agent profiles: list, show, create, edit, delete",
     getArgumentCompletions: async (prefix) =>
       (await core.request("complete", { prefix }).catch(() => ({ items: null }))).items as AutocompleteItem[] | null,
     handler: async (line, ctx) => {
-      const asked = core.request("profile", { line, hasUI: ctx.hasUI, ...circumstances(pi, ctx) });
+      const asked = core.request("profile", { line, ...circumstances(pi, ctx) });
       const { text, level } = await asked.catch((error) => ({ text: error.message, level: "error" }));
       if (!ctx.hasUI) console.error(text);
       else ctx.ui.notify(String(text), level as Level);
@@ -43,14 +46,17 @@ export default function extension(pi: ExtensionAPI): void {
     return box;
   });
 
-  const followModels = modelFollower(pi);
+  const toolbox = keeper(pi);
   pi.on("session_start", ({ reason }, ctx) => {
-    followModels(ctx);
+    toolbox.follow(ctx);
     const serve = (method: string, params: Fields) => served(pi, ctx, method, params);
     let greetings = 0;
-    core.open({ cwd: ctx.cwd, greeting: () => greeting(ctx, reason, greetings++ === 0), serve });
+    toolbox.expect(core.open({ cwd: ctx.cwd, greeting: () => greeting(ctx, reason, greetings++ === 0), serve }));
   });
-  pi.on("before_agent_start", (_event, ctx) => followModels(ctx));
+  pi.on("before_agent_start", async (_event, ctx) => {
+    await toolbox.settle();
+    toolbox.follow(ctx);
+  });
   const foretell = forerunner(pi);
   pi.on("message_update", (event, ctx) => attempt(() => foretell(fields(event.assistantMessageEvent), ctx), undefined));
   pi.on("session_shutdown", ({ reason }) => core.close(reason));
@@ -60,13 +66,17 @@ export default function extension(pi: ExtensionAPI): void {
   });
 }
 
-function definition(pi: ExtensionAPI, tool: (typeof SPEC.tools)[number], models: readonly string[]): ToolDefinition {
+function definition(pi: ExtensionAPI, tool: Tool, about: string, models: readonly string[]): ToolDefinition {
   // Every parameter `model` takes one of the models there are.
   const known = (key: string, value: object) => (key === "model" ? { ...value, enum: models } : value);
   return {
     name: tool.name,
     label: tool.name,
-    description: tool.description,
+    description: about,
+    promptSnippet: tool.snippet,
+    promptGuidelines: tool.rules,
+    // Called by the model alone: a call of a script would have no windows.  Older versions ignore it.
+    ...({ exposure: "model-only" } as object),
     parameters: models.length > 0 ? JSON.parse(JSON.stringify(tool.parameters), known) : tool.parameters,
     execute: (callId, args, signal, onUpdate, ctx) => {
       calls.set(callId, { parts: new Map(), update: (told) => onUpdate?.(told as unknown as Result) });
@@ -86,7 +96,8 @@ function definition(pi: ExtensionAPI, tool: (typeof SPEC.tools)[number], models:
 }
 
 function circumstances(pi: ExtensionAPI, ctx: ExtensionContext): object {
-  return { cwd: ctx.cwd, parentTools: pi.getActiveTools(), models: modelNames(ctx), trusted: ctx.isProjectTrusted() };
+  const { cwd, hasUI } = ctx;
+  return { cwd, parentTools: pi.getActiveTools(), models: modelNames(ctx), trusted: ctx.isProjectTrusted(), hasUI };
 }
 
 /** Tell the core of each task of a call that is still being written, once it is whole: its child can start. */
@@ -118,25 +129,42 @@ function inTime<T>(answer: Promise<T>, callId: string, signal: AbortSignal | und
   });
 }
 
-/** Keep the tools that take a model in step with the models there are. */
-function modelFollower(pi: ExtensionAPI): (ctx: ExtensionContext) => void {
-  const dependent = SPEC.tools.filter((tool) => tool.needsModels);
+/** Keep the tools in step with the models there are, and with what the core offers in a session. */
+function keeper(pi: ExtensionAPI) {
+  let expected: Promise<Fields> | undefined;
+  let offer: Fields = {};
   let known: string | undefined;
   let hidden: readonly string[] = [];
-  return (ctx) => {
+  const about = ({ name, description }: Tool) => (offer.tools ? word(fields(offer.tools)[name]) : description);
+  const follow = (ctx: ExtensionContext) => {
     const models = modelNames(ctx);
-    const set = [...new Set(models)].sort().join("\n");
+    const set = JSON.stringify([offer, [...new Set(models)].sort()]);
     if (set === known) return;
     known = set;
+    const room = Number(offer.modelsRoom ?? SPEC.modelsRoom);
+    const offered = JSON.stringify(models).length > room ? [] : models;
+    const isOut = (tool: Tool) => about(tool) === "" || (tool.needsModels && models.length === 0);
+    const out = SPEC.tools.filter(isOut).map(({ name }) => name);
     const active = pi.getActiveTools();
-    if (models.length === 0) {
-      hidden = dependent.map((tool) => tool.name).filter((name) => active.includes(name));
-      pi.setActiveTools(active.filter((name) => !hidden.includes(name)));
-      return;
+    const isKept = (name: string) => !out.includes(name);
+    for (const tool of SPEC.tools) {
+      if (isKept(tool.name)) pi.registerTool(definition(pi, tool, about(tool), tool.needsModels ? offered : []));
     }
-    for (const tool of dependent) pi.registerTool(definition(pi, tool, models));
-    if (hidden.length > 0) pi.setActiveTools([...active, ...hidden]);
-    hidden = [];
+    const wanted = [...active.filter(isKept), ...hidden.filter(isKept)];
+    if (String(pi.getActiveTools()) !== String(wanted)) pi.setActiveTools(wanted); // those left out stay out
+    hidden = [...hidden, ...active].filter((name) => !isKept(name));
+  };
+  return {
+    follow,
+    /** Take what a core that was greeted will answer. */
+    expect: (greeted: Promise<Fields>) => {
+      expected = greeted;
+    },
+    /** Wait for it before the first request of a session: what a model was told stays as it is. */
+    settle: async () => {
+      if (expected) offer = await Promise.race([expected, pause(OFFER_MS, {}, { ref: false })]);
+      expected = undefined;
+    },
   };
 }
 
@@ -145,13 +173,17 @@ function modelNames(ctx: ExtensionContext): string[] {
 }
 
 /** What a core has to know of pi and its session, with the entries of the session log that are ours. */
-function greeting({ cwd, sessionManager }: ExtensionContext, reason: string, isFirst: boolean): object {
+function greeting(ctx: ExtensionContext, reason: string, isFirst: boolean): object {
+  const { cwd, sessionManager } = ctx;
   const entries = sessionManager.getEntries().map((entry) => fields(entry));
   const ours = entries.filter(({ type, customType }) => type === "custom" && word(customType).startsWith(OURS));
   const ends = entries.filter(({ customType }) => customType === END).map(({ details }) => word(fields(details).runId));
   const endsShown = isFirst ? ends : null; // later, others may wait in pi for the end of a turn
   const sessionId = sessionManager.getSessionId();
-  return { protocol: PROTOCOL, piVersion: VERSION, host: "pi", cwd, sessionId, reason, entries: ours, endsShown };
+  // Sub-agents run on the very pi that delegates; a compiled one has no script on disk.
+  const own = { piVersion: VERSION, program: process.execPath, script: process.argv[1] };
+  const session = { cwd, sessionId, reason, entries: ours, endsShown, trusted: ctx.isProjectTrusted() };
+  return { protocol: PROTOCOL, host: "pi", ...own, ...session };
 }
 
 /** Do what the core says, or ask what it asks; what it says for another session came too late. */
@@ -160,6 +192,7 @@ function served(pi: ExtensionAPI, { ui, sessionManager }: ExtensionContext, meth
   const { customType, content, details } = params as { customType: string; content: string; details: unknown };
   const deeds: Readonly<Record<string, () => unknown>> = {
     picture: () => change(params),
+    update: () => calls.get(params.callId)?.update({ content: params.content, details }),
     status: () => ui.setStatus(OURS, (params.text ?? undefined) as string | undefined),
     notify: () => ui.notify(word(params.message), params.level as Level),
     entry: () => pi.appendEntry(customType, params.data),

@@ -18,6 +18,8 @@ interface LiveCall {
 }
 
 const MAX_ROWS = 500;
+const KEPT = "kept"; // a role: where a row is cut, this end of it stays
+const LEAST_BEGIN = 12; // columns: an end that leaves less is too long to be kept
 const LINES = new WeakMap<object, { readonly made: string; readonly lines: readonly string[] }>();
 
 /** The calls that run at this time. */
@@ -30,8 +32,8 @@ export function livePicture(callId: string, redraw: () => void): readonly Fields
   return call?.parts.size ? [...call.parts.values()] : undefined;
 }
 
-/** Change it: drop the last rows of a part, add others.  What pi repeats in its stream may come along. */
-export function change({ callId, parts, update }: Fields): void {
+/** Change it: drop the last rows of a part, add others. */
+export function change({ callId, parts }: Fields): void {
   const call = calls.get(callId);
   for (const told of list(parts)) {
     const { at, drop, add, ...layout } = fields(told);
@@ -42,7 +44,6 @@ export function change({ callId, parts, update }: Fields): void {
     rows.splice(0, rows.length - MAX_ROWS);
     call?.parts.set(at, { ...before, ...layout, rows });
   }
-  if (update) call?.update(fields(update));
   call?.redraw?.();
 }
 
@@ -96,15 +97,27 @@ function paintPart(part: Fields, expanded: boolean, width: number, theme: Theme)
   if (part.fit === "choose") return paintPart({ rows: [rows.find(fits) ?? rows.at(-1)] }, expanded, width, theme);
   const begin = " ".repeat(Number(part.indent) || 0);
   const wraps = part.fit === "wrap" || (expanded && part.fit === "unfold");
-  const wrap = (line: string) => (wraps ? wrapTextWithAnsi(line, Math.max(width - begin.length, 1)) : [line]);
+  const wrap = (line: string) => wrapTextWithAnsi(line, Math.max(width - begin.length, 1));
   const made = `${width} ${wraps} ${theme.name}`;
   return rows.flatMap((row) => {
     const known = LINES.get(fields(row));
     if (known?.made === made) return known.lines;
-    const lines = wrap(paintRow(row, theme)).map((line) => truncateToWidth(begin + line, width, "…"));
+    const lines = wraps
+      ? wrap(paintRow(row, theme)).map((line) => truncateToWidth(begin + line, width, "…"))
+      : [cutRow(begin, list(row), width, theme)];
     LINES.set(fields(row), { made, lines }); // a long history is painted anew at every change
     return lines;
   });
+}
+
+/** A row on one line: what is too wide is cut before the end that is to be kept, if that has the room. */
+function cutRow(indent: string, row: readonly unknown[], width: number, theme: Theme): string {
+  const at = row.findIndex((span) => rolesIn(list(span)[1]).includes(KEPT));
+  const whole = indent + paintRow(row, theme);
+  const end = at < 0 ? "" : paintRow(row.slice(at), theme);
+  const room = width - visibleWidth(end);
+  if (!end || room < LEAST_BEGIN || visibleWidth(whole) <= width) return truncateToWidth(whole, width, "…");
+  return truncateToWidth(indent + paintRow(row.slice(0, at), theme), room, "…") + end;
 }
 
 /** The latest rows, or the first ones and how many more there are. */
@@ -114,10 +127,14 @@ function shortened({ latest, first, more }: Fields, rows: readonly unknown[]): r
   return left > 0 ? [...rows.slice(0, -left), [[counted(left, list(more)), "dim"]]] : rows;
 }
 
+function rolesIn(roles: unknown): readonly string[] {
+  return word(roles).split(" ").filter(Boolean);
+}
+
 /** A row is spans, each a text or `[text, roles]`; a role that the theme does not have is left out. */
 function paintRow(row: unknown, theme: Theme): string {
   const inRole = (text: string, role: string) =>
     role === "bold" ? theme.bold(text) : attempt(() => theme.fg(role as ThemeColor, text), text);
   const spans = list(row).map((span) => (typeof span === "string" ? [span] : list(span)));
-  return spans.map(([text, roles]) => word(roles).split(" ").filter(Boolean).reduce(inRole, printable(text))).join("");
+  return spans.map(([text, roles]) => rolesIn(roles).reduce(inRole, printable(text))).join("");
 }

@@ -1,9 +1,8 @@
 """
-What every runner of attached runs does: hold the supervisor by its lifeline, tell what it journals.
+What every runner of attached runs does: hold the supervisor by its lifeline until the run ended.
 
 In: a run's specification.  Out: its result, whatever becomes of the supervisor.  How one is started
-and reached is the subclass's part; it wakes us with a byte when there is something new in the
-journal, which is where every event is read from.
+and reached is the subclass's part.
 """
 
 from __future__ import annotations
@@ -14,32 +13,28 @@ import time
 from abc import ABC, abstractmethod
 from contextlib import suppress
 from functools import partial
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pi_subagents import messages
 from pi_subagents.core.run_result import RunResult
-from pi_subagents.core.run_spec import FREE, KILL, STOP, RunSpec
+from pi_subagents.core.run_spec import KILL, STOP, RunSpec
 from pi_subagents.core.stop_switch import FORCING, StopSwitch
+from pi_subagents.core.value import replace
 from pi_subagents.disk import crash_points
-from pi_subagents.disk.journal_tail import JournalTail
+from pi_subagents.disk.desk import REFUSED, Desk
+from pi_subagents.disk.envelope import make_envelope, take_result
+from pi_subagents.disk.rescue import standing
 from pi_subagents.disk.run_dir import RunDir
 from pi_subagents.procs.own_thread import in_own_thread
-from pi_subagents.procs.recovery import conclude_lost
+from pi_subagents.procs.recovery import conclude_in_turn, conclude_lost, put_right
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from pi_subagents.core.events import Event
     from pi_subagents.core.outcome import Status
-
-# Records told before everything else gets its turn: children may write faster than we can read,
-# and even then there is Ctrl+C, a display, and the other children.
-AT_ONCE = 16
-# How long whoever has the lock of a lost run is waited for: ending strays may take five seconds.
-TURN_LIMIT_S = 10.0
-_TURN_PAUSE_S = 0.01
+    from pi_subagents.procs.attachment import Attachment
 
 
 class AttachedRunner(ABC):
@@ -67,10 +62,35 @@ class AttachedRunner(ABC):
     ) -> RunResult:
         """Execute one run; on cancellation end it first, then pass the cancellation on."""
         self._upcoming.pop(spec.run_id, None)
-        run_dir = RunDir(Path(spec.run_dir))
-        if (ended := run_dir.read_result()) is not None:  # stopped while it waited its turn
+        run_dir = run_dir_of(spec)
+        if run_dir.never_began() and (ended := run_dir.now().read_result()) is not None:
             self._release(spec)
-            return ended
+            return ended  # stopped while it waited its turn
+        try:
+            envelope = make_envelope()
+        except OSError as error:
+            return self.refuse(spec, messages.SPAWN_FAILED, aborted=False, note=str(error))
+        try:
+            handed = replace(spec, envelope_fd=envelope)
+            told = await self._run_attached(handed, run_dir, on_event, stop)
+            if told is None:
+                told = take_result(envelope, spec.run_id, spec.session_id)
+                result = put_right(run_dir, told) if told else await _found(spec, run_dir)
+            else:
+                result = told
+        finally:
+            os.close(envelope)
+        crash_points.reach(crash_points.RESULT_READ)
+        return result
+
+    async def _run_attached(
+        self,
+        spec: RunSpec,
+        run_dir: RunDir,
+        on_event: Callable[[Event], None],
+        stop: StopSwitch,
+    ) -> RunResult | None:
+        """Hold the supervisor until it has ended; return a result only if it never began."""
         try:
             attached = await self._attach(spec, on_event)
         except OSError as error:
@@ -80,23 +100,35 @@ class AttachedRunner(ABC):
             raise
         self._release(spec)  # the supervisor holds it now
         crash_points.reach(crash_points.SUPERVISOR_STARTED)
-        leave = stop.listen(lambda level: attached.send(KILL if level >= FORCING else STOP))
+        leave = stop.listen(lambda level: attached.order(KILL if level >= FORCING else STOP, spec))
+        if spec.timeout_s is not None:
+            attached.hold_to_time(spec.timeout_s)
         try:
-            await _until_done(attached)
+            await _until_done(attached, spec)
+        except asyncio.CancelledError:
+            attached.close()
+            with suppress(OSError):  # nobody waits for what it came to, but it is told
+                conclude_lost(run_dir)
+            raise
         finally:
             leave()
             attached.close()
-        result = run_dir.read_result() or await _result_of_lost(spec, run_dir)
-        crash_points.reach(crash_points.RESULT_READ)
-        return result
+        return None
 
     def refuse(self, spec: RunSpec, message: str, *, aborted: bool, note: str = "") -> RunResult:
         """Record a run that never had a supervisor."""
         self._upcoming.pop(spec.run_id, None)
+        run_dir = run_dir_of(spec)
+        result = _untold(spec, "aborted" if aborted else "failed", message, note)
         try:
-            return _conclude(spec, "aborted" if aborted else "failed", message, note)
+            if not _never_began(run_dir):
+                return run_dir.now().read_result() or result
+            with suppress(OSError):
+                standing(run_dir).write_result(result)
+                run_dir.desk.clear_ours()
         finally:
             self._release(spec)
+        return result
 
     def _release(self, spec: RunSpec) -> None:
         """Let go of the run's lock, once: its number may soon be another's."""
@@ -105,77 +137,26 @@ class AttachedRunner(ABC):
             os.close(spec.lock_fd)
 
 
-class Attachment(ABC):
-    """One supervisor we hold: it is woken by one descriptor and commanded by another."""
-
-    def __init__(
-        self, *, wake: int, commands: int, run_dir: RunDir, on_event: Callable[[Event], None]
-    ) -> None:
-        self._wake = wake
-        self._commands = commands
-        self._tail = JournalTail(run_dir.events)
-        self._news = self._tail.new_entries()
-        self._turn: asyncio.Handle | None = None
-        self._over = False
-        self.free = False  # the run is over, and the supervisor waits for another
-        self._on_event = on_event
-        self._loop = asyncio.get_running_loop()
-        self.ended: asyncio.Future[None] = self._loop.create_future()
-        os.set_blocking(wake, False)
-        self._loop.add_reader(wake, self._on_wake)
-
-    @abstractmethod
-    def _let_go(self) -> None:
-        """End the lifeline, and wait until the supervisor is gone."""
-
-    def send(self, command: str) -> None:
-        """Give the supervisor a command, if it still listens."""
-        with suppress(OSError):
-            os.write(self._commands, command.encode("ascii") + b"\n")
-
-    def close(self) -> None:
-        """Let go: the lifeline ends here."""
-        self._loop.remove_reader(self._wake)
-        if self._turn is not None:
-            self._turn.cancel()
-        self._tail.close()
-        self._let_go()
-
-    def _on_wake(self) -> None:
-        try:
-            data = os.read(self._wake, 64 * 1024)
-        except BlockingIOError:
-            return
-        except ConnectionResetError:  # it died with a command unread
-            data = b""
-        self.free = bool(data) and (self.free or FREE in data)
-        self._over = self.free or not data
-        if self._turn is None:  # else one is coming, and finds what is new
-            self._take_turn()
-
-    def _take_turn(self) -> None:
-        """Tell some of what is new; if that was not all, others come first, then the rest."""
-        self._turn = None
-        told = 0
-        with suppress(OSError):  # without the journal the result still tells the end
-            for told, entry in enumerate(islice(self._news, AT_ONCE), start=1):  # noqa: B007 - counted
-                self._on_event(entry.event)
-        if told == AT_ONCE:
-            self._turn = self._loop.call_soon(self._take_turn)
-            return
-        self._news = self._tail.new_entries()
-        if self._over and not self.ended.done():
-            self._loop.remove_reader(self._wake)
-            self.ended.set_result(None)
+def run_dir_of(spec: RunSpec) -> RunDir:
+    """Return where a run is kept, as it was planned."""
+    return RunDir(Path(spec.run_dir), Desk(Path(spec.desk)))
 
 
-async def _until_done(attached: Attachment) -> None:
+def _never_began(run_dir: RunDir) -> bool:
+    """Tell whether a run is ours to refuse: nobody stopped it, and it has no supervisor."""
+    try:
+        return run_dir.desk.take_turn(REFUSED)
+    except OSError:  # its desk is gone, as at its end, or nothing can be noted there
+        return run_dir.now().read_result() is None
+
+
+async def _until_done(attached: Attachment, spec: RunSpec) -> None:
     """Wait for the supervisor's end; a cancellation stops it, a second one kills."""
     for command in (STOP, KILL):
         try:
             await asyncio.shield(attached.ended)
         except asyncio.CancelledError:
-            attached.send(command)
+            attached.order(command, spec)
         else:
             if command is STOP:
                 return
@@ -184,36 +165,18 @@ async def _until_done(attached: Attachment) -> None:
     raise asyncio.CancelledError
 
 
-async def _result_of_lost(spec: RunSpec, run_dir: RunDir) -> RunResult:
-    """Conclude a run whose supervisor went without a word."""
-    result = None
-    with suppress(RuntimeError, OSError):  # no thread, no space: then say it all the same
-        result = await in_own_thread("conclude", partial(_conclude_in_turn, run_dir))
-    return result or _conclude(
-        spec, "interrupted", messages.INTERRUPTED, messages.NOTE_NO_SUPERVISOR
-    )
+async def _found(spec: RunSpec, run_dir: RunDir) -> RunResult:
+    """Return the result of a run whose supervisor told us nothing: it is on disk, or was lost."""
+    result = run_dir.now().read_result(spec.session_id)
+    if result is None:
+        with suppress(RuntimeError, OSError):  # no thread, no space: then say it all the same
+            result = await in_own_thread("conclude", partial(conclude_in_turn, run_dir))
+    return result or _untold(spec, "interrupted", messages.INTERRUPTED, messages.NOTE_NO_SUPERVISOR)
 
 
-def _conclude_in_turn(run_dir: RunDir) -> RunResult | None:
-    """Conclude a lost run; whoever has its lock, to do the same or just to look, comes first."""
-    # Asked again and again, since a wait for the lock would have no end if its holder has none.
-    deadline = time.monotonic() + TURN_LIMIT_S
-    while (result := conclude_lost(run_dir)) is None and _may_be_held(run_dir):
-        if time.monotonic() >= deadline:
-            break
-        time.sleep(_TURN_PAUSE_S)
-    return result
-
-
-def _may_be_held(run_dir: RunDir) -> bool:
-    """Tell whether it can only be somebody else's turn that a run was not concluded."""
-    return run_dir.lock.is_file() and not run_dir.redirected() and not run_dir.result.exists()
-
-
-def _conclude(spec: RunSpec, status: Status, message: str, note: str) -> RunResult:
-    """Write the result of a run that has no supervisor to do so."""
-    run_dir = RunDir(Path(spec.run_dir))
-    result = RunResult(
+def _untold(spec: RunSpec, status: Status, message: str, note: str) -> RunResult:
+    """Return the result of a run that has no supervisor to tell of it."""
+    return RunResult(
         run_id=spec.run_id,
         session_id=spec.session_id,
         name=spec.name,
@@ -222,7 +185,3 @@ def _conclude(spec: RunSpec, status: Status, message: str, note: str) -> RunResu
         notes=(*spec.notes, *([note] if note else ())),
         finished_at_ms=time.time_ns() // 1_000_000,
     )
-    with suppress(OSError):
-        if not run_dir.write_result(result):
-            return run_dir.read_result() or result
-    return result

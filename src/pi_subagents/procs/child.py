@@ -2,13 +2,16 @@
 Start one child, and tell how it ended.
 
 In JSON mode its standard input is its prompt, a file: it reads to the end whatever the size, and
-nobody has to feed it.  In RPC mode it is a pipe on which it takes commands, run after run.
+nobody has to feed it.  In RPC mode it is a socket on which it takes commands, run after run: a pipe
+could be opened for writing by any process of the user, through /proc, and a tool of the child could
+so give it commands.
 """
 
 from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import time
 from contextlib import suppress
@@ -16,7 +19,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from pi_subagents.core.run_spec import RPC_MODE, RunSpec
-from pi_subagents.disk.run_dir import RunDir
+from pi_subagents.disk.desk import Desk
 from pi_subagents.disk.safe_io import open_regular
 from pi_subagents.procs.child_input import ChildInput
 from pi_subagents.procs.identity import identify
@@ -24,6 +27,8 @@ from pi_subagents.procs.process_tree import die_with_parent
 
 if TYPE_CHECKING:
     import selectors
+
+    from pi_subagents.disk.run_dir import RunDir
 
 
 class Child:
@@ -44,6 +49,9 @@ class Child:
         self.last_run = ""
         self.early_errors = b""  # what it had to say before its first run
         self.own_processes: frozenset[int] = frozenset()  # part of it, not left behind by a run
+        self.session: Path | None = None  # the file it writes its own session to
+        self.desks: dict[Desk, int] = {}  # what it may read and write beyond a run, and the locks
+        self.conditions = b""  # under which it began
 
     @property
     def stdout(self) -> IO[bytes]:
@@ -82,16 +90,20 @@ class Child:
 def start_child(spec: RunSpec, selector: selectors.BaseSelector) -> Child:
     """Start the child in a session of its own; OSError if it cannot be started."""
     if spec.mode == RPC_MODE:
-        process = _spawn(spec, subprocess.PIPE)
-        assert process.stdin is not None
-        # A descriptor of its own: Popen would close its file a second time.
-        commands = ChildInput(os.dup(process.stdin.fileno()), selector)
-        process.stdin.close()
+        ours, theirs = socket.socketpair()
+        with ours, theirs:
+            process = _spawn(spec, theirs.fileno())
+            commands = ChildInput(ours.detach(), selector)
+        session = None
     else:
-        with os.fdopen(open_regular(RunDir(Path(spec.run_dir)).prompt), "rb") as stdin:
+        desk = Desk(Path(spec.desk))
+        if spec.keeps_session:
+            desk.make_child_session()
+        with os.fdopen(open_regular(desk.prompt), "rb") as stdin:
             process = _spawn(spec, stdin)
-        commands = None
+        commands, session = None, desk.child_session if spec.keeps_session else None
     child = Child(process, spec.run_id, commands)
+    child.session = session
     os.set_blocking(child.stdout.fileno(), False)
     os.set_blocking(child.stderr.fileno(), False)
     return child

@@ -26,16 +26,23 @@ MAX_OUTPUT = 8192
 REAPER = "reaper of on_complete"
 
 
-def tell_completion(command: tuple[str, ...], run_dir: RunDir, result: RunResult) -> None:
-    """Start the command, unless this run's end has been told before; without one, remember that."""
+def tell_completion(
+    command: tuple[str, ...], run_dir: RunDir, result: RunResult, where: str = ""
+) -> None:
+    """
+    Start the command, unless this run's end has been told before; without one, remember that.
+
+    `where` is what the command is told of the directory, if that has another name for us.
+    """
     with suppress(OSError, ValueError):  # a command that cannot be run harms nobody's result
-        if write_once(run_dir.told, _told(run_dir, result) if command else b"") and command:
+        told = _told(where or str(run_dir.path), result) if command else b""
+        if write_once(run_dir.told, told) and command:
             _start(command, run_dir)
 
 
-def _told(run_dir: RunDir, result: RunResult) -> bytes:
+def _told(where: str, result: RunResult) -> bytes:
     cut = result_to_json(replace(result, output=result.output[:MAX_OUTPUT]))
-    return json.dumps({**cut, "runDir": str(run_dir.path)}).encode("ascii")
+    return json.dumps({**cut, "runDir": where}).encode("ascii")
 
 
 def _start(command: tuple[str, ...], run_dir: RunDir) -> None:
@@ -52,4 +59,5 @@ def _start(command: tuple[str, ...], run_dir: RunDir) -> None:
     finally:
         os.close(told)
     # A host that lives on must not collect dead commands; a supervisor is gone before this matters.
-    threading.Thread(target=process.wait, name=REAPER, daemon=True).start()
+    with suppress(RuntimeError):  # no more threads may be started
+        threading.Thread(target=process.wait, name=REAPER, daemon=True).start()

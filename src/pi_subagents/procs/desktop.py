@@ -10,8 +10,9 @@ import os
 import shutil
 import subprocess
 import sys
-import threading
 from typing import TYPE_CHECKING
+
+from pi_subagents.procs.own_thread import start_thread
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,5 +40,5 @@ def show(target: str, env: Mapping[str, str]) -> bool:
         )
     except OSError:
         return False
-    threading.Thread(target=process.wait, name="desktop", daemon=True).start()
+    start_thread("desktop", process.wait)
     return True

@@ -7,10 +7,10 @@ The supervisor gets its specification and then no lifeline; it is found again by
 from __future__ import annotations
 
 import os
-import threading
 from typing import TYPE_CHECKING
 
 from pi_subagents.disk.safe_io import write_all
+from pi_subagents.procs.own_thread import start_thread
 from pi_subagents.procs.supervisor_start import spec_line, start_supervisor
 
 if TYPE_CHECKING:
@@ -33,4 +33,4 @@ def start_detached(spec: RunSpec, env: Mapping[str, str]) -> None:
     if spec.lock_fd is not None:
         os.close(spec.lock_fd)  # the supervisor holds it now
     # A host that lives on must not collect dead supervisors.
-    threading.Thread(target=process.wait, name="reaper", daemon=True).start()
+    start_thread("reaper", process.wait)

@@ -3,23 +3,41 @@ Tell processes apart: a pid alone is no proof, numbers are reused.
 
 An Identity names one process on one boot of one machine: boot, pid namespace, pid, start time
 and, where the kernel numbers its handles (6.9 and later), the handle's own number.  Whoever
-wants to signal a process proves the identity first, through a handle that cannot be reused.
+wants to signal a process proves the identity first, through a handle that cannot be reused.  Where
+the kernel has no handles (before 5.3), or a sandbox forbids them, everything else is proven right
+before the signal: a number would have to be given out again in that instant.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import signal
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from pi_subagents.core.value import value
 
 _PROC = Path("/proc")
+# What a kernel says that has no handles, and what a sandbox says that forbids them.
+_NOT_OFFERED = (errno.ENOSYS, errno.EPERM, errno.EACCES)
+_GONE = (errno.ESRCH, errno.EINVAL)
 _HANDLES_ARE_NUMBERED = (6, 9)
 _STAT_SIZE = 4096
 _STAT_FIELDS = 20  # after the name: state, parent, ... start time
+
+
+@value
+class Seen:
+    """Where a process stands, and its state in the kernel's one letter."""
+
+    state: str
+    parent: int
+    group: int
+    session: int
+    started: str
 
 
 @value
@@ -61,59 +79,123 @@ def identity_from_json(value: object) -> Identity | None:
 
 def identify(pid: int) -> Identity | None:
     """Return the identity of a living process, or None where that cannot be known."""
-    handle = _open_handle(pid)
-    if handle is None:
-        return None
-    try:
+    boot, namespace = boot_id(), pid_namespace()
+    with suppress(ProcessLookupError), _held(pid) as handle:
         stat = process_stat(pid)
-        boot, namespace = boot_id(), pid_namespace()
         if stat is None or boot is None or namespace is None:
             return None
-        return Identity(pid, stat[1], boot, namespace, _handle_number(handle))
-    finally:
-        os.close(handle)
+        number = None if handle is None else _handle_number(handle)
+        return Identity(pid, stat[1], boot, namespace, number)
+    return None
 
 
 def open_proven(identity: Identity) -> int | None:
     """Return a handle on exactly that process, or None if it is gone; the caller closes it."""
-    handle = _open_handle(identity.pid)
-    if handle is None:
-        return None
-    # Read after the handle was opened: what is proven now holds for the handle for ever.
-    stat = process_stat(identity.pid)
-    proven = (
-        stat is not None
-        and stat[1] == identity.start_ticks
-        and boot_id() == identity.boot_id
-        and pid_namespace() == identity.pid_namespace
-        and _handle_number(handle) == identity.handle
-    )
-    if proven:
-        return handle
-    os.close(handle)
+    with suppress(ProcessLookupError):
+        handle = _open_handle(identity.pid)
+        if handle is not None:
+            # Read after the handle was opened: what is proven now holds for the handle for ever.
+            if _is(identity, handle):
+                return handle
+            os.close(handle)
     return None
 
 
 def kill_proven(identity: Identity) -> None:
     """Kill exactly that process, if it still exists."""
-    handle = open_proven(identity)
-    if handle is not None:
-        try:
-            signal.pidfd_send_signal(handle, signal.SIGKILL)
-        except ProcessLookupError:  # it ended meanwhile
-            pass
-        finally:
-            os.close(handle)
+    with suppress(ProcessLookupError), _held(identity.pid) as handle:
+        if _is(identity, handle):
+            send(identity.pid, handle, signal.SIGKILL)
 
 
 def is_alive(identity: Identity) -> bool:
     """Tell whether exactly that process still runs; one that only waits to be reaped does not."""
-    handle = open_proven(identity)
-    if handle is None:
+    with suppress(ProcessLookupError), _held(identity.pid) as handle:
+        fields = _stat_fields(identity.pid)
+        return _is(identity, handle) and bool(fields) and fields[0] != b"Z"
+    return False
+
+
+def signal_seen(pid: int, started: str, number: signal.Signals) -> bool:
+    """Signal the process we saw, not one that took its number since; tell whether it was there."""
+    with suppress(ProcessLookupError), _held(pid) as handle:
+        seen = process_stat(pid)
+        return seen is not None and seen[1] == started and send(pid, handle, number)
+    return False
+
+
+def signal_proven(pid: int, is_meant: Callable[[], bool], number: signal.Signals) -> bool:
+    """Signal a process if it is the one that is meant, asked while it is held; tell whether."""
+    with suppress(ProcessLookupError), _held(pid) as handle:
+        return is_meant() and send(pid, handle, number)
+    return False
+
+
+def send(pid: int, handle: int | None, number: signal.Signals) -> bool:
+    """Signal a process that was just proven, by its handle if there is one; tell whether it was."""
+    try:
+        if handle is not None:
+            try:
+                signal.pidfd_send_signal(handle, number)
+            except OSError as error:
+                if error.errno not in _NOT_OFFERED:
+                    raise
+            else:
+                return True
+        os.kill(pid, number)
+    except OSError:  # it ended meanwhile, or is not ours to signal
         return False
-    os.close(handle)
-    fields = _stat_fields(identity.pid)
-    return bool(fields) and fields[0] != b"Z"
+    return True
+
+
+def handles_are_offered() -> bool:
+    """Tell whether this kernel, or the sandbox we are in, gives handles on processes."""
+    with _held(os.getpid()) as handle:
+        if handle is None:
+            return False
+        try:
+            signal.pidfd_send_signal(handle, 0)
+        except OSError:
+            return False
+        return True
+
+
+@contextmanager
+def _held(pid: int) -> Iterator[int | None]:
+    """
+    Hold a process by a handle, where there are handles; what is proven meanwhile stays true.
+
+    ProcessLookupError where there is no such process.
+    """
+    handle = _open_handle(pid)
+    try:
+        yield handle
+    finally:
+        if handle is not None:
+            os.close(handle)
+
+
+def _is(identity: Identity, handle: int | None) -> bool:
+    """Tell whether the process of that number is the one that is meant."""
+    stat = process_stat(identity.pid)
+    return (
+        stat is not None
+        and stat[1] == identity.start_ticks
+        and boot_id() == identity.boot_id
+        and pid_namespace() == identity.pid_namespace
+        # Where we are given no handles, the rest has to do.
+        and (handle is None or _handle_number(handle) == identity.handle)
+    )
+
+
+def seen(pid: int) -> Seen | None:
+    """Return where a process stands in the tree; None where that cannot be known."""
+    fields = _stat_fields(pid)
+    try:
+        parent, group, session = map(int, fields[1:4])
+        return Seen(fields[0].decode(), parent, group, session, fields[19].decode("ascii"))
+    except (IndexError, ValueError):
+        return None
 
 
 def process_stat(pid: int) -> tuple[int, str] | None:
@@ -131,6 +213,17 @@ def all_processes() -> list[int]:
         return [int(name) for name in os.listdir(_PROC) if name.isdigit()]  # noqa: PTH208 - see below
     except OSError:
         return []
+
+
+def newest_first() -> list[int]:
+    """Return the pids of this machine, the youngest first as far as numbers tell."""
+    pids = sorted(all_processes(), reverse=True)
+    try:
+        last = int((_PROC / "sys/kernel/ns_last_pid").read_bytes())
+    except (OSError, ValueError):
+        return pids
+    # Numbers begin anew where they end: those above the last one are the oldest.
+    return [*(pid for pid in pids if pid <= last), *(pid for pid in pids if pid > last)]
 
 
 def boot_id() -> str | None:
@@ -169,9 +262,14 @@ def _stat_fields(pid: int) -> list[bytes]:
 
 
 def _open_handle(pid: int) -> int | None:
+    """Return a handle on a process; None where there are none to be had."""
     try:
         return os.pidfd_open(pid)
-    except (OSError, AttributeError):  # gone; or no such call on this system
+    except OSError as error:
+        if error.errno in _GONE:
+            raise ProcessLookupError(pid) from error
+        return None
+    except AttributeError:  # no such call on this system
         return None
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from pi_subagents import messages
 from pi_subagents.core import events as ev
-from pi_subagents.core.framing import MAX_LINE_BYTES, Frame, Line, LineFramer
+from pi_subagents.core.framing import MAX_LINE_BYTES, Frame, Line, LineFramer, LineSieve
 from pi_subagents.core.guards import LoopGuard
 from pi_subagents.core.outcome import RunFold
 from pi_subagents.core.rpc import decode_rpc_line
@@ -50,12 +50,13 @@ class Intake:
         self._talk = talk
         self._loop_guard = LoopGuard(looping_tool_count)
         self._announced: Counter[str] = Counter()
+        self._unrepeated = LineSieve(ev.REPEATED)
         self._stdout = LineFramer()
         self._stderr = LineFramer(MAX_ERROR_LINE)
 
     def output(self, data: bytes) -> None:
         """Take bytes of standard output."""
-        self._log.output(data)
+        self._log.output(self._unrepeated.feed(data))
         for frame in self._stdout.feed(data):
             self._on_frame(frame)
         if not data.endswith(b"\n"):
@@ -69,11 +70,13 @@ class Intake:
 
     @property
     def flawless(self) -> bool:
-        """Tell whether the child has answered, and nothing about its output was odd."""
-        return self.fold.answered() and not self.notes and self._stdout.empty
+        """Tell whether the child has answered, and nothing about what it said was odd."""
+        interfered = self._talk is not None and self._talk.interfered
+        return self.fold.answered() and not self.notes and not interfered and self._stdout.empty
 
     def end(self) -> None:
         """Take what the streams left unterminated."""
+        self._log.output(self._unrepeated.end())
         for frame in self._stdout.end():
             self._on_frame(frame)
         for frame in self._stderr.end():
@@ -125,7 +128,8 @@ class Intake:
                 self._announced = Counter(call.call_id for call in event.tool_calls)
                 for call in event.tool_calls:
                     self._count_call(call)
-            case ev.ToolStarted(call):
+            # A script may well make the same call many times in a row: its calls do not count.
+            case ev.ToolStarted(call) if not call.parent_id:
                 if self._announced[call.call_id] > 0:
                     # Counted as it was announced, and its arguments are in the journal already.
                     self._announced[call.call_id] -= 1

@@ -2,7 +2,7 @@
 The lifeline of a supervisor: specifications and commands come on it, and its end is their end.
 
 In: standard input, a pipe or a socket.  Out: frames for whoever works at the time, and the locks
-of runs, which travel beside their specifications.
+of runs and envelopes for their results, which travel beside their specifications.
 """
 
 from __future__ import annotations
@@ -56,6 +56,8 @@ class Lifeline:
         spec = spec_from_json(json.loads(frame.data if isinstance(frame, Line) else b""))
         if self.locks and not spec.ahead:
             spec = replace(spec, lock_fd=self.locks.popleft())
+            if spec.envelope_fd is not None:  # what it is called at the other end
+                spec = replace(spec, envelope_fd=self.locks.popleft() if self.locks else None)
         return spec
 
     def listen(self, listener: Listener) -> None:

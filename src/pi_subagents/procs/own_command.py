@@ -12,10 +12,11 @@ import os
 import subprocess
 import sys
 import tempfile
-import threading
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from pi_subagents.procs.own_thread import start_thread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -66,5 +67,7 @@ def start_own_command(
             last_words = said.read().decode("utf-8", "replace").strip()
         on_end(Ended(code, last_words))
 
-    threading.Thread(target=attend, name="own-command", daemon=True).start()
+    if not start_thread("own-command", attend):
+        process.kill()  # nobody could tell it what to do
+        attend()
     return process.pid

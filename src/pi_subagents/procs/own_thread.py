@@ -3,6 +3,7 @@ Work that waits, in a thread of its own.
 
 In: a function.  Out: what it returns or raises.  asyncio's own threads are few and everybody's: who
 waits there for long keeps answers back, and who is cancelled while he queues is never served.
+Where no thread can be had (`ulimit -u`), the work is done all the same, and everybody waits for it.
 """
 
 from __future__ import annotations
@@ -37,5 +38,15 @@ async def in_own_thread(name: str, work: Callable[[], T]) -> T:
         with suppress(RuntimeError):  # the loop is closed: nobody can be told
             loop.call_soon_threadsafe(settle, tell)
 
-    threading.Thread(target=attend, name=name).start()
+    if not start_thread(name, attend, daemon=False):
+        attend()
     return await done
+
+
+def start_thread(name: str, work: Callable[[], object], *, daemon: bool = True) -> bool:
+    """Have a thread do something; tell whether there was one to be had."""
+    try:
+        threading.Thread(target=work, name=name, daemon=daemon).start()
+    except RuntimeError:  # no more may be started
+        return False
+    return True

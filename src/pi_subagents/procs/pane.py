@@ -1,10 +1,10 @@
 """
 The first program in a pane: fetch over a socket what to run, and become it.
 
-In: the path of a socket.  Over it come the run's lock, a command and its environment; what follows
-them is left for that command.  Out: the command, in our place, with the socket as its standard
-input and output, the lock and the pane's terminal at fixed descriptors.  Nothing of it was ever in
-a command line, or known to tmux.
+In: the path of a socket.  Over it come the run's lock and envelope, a command and its environment;
+what follows them is left for that command.  Out: the command, in our place, with the socket as its
+standard input and output, lock, envelope and the pane's terminal at fixed descriptors.  Nothing of
+it was ever in a command line, or known to tmux.
 """
 
 from __future__ import annotations
@@ -21,9 +21,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-# Where the command finds the run's lock, and the terminal to show its transcript on.
+# Where the command finds the run's lock, the terminal to show its transcript on, and the envelope
+# for its result.
 LOCK = 3
 SCREEN = 4
+ENVELOPE = 5
 _ABOVE = 10  # out of the way of every fixed descriptor
 _LENGTH = struct.Struct("!Q")
 MAX_BLOCK = 64 * 1024 * 1024
@@ -37,10 +39,10 @@ def main() -> None:
     _deafen(sys.stdin.fileno())
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     connection.connect(sys.argv[2])
-    locks = socket.recv_fds(connection, 1, 1)[1]
+    handed = socket.recv_fds(connection, 1, 2)[1]
     argv = unpack(connection)
     variables = unpack(connection)
-    _arrange(connection.fileno(), locks)
+    _arrange(connection.fileno(), handed)
     names_and_values = (variable.partition(b"=") for variable in variables)
     os.execve(argv[0], argv, {name: value for name, _, value in names_and_values})  # noqa: S606 - no shell is wanted
 
@@ -73,13 +75,13 @@ def _exactly(connection: socket.socket, size: int) -> bytes:
     return bytes(data)
 
 
-def _arrange(connection: int, locks: list[int]) -> None:
+def _arrange(connection: int, handed: list[int]) -> None:
     """Put every descriptor where the command expects it."""
     screen, wire = (fcntl(each, F_DUPFD_CLOEXEC, _ABOVE) for each in (1, connection))
-    held = [fcntl(lock, F_DUPFD_CLOEXEC, _ABOVE) for lock in locks]
+    held = [fcntl(each, F_DUPFD_CLOEXEC, _ABOVE) for each in handed]
     nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
     places = [(wire, 0), (wire, 1), (nothing, 2), (screen, SCREEN)]
-    places += [(lock, LOCK) for lock in held]
+    places += zip(held, (LOCK, ENVELOPE), strict=False)
     for source, place in places:
         os.dup2(source, place)
 

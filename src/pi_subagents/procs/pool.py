@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
+import subprocess
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -18,18 +19,21 @@ from typing import TYPE_CHECKING, Self
 
 from pi_subagents.core.run_spec import RPC_MODE, RunSpec
 from pi_subagents.core.value import replace
+from pi_subagents.procs.identity import identify
 from pi_subagents.procs.own_thread import in_own_thread
+from pi_subagents.procs.put_down import put_down
 from pi_subagents.procs.reuse import MAX_RUNS
 from pi_subagents.procs.supervisor_start import spec_line, start_supervisor
 
 if TYPE_CHECKING:
-    import subprocess
     from collections.abc import Callable, Iterable, Mapping
 
 IDLE_LIMIT_S = 300.0
 # How long children wait for the call they were started for: it may never be made.
 AHEAD_LIMIT_S = 30.0
 MIN_FREE_BYTES = 512 * 1024 * 1024
+# A supervisor that was let go of gives its child five seconds, and a sweep may take ten.
+LEAVE_LIMIT_S = 25.0
 
 
 class Held:
@@ -45,7 +49,7 @@ class Held:
         self._keep = spec.keep
         self._runs = 0
         # pi reads them again at every new session: without them it would take a name for a text.
-        self._files = [word for word in spec.argv if word.startswith(spec.run_dir + os.sep)]
+        self._files = [word for word in spec.argv if word.startswith(spec.desk + os.sep)]
 
     @property
     def keeps(self) -> bool:
@@ -58,17 +62,18 @@ class Held:
         return self.process.poll() is None and all(os.path.exists(name) for name in self._files)  # noqa: PTH110 - texts
 
     def give(self, spec: RunSpec) -> None:
-        """Send it a run, and the run's lock beside it; OSError if it is gone."""
+        """Send it a run, its lock and its envelope beside it; OSError if it is gone."""
         assert spec.lock_fd is not None
         self.last_run, self._keep = spec.run_id, spec.keep
         self._runs += 1
         line = spec_line(replace(spec, lock_fd=None))
-        sent = socket.send_fds(self.channel, [line], [spec.lock_fd])
+        beside = [spec.lock_fd, *(() if spec.envelope_fd is None else (spec.envelope_fd,))]
+        sent = socket.send_fds(self.channel, [line], beside)
         self.channel.sendall(line[sent:])
 
     def start_child(self, spec: RunSpec) -> None:
         """Let it start the child of a run that is yet to come; OSError if it is gone."""
-        self.channel.sendall(spec_line(replace(spec, ahead=True, lock_fd=None)))
+        self.channel.sendall(spec_line(replace(spec, ahead=True, lock_fd=None, envelope_fd=None)))
 
     def let_go(self) -> None:
         """End its lifeline; it ends its child and itself."""
@@ -76,9 +81,19 @@ class Held:
 
     def wait(self) -> None:
         """Return when it is gone."""
-        self.process.wait()
+        self.wait_until_gone()
         assert self.process.stdout is not None
         self.process.stdout.close()
+
+    def wait_until_gone(self) -> None:
+        """Wait for its end, which is near; one that does not come to it is ended."""
+        try:
+            self.process.wait(LEAVE_LIMIT_S)
+        except subprocess.TimeoutExpired:
+            if (supervisor := identify(self.process.pid)) is not None:
+                put_down(supervisor)
+            self.process.kill()
+            self.process.wait()
 
 
 class Pool:
@@ -124,6 +139,11 @@ class Pool:
             held.process.kill()
         self._busy.append(held)
         return held
+
+    def retire(self, kind: str) -> None:
+        """Let go whoever waits as a kind that is not to be had any more."""
+        for held in [held for held in self._idle if held.kind == kind]:
+            self._discard(held)
 
     def give_back(self, held: Held, *, free: bool, wanted: bool) -> None:
         """Take a supervisor whose run is over: it waits if it is free and wanted, else it goes."""

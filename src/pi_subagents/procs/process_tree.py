@@ -4,6 +4,10 @@ End a whole tree of processes: everything below the caller.
 On Linux the caller becomes a child subreaper, so that every orphan of the tree becomes its own
 child: when there is no child left to wait for, nothing of the tree is alive.  Elsewhere the
 process group has to do.
+
+Processes that fork and exit as fast as they can are gone before one has looked at all of them.  So
+each is killed in the moment in which it is seen, the youngest first, and with it its whole group,
+at once: the kernel lets nobody fork out of that.
 """
 
 from __future__ import annotations
@@ -15,17 +19,18 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from pi_subagents.procs.identity import all_processes, process_stat
+from pi_subagents.procs.identity import Seen, all_processes, newest_first, seen, signal_seen
 
 if TYPE_CHECKING:
     import ctypes
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 _PR_GET_CHILD_SUBREAPER = 37
 _SWEEP_PAUSE_S = 0.01
 SWEEP_LIMIT_S = 10.0
+REAPED_AT_ONCE = 4096
 
 Reaped = dict[int, int]
 
@@ -63,9 +68,13 @@ def die_with_parent() -> Callable[[], None]:
 
 
 def reap() -> tuple[Reaped, bool]:
-    """Collect every ended child; return wait statuses by pid and whether any child is left."""
+    """
+    Collect ended children; return wait statuses by pid and whether any child is left.
+
+    No more than some at once: a storm of processes could end faster than we collect, for ever.
+    """
     statuses: Reaped = {}
-    while True:
+    for _ in range(REAPED_AT_ONCE):
         try:
             pid, status = os.waitpid(-1, os.WNOHANG)
         except ChildProcessError:
@@ -73,6 +82,7 @@ def reap() -> tuple[Reaped, bool]:
         if pid == 0:
             return statuses, True
         statuses[pid] = status
+    return statuses, True
 
 
 def kill_tree(group: int | None, on_reaped: Callable[[Reaped], None]) -> bool:
@@ -84,31 +94,82 @@ def kill_tree(group: int | None, on_reaped: Callable[[Reaped], None]) -> bool:
             return True
     deadline = time.monotonic() + SWEEP_LIMIT_S
     everything_is_seen = bool(all_processes())  # without /proc the group has to do
+    strangers: set[int] = set()
+    killed: set[tuple[int, str]] = set()
     while True:
         if group is not None and not everything_is_seen:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(group, signal.SIGKILL)
-        for pid, started in descendants(os.getpid()).items():
-            kill_exactly(pid, started)
+        before, killed = killed, _kill_below_us(strangers)
         statuses, any_left = reap()
         on_reaped(statuses)
         if not any_left:
             return True
         if time.monotonic() >= deadline:
             return False
-        time.sleep(_SWEEP_PAUSE_S)
+        if killed <= before:  # nobody new: they need a moment to die
+            time.sleep(_SWEEP_PAUSE_S)
+            strangers.clear()
+
+
+def _kill_below_us(strangers: set[int]) -> set[tuple[int, str]]:
+    """
+    Kill every process below us as soon as it is seen; return those that were alive.
+
+    Who was seen not to be below us is not looked at again for a while.
+    """
+    us, own_session = os.getpid(), os.getsid(0)
+    found: dict[int, Seen] = {}
+    groups: set[int] = set()  # each is killed once: of a storm it may have thousands of members
+    for pid in newest_first():
+        if pid in strangers or (process := seen(pid)) is None:
+            continue
+        found[pid] = process
+        if process.parent != us:
+            continue
+        if process.state != "Z":
+            _kill_child(pid)
+        elif process.session != own_session and process.group not in groups:
+            groups.add(process.group)
+            _kill_group_of_dead(process)
+    below = _below(us, found)
+    for pid, started in below.items():
+        if found[pid].parent != us:
+            kill_exactly(pid, started)
+    strangers.update(found.keys() - below.keys())
+    return {(pid, started) for pid, started in below.items() if found[pid].state != "Z"}
+
+
+def _kill_child(pid: int) -> None:
+    """Kill a child of ours: its number is its own until we reap it."""
+    with suppress(OSError):
+        os.kill(pid, signal.SIGKILL)
+
+
+def _kill_group_of_dead(child: Seen) -> None:
+    """
+    Kill the group that a dead child of ours was in, all of it at once.
+
+    Only who is below us is in a session that was begun below us.  A group keeps its number while
+    it has a member, and a dead child that we have not reaped can leave it no more.
+    """
+    with suppress(OSError):
+        os.killpg(child.group, signal.SIGKILL)
 
 
 def descendants(root: int) -> dict[int, str]:
     """Return the start time of every process below `root`, by pid."""
-    parents = {pid: stat for pid in all_processes() if (stat := process_stat(pid))}
+    return _below(root, {pid: found for pid in all_processes() if (found := seen(pid))})
+
+
+def _below(root: int, processes: Mapping[int, Seen]) -> dict[int, str]:
     found: dict[int, str] = {}
     frontier = {root}
     while frontier:
         below = {
-            pid: started
-            for pid, (parent, started) in parents.items()
-            if parent in frontier and pid not in found
+            pid: process.started
+            for pid, process in processes.items()
+            if process.parent in frontier and pid not in found
         }
         found.update(below)
         frontier = set(below)
@@ -117,14 +178,7 @@ def descendants(root: int) -> dict[int, str]:
 
 def kill_exactly(pid: int, started: str) -> None:
     """Kill the process we saw, not one that took its number since."""
-    with suppress(OSError):
-        handle = os.pidfd_open(pid)
-        try:
-            seen = process_stat(pid)
-            if seen is not None and seen[1] == started:
-                signal.pidfd_send_signal(handle, signal.SIGKILL)
-        finally:
-            os.close(handle)
+    signal_seen(pid, started, signal.SIGKILL)
 
 
 def _prctl(option: int, value: int) -> bool:

@@ -2,7 +2,8 @@
 Whether a child that has served a run may serve another, and what is ended in between.
 
 In: a child and what its run left behind.  Out: an answer; whatever the run started and left
-running is dead by then.  Linux only: without /proc nothing is known, and nobody is kept.
+running is dead by then, and a child whose limits it changed is not kept.  Linux only: without /proc
+nothing is known, and nobody is kept.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ _PAUSE_S = 0.01
 def note_own_processes(child: Child) -> None:
     """Remember what the child is made of before it does anything: a wrapper may be part of it."""
     child.own_processes = frozenset({child.pid, *process_tree.descendants(os.getpid())})
+    child.conditions = _conditions(child.pid)
 
 
 def may_serve_again(child: Child, on_reaped: Callable[[process_tree.Reaped], None]) -> bool:
@@ -40,6 +42,7 @@ def may_serve_again(child: Child, on_reaped: Callable[[process_tree.Reaped], Non
         and 0 < _resident_bytes(child.own_processes) <= MAX_BYTES
         and _end_leftovers(child.own_processes, on_reaped)
         and not child.ended
+        and _conditions(child.pid) == child.conditions
     )
 
 
@@ -60,6 +63,18 @@ def _end_leftovers(own: frozenset[int], on_reaped: Callable[[process_tree.Reaped
         if time.monotonic() >= deadline:
             return False
         time.sleep(_PAUSE_S)
+
+
+def _conditions(pid: int) -> bytes:
+    """Return what a process of the same user can change of another from outside: its limits."""
+    found = []
+    for name in ("limits", "oom_score_adj"):
+        with suppress(OSError):
+            found.append(Path(f"/proc/{pid}/{name}").read_bytes())
+    with suppress(OSError):
+        found.append(str(os.getpriority(os.PRIO_PROCESS, pid)).encode("ascii"))
+        found.append(repr(sorted(os.sched_getaffinity(pid))).encode("ascii"))
+    return b"\n".join(found)
 
 
 def _resident_bytes(pids: frozenset[int]) -> int:

@@ -1,7 +1,7 @@
 """
 Messages for a child at work, on the supervisor's side.
 
-In: the number of a message that waits in the run directory.  Out: the conversation has it, or a
+In: the number of a message that waits on the run's desk.  Out: the conversation has it, or a
 record says why not.
 """
 
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     from pi_subagents.core.framing import Frame
     from pi_subagents.core.rpc_talk import RpcTalk
     from pi_subagents.core.run_spec import RunSpec
-    from pi_subagents.disk.run_dir import RunDir
+    from pi_subagents.disk.desk import Desk
 
 
-def early_messages(run_dir: RunDir) -> list[Frame]:
+def early_messages(desk: Desk) -> list[Frame]:
     """Return a command for each message that came before anybody listened, the oldest first."""
-    return [Line(f"{STEER} {number}".encode()) for number in run_dir.waiting_steers()]
+    return [Line(f"{STEER} {number}".encode()) for number in desk.waiting_steers()]
 
 
-def pass_on(talk: RpcTalk | None, run_dir: RunDir, number: str) -> list[ev.Event]:
+def pass_on(talk: RpcTalk | None, desk: Desk, number: str) -> list[ev.Event]:
     """Give the child the message of that number; return what is to be journaled about it."""
     try:
-        text = run_dir.read_steer(number)
+        text = desk.read_steer(number)
     except (OSError, ValueError):
         return [ev.Steer(number, ev.REFUSED, "", child_messages.STEER_UNREADABLE)]
     if talk is None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import sys
 
+from pi_subagents.disk.umask import let_the_owner_write
 from pi_subagents.procs import process_tree
 from pi_subagents.procs.lifeline import Lifeline
 from pi_subagents.procs.listener import Listener
@@ -22,6 +23,7 @@ LIFELINE = 0
 
 def main() -> int:
     """Serve what standard input asks for."""
+    let_the_owner_write()  # whoever started us may be a program with a umask of its own
     lifeline = Lifeline(LIFELINE)
     spec, early_commands = lifeline.first_spec()
     listener = Listener()

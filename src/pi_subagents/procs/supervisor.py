@@ -16,17 +16,21 @@ from typing import TYPE_CHECKING
 
 from pi_subagents import messages
 from pi_subagents.core import events as ev
-from pi_subagents.core.framing import Frame, Line, LineFramer
+from pi_subagents.core.framing import Frame, Line
 from pi_subagents.core.guards import ASK_GRACE_S, Rung, StopLadder, TimeoutGuard
 from pi_subagents.core.outcome import Cause, Ending, Outcome
 from pi_subagents.core.rpc_talk import RpcTalk
 from pi_subagents.core.run_result import RunResult
-from pi_subagents.core.run_spec import KILL, NEWS, RPC_MODE, STEER, STOP, RunSpec
+from pi_subagents.core.run_spec import HEARD, KILL, NEWS, RPC_MODE, STEER, STOP, RunSpec
 from pi_subagents.disk import crash_points
+from pi_subagents.disk.envelope import put_result
+from pi_subagents.disk.run_dir import read_asked
 from pi_subagents.disk.run_log import RunLog
 from pi_subagents.procs import process_tree
 from pi_subagents.procs.child import Child, note_child, start_child
+from pi_subagents.procs.child_files import bring_session, leave_desks, may_use
 from pi_subagents.procs.completion_hook import tell_completion
+from pi_subagents.procs.control import Control
 from pi_subagents.procs.intake import Intake, now_ms
 from pi_subagents.procs.listener import Listener, read_ready
 from pi_subagents.procs.reuse import may_serve_again, note_own_processes
@@ -37,24 +41,24 @@ from pi_subagents.procs.steering import ask_to_wrap_up, early_messages, pass_on,
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pi_subagents.disk.run_dir import RunDir
+    from pi_subagents.procs.place import Place
 
 WAKE = 1
-MAX_COMMAND_BYTES = 4096
 
 
 class Supervisor:
     """Owns one run from its slot to its result."""
 
     def __init__(
-        self, spec: RunSpec, run_dir: RunDir, listener: Listener, child: Child | None = None
+        self, spec: RunSpec, place: Place, listener: Listener, child: Child | None = None
     ) -> None:
         self._spec = spec
-        self._dir = run_dir
+        self._place = place
+        self._desk = place.where.desk
         self._listener = listener
         self._child = child  # one that served other runs, where there is one
         self._log = RunLog(
-            run_dir,
+            place.dir,
             f"{spec.name} (run {spec.run_id})",
             max_bytes=spec.max_run_bytes,
             show=Screen(spec.screen_fd, listener.selector).show,
@@ -79,23 +83,23 @@ class Supervisor:
     def run(self, early_commands: list[Frame]) -> Child | None:
         """Do the whole run; once its result is written, return the child if it was kept."""
         self._listener.on_stop_signal = self._on_stop_signal
-        control = self._listen_to_control()
+        control = Control(self._desk, self._listener, self.obey)
         slot = Slot(self._spec.slots_dir, self._spec.max_children)
         try:
-            if self._dir.result.exists():  # stopped by one who found nobody listening
-                return self._child
-            self.obey([*early_commands, *early_messages(self._dir)])
+            self.obey([*early_commands, *early_messages(self._desk)])
             if not slot.wait(self._serve):
                 self._finish(Ending(cause=self._cause))
-                return self._child
-            if self._dir.result.exists():  # so stopped while it waited
                 return self._child
             self._change_state("starting")
             self._finish(self._work(self._child))
         finally:
             slot.leave()
-            self._stop_listening(control)
-        return self._child if self._kept else None
+            control.close()
+        if self._kept:
+            return self._child
+        if self._child is not None:
+            leave_desks(self._child)
+        return None
 
     def _work(self, waiting: Child | None) -> Ending:
         """Let the child that waited, or a new one, do what was asked; return how that ended."""
@@ -104,9 +108,11 @@ class Supervisor:
         except (OSError, ValueError) as error:
             return Ending(spawn_error=str(error))
         self._child = child
+        if self._spec.keep:
+            may_use(child, self._desk)
         self._start_clock()
         crash_points.reach(crash_points.CHILD_SPAWNED)
-        note_child(self._dir, child, self._started_wall)
+        note_child(self._place.dir, child, self._started_wall)
         self._change_state("running")
         self._watch(child)
         refusal = self._talk.why_nothing(child.exit_code) if self._talk else ""
@@ -117,6 +123,7 @@ class Supervisor:
         if waiting and self._talk and self._talk.unasked and self._cause is None:
             assert waiting.input is not None
             waiting.input.close()
+            leave_desks(waiting)
             return self._work(None)  # it died while it waited, and nobody knew yet
         return Ending(
             exit_code=child.exit_code,
@@ -140,35 +147,21 @@ class Supervisor:
 
     # What is listened to
 
-    def _listen_to_control(self) -> int | None:
-        with suppress(OSError):  # a file system without FIFOs costs `subagents stop`, no more
-            os.mkfifo(self._dir.control, 0o600)
-            # Opened for both directions: with a writer of our own it never reports its end.
-            control = os.open(self._dir.control, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
-            framer = LineFramer(MAX_COMMAND_BYTES)
-
-            def on_readable() -> None:
-                if data := read_ready(control):
-                    self.obey(framer.feed(data))
-
-            self._listener.hear(control, on_readable)
-            return control
-        return None
-
-    def _stop_listening(self, control: int | None) -> None:
-        with suppress(OSError):
-            self._dir.control.unlink()
-        if control is not None:
-            self._listener.forget(control)
-            os.close(control)
-
     def _on_stop_signal(self, numbers: bytes) -> None:
         # A background run outlives the terminal it was started from.
         if self._spec.attached or any(number != signal.SIGHUP for number in numbers):
             self.stop(Cause.STOP_REQUESTED)
 
+    def obey_caller(self, commands: list[Frame]) -> None:
+        """Do as whoever holds the lifeline says, and let him know that we heard."""
+        self.obey(commands)
+        if commands:
+            self._wake(HEARD)
+
     def obey(self, commands: list[Frame]) -> None:
-        """Do as whoever holds the lifeline or writes to the control FIFO says."""
+        """Do as somebody says, whoever it is; he may be looking for a directory that is gone."""
+        if commands:
+            self._place.look(self._log)
         for frame in commands:
             command = frame.data.decode("ascii", "replace") if isinstance(frame, Line) else ""
             name, _, number = command.partition(" ")
@@ -177,7 +170,7 @@ class Supervisor:
             if name == KILL:
                 self._ladder.force(time.monotonic())
             if name == STEER:
-                self._intake.record_all(pass_on(self._talk, self._dir, number))
+                self._intake.record_all(pass_on(self._talk, self._desk, number))
                 self._wake()
 
     # The child at work
@@ -212,14 +205,16 @@ class Supervisor:
         child.early_errors = b""
         continues = child.last_run != "" and child.last_run == self._spec.follows
         session = (self._spec.keeps_session or child.runs > 0) and not continues
-        asked = self._dir.task if continues else self._dir.prompt
+        desk = self._desk
+        asked = desk.task if continues else desk.prompt
         self._counts = not continues
         child.runs += 1
         child.last_run = self._spec.run_id
         try:
-            prompt = self._dir.read_asked(asked)
+            prompt = read_asked(asked)
             if session:
-                self._dir.make_child_session()
+                desk.make_child_session()
+                child.session = desk.child_session
         except OSError as error:
             talk.refuse(str(error))
             return
@@ -227,7 +222,7 @@ class Supervisor:
         greets = self._spec.keep and not child.own_processes
         talk.begin(
             prompt,
-            session=str(self._dir.child_session) if session else None,
+            session=str(desk.child_session) if session else None,
             on_ready=(lambda: note_own_processes(child)) if greets else None,
             is_up=child.runs > 1,
         )
@@ -248,6 +243,7 @@ class Supervisor:
                 known = self._log.records
                 take(data)
                 if self._log.records > known:  # most of a stream is deltas, which nobody waits for
+                    self._place.look(self._log)
                     self._wake()
             elif data is not None:
                 self._listener.forget(pipe)
@@ -359,24 +355,27 @@ class Supervisor:
     def _change_state(self, state: str) -> None:
         self._intake.record(ev.StateChanged(state))
         self._log.sync()
+        self._place.look(self._log)
         self._wake()
 
-    def _wake(self) -> None:
+    def _wake(self, why: bytes = NEWS) -> None:
         with suppress(OSError):  # full: the watcher has a wake-up pending; gone: nobody watches
-            os.write(WAKE, NEWS)
+            os.write(WAKE, why)
 
     def _finish(self, ending: Ending) -> None:
         if self._talk is not None and self._talk.usage is not None and self._counts:
             self._intake.fold.count(self._talk.usage)
         outcome = self._intake.fold.decide(ending)
         self._change_state(outcome.status)
-        result = self._result(outcome, ending)
-        self._log.close()
+        bring_session(self._child, self._place.dir)
         crash_points.reach(crash_points.BEFORE_RESULT)
-        self._dir.write_result(result)
+        result = self._place.keep_result(self._result(outcome, ending), self._log)
+        self._log.close()
         crash_points.reach(crash_points.AFTER_RESULT)
+        put_result(self._spec.envelope_fd, result)
         if not self._spec.attached:
-            tell_completion(self._spec.on_complete, self._dir, result)
+            where = str(self._place.where.path)
+            tell_completion(self._spec.on_complete, self._place.dir, result, where)
 
     def _result(self, outcome: Outcome, ending: Ending) -> RunResult:
         fold = self._intake.fold

@@ -15,22 +15,24 @@ import socket
 import struct
 import sys
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pi_subagents import messages
 from pi_subagents.core.value import replace
-from pi_subagents.disk.run_dir import RunDir
 from pi_subagents.procs import pane
-from pi_subagents.procs.attached_runner import AttachedRunner, Attachment
+from pi_subagents.procs.attached_runner import AttachedRunner, run_dir_of
+from pi_subagents.procs.attachment import Attachment
+from pi_subagents.procs.pool import LEAVE_LIMIT_S
 from pi_subagents.procs.supervisor_start import PACKAGE_ROOT, spec_line, supervisor_argv
 from pi_subagents.procs.tmux_server import TmuxServer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
 
     from pi_subagents.core.events import Event
     from pi_subagents.core.run_spec import RunSpec
+    from pi_subagents.disk.run_dir import RunDir
 
 START_LIMIT_S = 30.0
 ID_DIGITS = 8
@@ -67,7 +69,7 @@ class TmuxRunner(AttachedRunner):
                     await _hand_over(connection, spec, self._env)
             except TimeoutError as error:
                 raise OSError(messages.note_window_not_started(START_LIMIT_S)) from error
-        return _Attachment(connection, RunDir(Path(spec.run_dir)), on_event)
+        return _Attachment(connection, run_dir_of(spec), on_event)
 
     async def settle(self) -> None:
         """Every window has ended with its run."""
@@ -88,13 +90,19 @@ class _Attachment(Attachment):
         self, connection: socket.socket, run_dir: RunDir, on_event: Callable[[Event], None]
     ) -> None:
         self._connection = connection
-        self._dir = run_dir
         number = connection.fileno()
-        super().__init__(wake=number, commands=number, run_dir=run_dir, on_event=on_event)
+        super().__init__(
+            wake=number,
+            commands=number,
+            run_dir=run_dir,
+            on_event=on_event,
+            pid=_peer(connection)[0],
+        )
 
     def _let_go(self) -> None:
         self._connection.close()
-        self._dir.wait_for_end()  # it is not our child, but it holds the lock as long as it lives
+        # It is not our child, but it holds the lock as long as it lives.
+        self._desk.wait_for_end(LEAVE_LIMIT_S)
 
 
 @contextmanager
@@ -120,20 +128,32 @@ async def _accept(listener: socket.socket) -> socket.socket:
 
 
 def _is_ours(connection: socket.socket) -> bool:
+    user = _peer(connection)[1]
+    return user is None or user == os.geteuid()
+
+
+def _peer(connection: socket.socket) -> tuple[int | None, int | None]:
+    """Return the process and the user at the other end, where the kernel tells."""
     if sys.platform != "linux":
-        return True  # nobody else can reach into the directory
+        return None, None  # nobody else can reach into the directory
     told = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
-    return bool(_CREDENTIALS.unpack(told)[1] == os.geteuid())
+    process, user, _ = _CREDENTIALS.unpack(told)
+    return process, user
 
 
 async def _hand_over(connection: socket.socket, spec: RunSpec, env: Mapping[str, str]) -> None:
     """Send lock, command, environment and specification; the connection is closed if that fails."""
-    locks = [] if spec.lock_fd is None else [spec.lock_fd]
-    there = replace(spec, lock_fd=pane.LOCK if locks else None, screen_fd=pane.SCREEN)
+    handed = [each for each in (spec.lock_fd, spec.envelope_fd) if each is not None]
+    there = replace(
+        spec,
+        lock_fd=pane.LOCK,
+        screen_fd=pane.SCREEN,
+        envelope_fd=None if spec.envelope_fd is None else pane.ENVELOPE,
+    )
     try:
         command = pane.pack(map(os.fsencode, supervisor_argv()))
         variables = pane.pack(os.fsencode(f"{name}={value}") for name, value in env.items())
-        socket.send_fds(connection, [b"."], locks)
+        socket.send_fds(connection, [b"."], handed)
         loop = asyncio.get_running_loop()
         await loop.sock_sendall(connection, command + variables + spec_line(there))
     except BaseException:

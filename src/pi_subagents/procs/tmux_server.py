@@ -9,12 +9,12 @@ environment it was started in, so that it gets none of ours but what a terminal 
 
 from __future__ import annotations
 
-import asyncio
 import shlex
 import subprocess
 from typing import TYPE_CHECKING
 
 from pi_subagents import messages
+from pi_subagents.procs.own_thread import in_own_thread
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -70,16 +70,18 @@ class TmuxServer:
     async def _tmux(self, arguments: Sequence[str], env: Mapping[str, str]) -> str:
         """Have tmux do something; return what was wrong, or nothing."""
         try:
-            done = await asyncio.to_thread(
-                subprocess.run,
-                [self._program, *arguments],
-                env=env,
-                cwd="/",  # a server stays where it was started
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE,
-                timeout=_ANSWER_LIMIT_S,
-                check=False,
+            done = await in_own_thread(
+                "tmux",
+                lambda: subprocess.run(
+                    [self._program, *arguments],
+                    env=env,
+                    cwd="/",  # a server stays where it was started
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.PIPE,
+                    timeout=_ANSWER_LIMIT_S,
+                    check=False,
+                ),
             )
         except subprocess.TimeoutExpired:
             return messages.note_tmux_silent(_ANSWER_LIMIT_S)

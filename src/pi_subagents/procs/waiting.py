@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING
 
 from pi_subagents.core.framing import Frame, Line, LineFramer
 from pi_subagents.core.guards import STOP_GRACE_S
-from pi_subagents.core.rpc import DialogAsked, decode_rpc_line, dismissal
+from pi_subagents.core.rpc import Answered, DialogAsked, decode_rpc_line, dismissal
 from pi_subagents.core.run_spec import FREE, STOP, RunSpec
 from pi_subagents.procs import process_tree
 from pi_subagents.procs.child import Child, start_child
+from pi_subagents.procs.child_files import leave_desks
 from pi_subagents.procs.listener import Listener, read_ready
 from pi_subagents.procs.one_run import DONE, FAILED, do_run
 from pi_subagents.procs.supervisor import WAKE
@@ -81,6 +82,7 @@ def _let_go(child: Child, listener: Listener) -> None:
         listener.serve(left)
         _reap(child)
     process_tree.kill_tree(child.pid, lambda _: None)
+    leave_desks(child)
 
 
 def _reap(child: Child) -> None:
@@ -98,6 +100,7 @@ class _Waiting:
         self._listener = listener
         self._output = LineFramer()
         self._stopped = False
+        self._interfered = False  # it answered, and nobody had asked
         self._order: RunSpec | None = None
         self._behind: list[Frame] = []
 
@@ -109,7 +112,7 @@ class _Waiting:
     @property
     def child_is_fit(self) -> bool:
         """Tell whether the child can be spoken to, from the start of a line."""
-        return not self._child.ended and self._output.empty
+        return not (self._child.ended or self._interfered) and self._output.empty
 
     def for_an_order(self, early: list[Frame]) -> RunSpec | None:
         """Return the next specification; None if there will be none."""
@@ -159,6 +162,7 @@ class _Waiting:
     def _on_output(self, data: bytes) -> None:
         for frame in self._output.feed(data):
             heard = decode_rpc_line(frame.data) if isinstance(frame, Line) else None
+            self._interfered |= isinstance(heard, Answered)
             if isinstance(heard, DialogAsked) and self._child.input is not None:
                 self._child.input.send(dismissal(heard.dialog_id))
 

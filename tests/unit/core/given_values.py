@@ -42,7 +42,15 @@ usages = st.builds(
     total_tokens=counts,
     cost=st.floats(min_value=0, max_value=1e9),
 )
-tool_calls = st.builds(ev.ToolCall, call_id=texts, name=texts, arguments=st.none() | json_objects)
+parents = st.just("") | texts
+durations = st.integers(min_value=0, max_value=10**12)
+tool_calls = st.builds(
+    ev.ToolCall,
+    call_id=texts,
+    name=texts,
+    arguments=st.none() | json_objects,
+    parent_id=parents,
+)
 assistant_messages = st.builds(
     ev.AssistantMessage,
     text=texts,
@@ -52,15 +60,16 @@ assistant_messages = st.builds(
     provider=texts,
     model=texts,
     usage=usages,
+    duration_ms=durations,
 )
 events: st.SearchStrategy[ev.Event] = st.one_of(
     st.builds(ev.StateChanged, texts),
     st.builds(ev.UserMessage, texts),
     assistant_messages,
     st.builds(ev.ToolStarted, tool_calls),
-    st.builds(ev.ToolFinished, texts, texts, texts, st.booleans()),
+    st.builds(ev.ToolFinished, texts, texts, texts, st.booleans(), parents, durations),
     st.builds(ev.Retrying, st.integers(), st.integers(), st.integers(), texts),
-    st.just(ev.Settled()),
+    st.builds(ev.Settled, st.booleans()),
     st.builds(ev.OutputText, texts),
     st.builds(ev.ErrorText, texts),
     st.builds(ev.Note, texts),

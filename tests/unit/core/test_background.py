@@ -126,6 +126,7 @@ def test_counts_add_up() -> None:
     counted = counts(runs)
     assert counted == {"running": 2, "completed": 1, "failed": 3, "aborted": 1, "total": 7}
     assert footer(counted) == "bg: 2 running / 7 total"
+    assert footer(counts(runs[:5])) == "bg: 2 running / 5 total"
     assert counts([]) == {"running": 0, "completed": 0, "failed": 0, "aborted": 0, "total": 0}
 
 

@@ -9,7 +9,7 @@ from tests.unit.core.given_values import thoroughly
 from tests.unit.core.test_json_rpc import json_values
 
 from pi_subagents.core import bridge_params
-from pi_subagents.core.bridge_params import HostSession, ProfileLine, ToolCall
+from pi_subagents.core.bridge_params import HostPi, HostSession, ProfileLine, ToolCall
 from pi_subagents.errors import InvalidRequest
 
 CALL: dict[str, Any] = {"callId": "c", "tool": "t", "arguments": {"a": 1}, "cwd": "/p"}
@@ -28,7 +28,8 @@ parsers = st.sampled_from(
 )
 keys = st.sampled_from(
     ["sessionId", "reason", "cwd", "entries", "callId", "tool", "arguments", "parentTools",
-     "models", "trusted", "columns", "line", "hasUI", "prefix", "endsShown"]
+     "models", "trusted", "columns", "line", "hasUI", "prefix", "endsShown",
+     "program", "script", "piVersion"]
 )  # fmt: skip
 
 
@@ -55,6 +56,18 @@ def test_a_session_has_its_entries_unless_it_is_new(reason: str) -> None:
     assert new == HostSession("s", "new", "/p", ())
     known = bridge_params.parse_session({**given, "endsShown": ["r"]})
     assert known == HostSession("s", reason, "/p", (1, {}), ends_shown=("r",))
+
+
+def test_a_session_knows_the_pi_it_is_in_as_far_as_that_says_so() -> None:
+    given: dict[str, Any] = {"sessionId": "s", "reason": "new", "cwd": "/p", "piVersion": "1.5.0"}
+    assert bridge_params.parse_session(given).pi is None
+    compiled = bridge_params.parse_session({**given, "program": "/bin/pi", "script": None})
+    assert compiled.pi == HostPi("/bin/pi", version="1.5.0")
+    script = bridge_params.parse_session({**given, "program": "/bin/node", "script": "/cli.js"})
+    assert script.pi == HostPi("/bin/node", "/cli.js", "1.5.0")
+    assert bridge_params.parse_session({**given, "trusted": True}).trusted is True
+    with pytest.raises(InvalidRequest, match="script"):
+        bridge_params.parse_session({**given, "program": "/bin/node", "script": 1})
 
 
 def test_a_line_after_profile_says_whether_anybody_is_there() -> None:

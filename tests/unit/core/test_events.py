@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from tests.unit.core.given_values import json_objects, json_values, texts, thoro
 from pi_subagents.core import events as ev
 from pi_subagents.core.events import decode_pi_line
 from pi_subagents.core.journal import Entry, bounded, encode_entry
+from pi_subagents.core.pi_versions import TESTED_VERSIONS
 from pi_subagents.core.usage import Usage
 
 GOLDEN = sorted((Path(__file__).parents[2] / "golden").glob("pi-*.jsonl"))
@@ -249,9 +251,19 @@ def test_a_recorded_stream_of_the_real_pi_gives_what_it_always_gave(
     assert Golden(promised.exit_code, *read_stream(raw, promised.exit_code, chunk)) == promised
 
 
+def test_every_tested_pi_gives_the_same_progress_and_outcome() -> None:
+    found: dict[str, list[object]] = {}
+    for stream in GOLDEN:
+        promised = json.loads(stream.with_suffix(".json").read_text(encoding="utf-8"))
+        name = stream.stem.split("-", 2)[2]
+        found.setdefault(name, []).append([promised["progress"], promised["outcome"]])
+    assert {name: told for name, told in found.items() if told != told[:1] * len(told)} == {}
+
+
 def test_the_recorded_streams_cover_what_they_are_there_for() -> None:
-    names = {path.stem.removeprefix("pi-0.87.1-") for path in GOLDEN}
-    assert names == {"tools", "retry", "model-error", "length", "empty"}
+    names = {tuple(path.stem.split("-", 2)[1:]) for path in GOLDEN}
+    everywhere = ("tools", "retry", "model-error", "length", "empty")
+    assert names == {*product(TESTED_VERSIONS, everywhere), ("1.5.0", "script")}
     everything = b"".join(path.read_bytes() for path in GOLDEN)
     kinds = {json.loads(raw)["type"] for raw in everything.split(b"\n") if raw}
     assert kinds == {

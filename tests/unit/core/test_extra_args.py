@@ -11,13 +11,17 @@ from pi_subagents.core.extra_args import (
     REFUSED,
     TAKES_ANYTHING,
     TAKES_WORD,
+    TOOL_LISTS,
     TOOL_OPTIONS,
     check_extra_args,
     extra_args_problem,
+    words_of_no_option,
 )
+from pi_subagents.core.pi_versions import traits_of
 from pi_subagents.core.profile import Profile
 from pi_subagents.errors import ExtraArgRefused, RequestError
 
+OLD, NEW = traits_of("0.87.1"), traits_of("1.5.0")
 ALLOWED = FLAGS | TAKES_ANYTHING | TAKES_WORD
 RESTRICTED = (
     Profile("p", tools=("read",)),
@@ -29,7 +33,7 @@ RESTRICTED = (
 
 
 def problem(*items: str) -> str:
-    return extra_args_problem(Profile("p", extra_args=items))
+    return extra_args_problem(Profile("p", extra_args=items), OLD)
 
 
 @pytest.mark.parametrize(
@@ -64,6 +68,16 @@ def test_what_the_seeds_refuse_is_refused_in_their_words(item: str, message: str
     assert problem("--model", item) == message
 
 
+def test_a_command_in_the_midst_of_a_word_passes_as_documented_since_no_shell_is_there() -> None:
+    assert problem("arg$(whoami)") == ""
+    assert problem("--model", "arg$(whoami)") == ""
+
+
+def test_a_leading_blank_is_refused_in_the_words_of_the_seed() -> None:
+    message = "Refusing extraArg: potentially unsafe argument ' --verbose...'"
+    assert problem(" --verbose") == message
+
+
 @pytest.mark.parametrize("item", ["--x=a|b", "--x=a&b", "--x=$(whoami)", "--x=`a`", "--x=a\\b !"])
 def test_other_marks_are_refused_only_at_the_beginning(item: str) -> None:
     assert problem(item) == ""
@@ -89,7 +103,7 @@ def test_tool_options_cannot_undo_a_restriction(profile: Profile, item: str) -> 
             no_tools=profile.no_tools,
             extra_args=items,
         )
-        assert extra_args_problem(changed) == (
+        assert extra_args_problem(changed, OLD) == (
             f'Refusing extraArg "{item}" which would override profile tool restrictions. '
             "Use the dedicated profile fields instead."
         )
@@ -160,11 +174,16 @@ def test_a_refusal_says_what_to_do_and_never_repeats_a_key() -> None:
         (("--model=m", "hello"), "hello"),
     ],
 )
-def test_a_word_that_would_be_a_prompt_is_refused(items: tuple[str, ...], word: str) -> None:
-    assert problem(*items) == (
-        f'Refusing extraArg "{word}": pi would read it as a prompt. Put it into the task, or behind '
-        "the option it is meant for."
-    )
+def test_a_word_that_belongs_to_no_option_passes_and_is_noticed(
+    items: tuple[str, ...], word: str
+) -> None:
+    assert problem(*items) == ""
+    assert words_of_no_option(Profile("p", extra_args=items), OLD) == (word,)
+
+
+def test_options_and_their_values_are_no_words_of_their_own() -> None:
+    items = ("--model", "m", "--plan", "value", "--verbose", "-x", "--flag=value", "-t", "a")
+    assert words_of_no_option(Profile("p", extra_args=items), OLD) == ()
 
 
 @pytest.mark.parametrize("before", [(), ("--verbose",), ("--flag",), ("--model", "m"), ("-x",)])
@@ -196,7 +215,7 @@ def test_a_dash_is_no_value_for_an_option_that_takes_a_word(option: str) -> None
         *(((option),) for option in sorted(FLAGS)),
         *((option, "value", "--verbose") for option in sorted(TAKES_ANYTHING | TAKES_WORD)),
         *((option, "@value") for option in sorted(TAKES_ANYTHING | TAKES_WORD)),
-        *((option, "-value") for option in sorted(TAKES_ANYTHING)),
+        *((option, "-value") for option in sorted(TAKES_ANYTHING - TOOL_LISTS)),
         ("--plan",),
         ("--plan", "value"),
         ("--plan", "--verbose"),
@@ -218,12 +237,12 @@ def test_the_tables_do_not_overlap_and_tools_are_among_them() -> None:
 
 
 def test_a_bad_item_refuses_the_whole_call() -> None:
-    check_extra_args(Profile("fine", extra_args=("--verbose",)))
+    check_extra_args(Profile("fine", extra_args=("--verbose",)), OLD)
     with pytest.raises(ExtraArgRefused) as refusal:
-        check_extra_args(Profile("mine", extra_args=("--verbose", "hello")))
+        check_extra_args(Profile("mine", extra_args=("--verbose", "; ls")), OLD)
     assert isinstance(refusal.value, RequestError)
     assert refusal.value.profile == "mine"
-    assert str(refusal.value) == problem("hello")
+    assert str(refusal.value) == problem("; ls")
 
 
 options = st.sampled_from(sorted({*ALLOWED, *REFUSED, "--plan", "-x", "@f", "word"}))
@@ -234,7 +253,8 @@ items = st.lists(options | options.map(lambda o: f"{o}=v") | texts | st.text(), 
 @given(items, st.sampled_from([Profile("p"), *RESTRICTED]))
 def test_any_items_are_let_through_or_refused(given_items: list[str], profile: Profile) -> None:
     told = extra_args_problem(
-        Profile("p", no_tools=profile.no_tools, tools=profile.tools, extra_args=(*given_items,))
+        Profile("p", no_tools=profile.no_tools, tools=profile.tools, extra_args=(*given_items,)),
+        OLD,
     )
     if told:
         assert told.startswith(("Refusing extraArg", "Invalid extraArg"))
@@ -247,3 +267,16 @@ def test_any_items_are_let_through_or_refused(given_items: list[str], profile: P
     assert (
         problem(*given_items, "@f") == f'Refusing extraArg "@f": {profile_messages.EXTRA_ARG_FILE}'
     )
+
+
+@pytest.mark.parametrize("option", ["--tools", "-t", "--exclude-tools", "-xt"])
+@pytest.mark.parametrize("value", ["+grep", "read,-bash", "*", "ba*", "read, +grep"])
+def test_a_list_of_tools_among_them_cannot_come_to_mean_more(option: str, value: str) -> None:
+    told = extra_args_problem(Profile("p", extra_args=(option, value)), NEW)
+    assert told.startswith(f'Refusing extraArg "{value}": "')
+
+
+def test_a_flag_of_newer_pis_takes_no_value_there() -> None:
+    profile = Profile("p", extra_args=("--no-mcp", "word"))
+    assert words_of_no_option(profile, NEW) == ("word",)
+    assert words_of_no_option(profile, OLD) == (), "there it could be an extension's"

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.core.given_values import briefly, thoroughly
 
-from pi_subagents.core.framing import Frame, Line, LineFramer, Skipped
+from pi_subagents.core.framing import Frame, Line, LineFramer, LineSieve, Skipped
 
 # Line ends and their look-alikes far more often than chance would have them.
 pieces = st.sampled_from(
@@ -43,6 +43,7 @@ def expected(stream: bytes, limit: int) -> list[Frame]:
     return frames
 
 
+@pytest.mark.sample
 @thoroughly
 @given(streams, st.lists(st.integers(min_value=0), max_size=8), st.sampled_from([0, 1, 7, 99]))
 def test_any_chunking_gives_the_lines_of_one_split_on_lf(
@@ -146,3 +147,31 @@ def test_a_line_that_drips_in_costs_what_its_bytes_cost() -> None:
     finally:
         tracemalloc.stop()
     assert held < 3 * limit
+
+
+def sieved(chunks: list[bytes], *beginnings: bytes) -> bytes:
+    sieve = LineSieve(*beginnings)
+    return b"".join([sieve.feed(chunk) for chunk in chunks]) + sieve.end()
+
+
+@thoroughly
+@given(st.lists(st.sampled_from([b"ab", b"abc", b"ax", b"\n", b"b", b"\r\n", b""]), max_size=20))
+def test_any_chunking_leaves_out_the_same_lines(chunks: list[bytes]) -> None:
+    lines = b"".join(chunks).split(b"\n")
+    kept = [line for line in lines if not line.startswith(b"abc")]
+    whole = [line + b"\n" for line in lines[:-1] if not line.startswith(b"abc")]
+    last = b"" if lines[-1].startswith(b"abc") else lines[-1]
+    assert sieved(chunks, b"abc") == b"".join(whole) + last
+    assert sieved(chunks) == b"".join(chunks), kept
+
+
+def test_a_sieve_holds_back_no_more_than_a_beginning() -> None:
+    sieve = LineSieve(b"abc")
+    assert [sieve.feed(each) for each in (b"a", b"b", b"x", b"abc\na")] == [
+        b"",
+        b"",
+        b"abx",
+        b"abc\n",
+    ]
+    assert sieve.feed(b"bc" + b"y" * 1000) == b"", "a line that is left out is not kept either"
+    assert sieve.end() == b""

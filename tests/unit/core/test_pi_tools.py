@@ -56,7 +56,7 @@ def test_a_call_says_what_was_asked_for_as_far_as_its_tool_takes_it() -> None:
         "path": ["tasks"], "role": "accent", "text": "{}",
         "counted": ["{} sub-agent", "{} sub-agents"], "distinct": False,
     }  # fmt: skip
-    assert (default["role"], default["text"]) == ("muted", "(default profile: {})")
+    assert (default["role"], default["text"]) == ("dim", "(default profile: {})")
     assert (profiles["text"], profiles["distinct"]) == ("profiles: [{}]", True)
 
 

@@ -10,6 +10,7 @@ from tests.unit.core.given_values import thoroughly
 from pi_subagents import profile_messages
 from pi_subagents.core.definition import GLOBAL, FileProblem, is_definition_name
 from pi_subagents.core.frontmatter import Frontmatter, Value, parse_frontmatter
+from pi_subagents.core.pi_versions import traits_of
 from pi_subagents.core.preset import LoadedPreset, Preset, parse_preset, preset_profile
 from pi_subagents.core.profile import Profile
 from pi_subagents.core.profile_invocation import profile_invocation
@@ -177,6 +178,7 @@ def test_the_command_line_is_the_one_of_profiles(preset: Preset, options: tuple[
         append_prompt_file="FILE",
         skill_paths=(),
         parent_tools=None,
+        traits=traits_of("0.87.1"),
     )
     assert (made.arguments, made.environment) == (options, {})
 

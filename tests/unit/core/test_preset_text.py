@@ -14,7 +14,7 @@ PLAIN = Preset("plain", "Nothing else")
 
 def test_the_summary_is_the_purpose_and_what_is_set() -> None:
     assert preset_summary(FULL) == (
-        "preset: full — What it is for, model=a/b, appended-system-prompt, tools=[read,ls]"
+        'preset: full — What it is for, model=a/b, appended-system-prompt="One. Two.", tools=[read,ls]'
     )
     assert preset_summary(PLAIN) == "preset: plain — Nothing else"
     assert preset_summary(Preset("none", "d", tools=())) == "preset: none — d, tools=[]"

@@ -43,9 +43,9 @@ def test_the_documented_examples_are_all_there() -> None:
     assert sorted(path.stem for path in PLACE.iterdir()) == [each.name for each in PROFILES]
 
 
-def test_there_are_seventeen_fields_and_each_belongs_to_one_of_a_profile() -> None:
-    assert len(KEYS) == 16 + 1
-    assert sorted(KEYS) == sorted(["name", *TEXTS, *FLAGS, *LISTS, "isolation"])
+def test_the_seeds_fields_and_ours_each_belong_to_one_of_a_profile() -> None:
+    assert len(KEYS) == 16 + 2
+    assert sorted(KEYS) == sorted(["name", *TEXTS, *FLAGS, *LISTS, "isolation", "mcp"])
     assert set(FIELDS.values()) == set(Profile.__slots__)
 
 
@@ -117,10 +117,15 @@ def test_a_flag_is_true_or_false_and_anything_else_is_fatal(key: str) -> None:
 @pytest.mark.parametrize("key", LISTS)
 def test_a_list_is_a_yaml_list_or_a_text_with_commas(key: str) -> None:
     for written in (
-        "a,b,true", " a , b,, true ,", "[a, b, true]", "[' a ', b, '', true]", '"a,b,true"',
+        "a,b,true", " a , b,, true ,", "[a, b, true]", "[a, b, '', true]", '"a,b,true"',
         "\n- a\n- b\n- true",
     ):  # fmt: skip
         assert read(f"{key}: {written}") == (set_to(key, ("a", "b", "true")), [])
+
+
+@pytest.mark.parametrize("key", [*NAMES, "extensions"])
+def test_names_and_paths_in_a_list_are_trimmed(key: str) -> None:
+    assert read(f"{key}: [' a ', b]") == (set_to(key, ("a", "b")), [])
 
 
 @pytest.mark.parametrize("key", LISTS)
@@ -151,6 +156,13 @@ def test_a_comma_separates_names_also_within_a_list_but_not_paths_and_arguments(
         assert read(f'{key}: ["bash, edit", read]') == (set_to(key, ("bash", "edit", "read")), [])
     for key in ("extensions", "extraArgs"):
         assert read(f'{key}: ["/a,b.js", c]') == (set_to(key, ("/a,b.js", "c")), [])
+
+
+def test_of_a_listed_argument_nothing_is_trimmed_so_that_a_leading_blank_is_seen() -> None:
+    assert read('extraArgs: [" --verbose", "a "]') == (
+        Profile("x", extra_args=(" --verbose", "a ")), [],
+    )  # fmt: skip
+    assert read("extraArgs: --verbose , a") == (Profile("x", extra_args=("--verbose", "a")), [])
 
 
 def test_a_null_byte_is_fatal_wherever_nothing_else_looks_for_it() -> None:

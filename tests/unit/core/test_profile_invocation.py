@@ -3,12 +3,13 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.golden.documented_profiles import PROFILES
 from tests.unit.core.given_values import texts, thoroughly
 
 from pi_subagents import profile_messages
+from pi_subagents.core.pi_versions import OWN_TOOLS, PiTraits, traits_of
 from pi_subagents.core.profile import Profile
 from pi_subagents.core.profile_invocation import (
-    BUILTIN_TOOLS,
     ProfileInvocation,
     profile_invocation,
     tools_problem,
@@ -16,6 +17,7 @@ from pi_subagents.core.profile_invocation import (
 )
 from pi_subagents.core.value import replace
 
+OLD, NEW = traits_of("0.87.1"), traits_of("1.5.0")
 PARENT = ("read", "bash", "edit", "write", "web_search")
 
 
@@ -26,6 +28,7 @@ def invocation(
     append_prompt_file: str | None = None,
     skill_paths: tuple[str, ...] = (),
     parent_tools: tuple[str, ...] | None = None,
+    traits: PiTraits = OLD,
 ) -> ProfileInvocation:
     return profile_invocation(
         profile,
@@ -33,6 +36,7 @@ def invocation(
         append_prompt_file=append_prompt_file,
         skill_paths=skill_paths,
         parent_tools=parent_tools,
+        traits=traits,
     )
 
 
@@ -140,20 +144,27 @@ def test_each_field_becomes_its_option(profile: Profile, expected: tuple[str, ..
         (
             Profile("x", exclude_tools=("write", "edit")),
             PARENT,
-            ("--tools", "read,bash,web_search"),
+            ("--tools", "read,bash,web_search,grep,find,ls"),
         ),
-        (Profile("x", exclude_tools=("write, bash",)), PARENT, ("--tools", "read,edit,web_search")),
-        (Profile("x", exclude_tools=("x",)), ("b", "a"), ("--tools", "b,a")),
-        (Profile("x", exclude_tools=()), ("b", "a"), ("--tools", "b,a")),
-        (Profile("x", exclude_tools=PARENT), PARENT, ("--no-tools",)),
-        (Profile("x", exclude_tools=("a",)), (), ("--no-tools",)),
-        (Profile("x", exclude_tools=("a",)), ("a,b",), ("--tools", "b")),
+        (Profile("x", exclude_tools=("write, bash",)), PARENT, ("--tools", "read,edit,web_search,grep,find,ls")),
+        (Profile("x", exclude_tools=("x",)), ("b", "ls", "a"), ("--tools", "b,ls,a,read,bash,edit,write,grep,find")),
+        (Profile("x", exclude_tools=("find",)), OWN_TOOLS, ("--tools", "read,bash,edit,write,grep,ls")),
+        (Profile("x", exclude_tools=()), ("b",), ("--tools", f"b,{','.join(OWN_TOOLS)}")),
+        (Profile("x", exclude_tools=(*PARENT, *OWN_TOOLS)), PARENT, ("--no-tools",)),
+        (Profile("x", exclude_tools=(*OWN_TOOLS,)), (), ("--no-tools",)),
+        (Profile("x", exclude_tools=("a", *OWN_TOOLS)), ("a,b",), ("--tools", "b")),
     ],
-)
+)  # fmt: skip
 def test_tools_are_none_or_a_list_or_what_an_exclusion_leaves(
     profile: Profile, parent: tuple[str, ...] | None, expected: tuple[str, ...]
 ) -> None:
     assert arguments(profile, parent) == expected
+
+
+def test_the_documented_read_only_worker_can_read_and_search_and_change_nothing() -> None:
+    (worker,) = [each for each in PROFILES if each.name == "read-only-worker"]
+    found = arguments(worker, ("read", "bash", "edit", "write"))  # what pi has active by default
+    assert found[-2:] == ("--tools", "read,grep,find,ls")
 
 
 @pytest.mark.parametrize(
@@ -182,7 +193,7 @@ def test_a_key_is_handed_over_in_the_environment(
     ("profile", "parent", "expected"),
     [
         (Profile("x"), None, ()),
-        (Profile("x", tools=BUILTIN_TOOLS), None, ()),
+        (Profile("x", tools=OLD.tools), None, ()),
         (Profile("x", tools=("read", "reed", "web_search")), None, ("reed", "web_search")),
         (Profile("x", tools=("read", "reed", "web_search")), PARENT, ("reed",)),
         (Profile("x", exclude_tools=("wirte",)), None, ("wirte",)),
@@ -194,7 +205,7 @@ def test_a_key_is_handed_over_in_the_environment(
 def test_names_that_neither_pi_nor_the_parent_knows_are_found(
     profile: Profile, parent: tuple[str, ...] | None, expected: tuple[str, ...]
 ) -> None:
-    assert unknown_tools(profile, parent) == expected
+    assert unknown_tools(profile, parent, OLD) == expected
 
 
 def test_a_note_tells_that_pi_will_not_mention_them() -> None:
@@ -208,7 +219,7 @@ TYPOS = Profile("x", tools=("reed", "web_search"), no_extensions=True)
 
 
 def test_allowing_only_what_does_not_exist_is_an_error() -> None:
-    assert tools_problem(TYPOS, None) == (
+    assert tools_problem(TYPOS, None, OLD) == (
         'Profile "x" allows only tools that do not exist: reed, web_search. It loads no extension '
         "that could provide them. For no tools at all, use `noTools`."
     )
@@ -232,11 +243,11 @@ def test_allowing_only_what_does_not_exist_is_an_error() -> None:
 def test_it_is_none_where_a_tool_may_be_left_or_none_is_wanted(
     profile: Profile, parent: tuple[str, ...] | None
 ) -> None:
-    assert tools_problem(profile, parent) == ""
+    assert tools_problem(profile, parent, OLD) == ""
 
 
 KEY = "sk-canary"
-names = texts | st.sampled_from([*BUILTIN_TOOLS, "a,b", "--approve", "@x", "read, bash"])
+names = texts | st.sampled_from([*OLD.tools, "a,b", "--approve", "@x", "read, bash"])
 lists = st.lists(names, max_size=3).map(tuple)
 profiles = st.builds(
     Profile,
@@ -287,7 +298,7 @@ def test_a_restriction_never_falls_away(profile: Profile, parent: tuple[str, ...
         assert found[0] == ("--tools" if wanted else "--no-tools")
         assert not wanted or split(found[1]) == wanted
     elif profile.exclude_tools is not None and parent is not None:
-        left = split(",".join(parent)) - excluded
+        left = {*split(",".join(parent)), *OWN_TOOLS} - excluded
         assert found[0] == ("--tools" if left else "--no-tools")
         assert not left or split(found[1]) == left
     elif excluded:
@@ -295,3 +306,61 @@ def test_a_restriction_never_falls_away(profile: Profile, parent: tuple[str, ...
     for flag in ("no_extensions", "no_skills", "no_context_files"):
         option = f"--{flag.replace('_', '-')}"
         assert (option in found) == getattr(profile, flag)
+
+
+# MCP servers: a pi that can leave them out does, unless they are asked for
+
+
+@pytest.mark.parametrize(
+    ("profile", "parent"),
+    [
+        (Profile("p"), None),
+        (Profile("p", tools=("read",)), None),
+        (Profile("p", no_tools=True), None),
+        (Profile("p", no_tools=True, mcp="all"), None),
+        (Profile("p", mcp="none", tools=("read", "codemode")), None),
+        (Profile("p", exclude_tools=("bash",)), PARENT),
+        (Profile("p", exclude_tools=("codemode",)), None),
+    ],
+)
+def test_a_child_that_asks_for_no_server_starts_none(
+    profile: Profile, parent: tuple[str, ...] | None
+) -> None:
+    made = invocation(profile, parent_tools=parent, traits=NEW).arguments
+    assert made.count("--no-mcp") == 1
+    assert tuple(each for each in made if each != "--no-mcp") == arguments(profile, parent)
+
+
+@pytest.mark.parametrize(
+    ("profile", "parent"),
+    [
+        (Profile("p", mcp="all"), None),
+        (Profile("p", mcp="all", tools=("read",)), None),
+        (Profile("p", tools=("read", "codemode")), None),
+        (Profile("p", tools=("read, tool_search",)), None),
+        (Profile("p", tools=("mcp__github__*",)), None),
+        (Profile("p", tools=("read_mcp_resource",)), None),
+        (Profile("p", no_extensions=True, extensions=("builtin:mcp",)), None),
+        (Profile("p", extra_args=("--tools", "read,codemode")), None),
+        (Profile("p", exclude_tools=("bash",)), (*PARENT, "codemode")),
+    ],
+)
+def test_a_child_that_asks_for_servers_has_them(
+    profile: Profile, parent: tuple[str, ...] | None
+) -> None:
+    made = invocation(profile, parent_tools=parent, traits=NEW).arguments
+    assert made == arguments(profile, parent)
+    assert "--no-mcp" not in made
+
+
+def test_a_parents_tools_are_left_out_by_pattern_and_none_of_them_can_change_the_list() -> None:
+    parent = ("read", "mcp__a__x", "mcp__b__y", "+odd", "-odd", "*")
+    profile = Profile("p", exclude_tools=("mcp__a__*",))
+    made = invocation(profile, parent_tools=parent, traits=NEW).arguments
+    assert made == ("--tools", "read,mcp__b__y,bash,edit,write,grep,find,ls")
+
+
+def test_tools_that_newer_pis_bring_are_known_there() -> None:
+    profile = Profile("p", tools=("codemode", "tool_search", "mcp__a__b", "list_mcp_resources"))
+    assert unknown_tools(profile, None, NEW) == ()
+    assert unknown_tools(profile, None, OLD) == profile.tools

@@ -40,23 +40,25 @@ FULL = Profile(
 @pytest.mark.parametrize(
     ("profile", "line"),
     [
-        # As recorded from the original in a terminal.
+        # As recorded from the original in a terminal, with what its documents promise beside it.
         (Profile("code-reviewer", provider="scripted", model="other", thinking_level="high",
                  system_prompt="You are an expert code reviewer.", tools=("read", "bash", "grep")),
-         "profile: code-reviewer, model=other, thinking=high, custom-system-prompt, tools=[read,bash,grep]"),
+         ('profile: code-reviewer, provider=scripted, model=other, thinking=high, '
+          'custom-system-prompt="You are an expert code reviewer.", tools=[read,bash,grep]')),
         (Profile("fast-worker", model="scripted/scripted", thinking_level="off",
                  append_system_prompt="Be concise.", no_skills=True),
-         "profile: fast-worker, model=scripted/scripted, thinking=off, appended-system-prompt"),
+         'profile: fast-worker, model=scripted/scripted, thinking=off, appended-system-prompt="Be concise."'),
         (Profile("demo", thinking_level="off", system_prompt="You are a helpful coding assistant.",
                  no_tools=True, no_extensions=True),
-         "profile: demo, thinking=off, custom-system-prompt, no-tools"),
+         'profile: demo, thinking=off, custom-system-prompt="You are a helpful coding assistant.", no-tools'),
         # Ours.
         (Profile("x"), "profile: x"),
         (Profile("x", provider="zai"), "profile: x, provider=zai"),
         (Profile("x", tools=()), "profile: x, tools=[]"),
         (Profile("x", exclude_tools=()), "profile: x"),
         (FULL,
-         ("profile: full, model=m, thinking=low, custom-system-prompt, appended-system-prompt, "
+         ('profile: full, provider=p, model=m, thinking=low, custom-system-prompt="One. Two.", '
+         'appended-system-prompt="Be brief.", '
          "tools=[read,grep], no-tools, exclude-tools=[bash,edit], extensions=[/a.js,/b.js], "
          "suggested-skills=[s,t], load-skills=[u], extra-args=[--verbose,-x]")),
         (Profile("x", model="a\x1b[31m\nb", tools=("c\td\u202e",)), "profile: x, model=a b, tools=[c d]"),
@@ -64,6 +66,12 @@ FULL = Profile(
 )  # fmt: skip
 def test_a_summary_is_one_line_of_what_matters(profile: Profile, line: str) -> None:
     assert profile_summary(profile) == line
+
+
+def test_of_a_long_prompt_a_summary_has_the_beginning() -> None:
+    assert profile_summary(
+        Profile("x", system_prompt="y" * 60, append_system_prompt="z " * 31)
+    ) == (f'profile: x, custom-system-prompt="{"y" * 60}", appended-system-prompt="{"z " * 29}z…"')
 
 
 def test_the_details_are_those_recorded_from_the_original() -> None:
@@ -147,7 +155,8 @@ def test_nothing_in_a_profile_can_drive_a_terminal() -> None:
         "  extraArgs:         [ab]"
     )
     assert profile_summary(profile) == (
-        "profile: ab, model=ab, thinking=ab, custom-system-prompt, appended-system-prompt, "
+        'profile: ab, provider=ab, model=ab, thinking=ab, custom-system-prompt="ab c", '
+        'appended-system-prompt="ab", '
         "tools=[ab], extra-args=[ab]"
     )
 
@@ -269,7 +278,7 @@ profiles = st.builds(
     suggested_skills=tuples(names),
     load_skills=tuples(names),
     no_context_files=st.booleans(),
-    extra_args=tuples(paths),
+    extra_args=tuples(texts.filter(bool)),
 )  # fmt: skip
 
 

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.fakes.run_places import run_at
 from tests.unit.core.given_values import briefly, events
 from tests.unit.delegation.fake_runner import planned
 
 from pi_subagents import child_messages
 from pi_subagents.core import events as ev
-from pi_subagents.core.progress import COMMAND_WIDTH, MAX_OPEN_CALLS, ProgressFormatter
+from pi_subagents.core.progress import COMMAND_WIDTH, MAX_OPEN_CALLS, LastWords, ProgressFormatter
 from pi_subagents.delegation.ports import Update
-from pi_subagents.disk.run_dir import RunDir
 from pi_subagents.disk.run_log import RunLog
 from pi_subagents.faces.cli.console import Console, Verbosity
 from pi_subagents.faces.cli.live import ProgressPrinter
@@ -156,7 +156,7 @@ IN_WORDS = [
 def test_live_lines_and_transcript_have_the_same_words(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run_dir = RunDir(tmp_path / ("a" * 32))
+    run_dir = run_at(tmp_path / ("a" * 32))
     os.close(run_dir.begin({}, b""))
     log, live = RunLog(run_dir, "t0"), ProgressPrinter(Console(Verbosity.VERBOSE))
     for event in WORK:
@@ -249,3 +249,14 @@ def test_calls_that_never_finish_are_forgotten_oldest_first() -> None:
     assert len(formatter._calls) == MAX_OPEN_CALLS
     assert formatter.text(finished("read", "c9")) == "read finished"
     assert formatter.text(finished("read", "c10")) == "Finished reading 10"
+
+
+def test_the_last_words_of_several_are_kept_apart() -> None:
+    words = LastWords()
+    assert (words.of_each, words.latest) == ({}, None)
+    words.hear(0, started("read", path="a"))
+    words.hear(1, started("read", path="b"))
+    words.hear(0, finished("read"))
+    words.hear(1, ev.StateChanged("stopping"))
+    assert words.of_each == {0: "Finished reading a", 1: "Reading b"}
+    assert words.latest == (0, "Finished reading a")

@@ -4,7 +4,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.core.given_values import thoroughly
 
-from pi_subagents.core.retention import DAY_MS, KeptRun, Removal, choose_removals
+from pi_subagents.core.retention import (
+    APART_S,
+    DAY_MS,
+    KeptRun,
+    Look,
+    Removal,
+    Watch,
+    choose_removals,
+    watched,
+)
 
 NOW = 1_700_000_000_000
 
@@ -109,3 +118,91 @@ def test_the_oldest_go_and_no_more_than_must(runs: list[KeptRun], days: float, s
 def test_a_second_look_finds_nothing_more(runs: list[KeptRun], days: float, size: float) -> None:
     removed = {removal.run for removal in chosen(*runs, days=days, size=size)}
     assert chosen(*(each for each in runs if each not in removed), days=days, size=size) == []
+
+
+# By which time of day things are old
+
+
+DAY_S = 86_400.0
+
+
+def look(days: float, *, up_days: float | None = None, boot: str | None = "b") -> Look:
+    """Return a look at NOW and so many days, on a machine that is up since day 0 unless told."""
+    return Look(int(NOW + days * DAY_MS), boot, (days if up_days is None else up_days) * DAY_S)
+
+
+def proven(*looks: Look) -> list[float | None]:
+    """Return what each look proves, in days since NOW."""
+    watch: Watch | None = None
+    told: list[float | None] = []
+    for each in looks:
+        watch, now_ms = watched(watch, each)
+        told.append(None if now_ms is None else (now_ms - NOW) / DAY_MS)
+    return told
+
+
+def test_one_look_proves_nothing_and_two_a_day_apart_prove_the_first() -> None:
+    assert proven(look(0), look(0.5), look(1), look(2)) == [None, None, 0, 1]
+
+
+def test_a_jump_ahead_proves_nothing_until_it_has_stayed_for_a_day() -> None:
+    jumped = [look(40 + days, up_days=days) for days in (1.5, 2, 2.5, 3)]
+    assert proven(look(0), look(1), *jumped) == [None, 0, None, 1, None, 42]
+
+
+def test_a_jump_that_is_corrected_never_counts() -> None:
+    looks = [look(0), look(41, up_days=1), look(2, up_days=2), look(3, up_days=3)]
+    assert proven(*looks) == [None, 0, 2, 2]
+
+
+def test_looks_that_were_never_a_day_apart_prove_nothing_however_the_clock_is_set() -> None:
+    looks = [look(day, up_days=0.01 * number) for number, day in enumerate(range(0, 400, 40))]
+    assert proven(*looks) == [None] * 10
+
+
+def test_after_a_restart_only_the_time_since_then_is_proven() -> None:
+    starts = [
+        look(0, up_days=0.3, boot="a"),
+        look(1, up_days=0.3, boot="b"),
+        look(41, up_days=0.4, boot="c"),
+        look(3, up_days=0.3, boot="d"),
+    ]
+    assert proven(*starts) == [None, None, None, 0]
+
+
+def test_where_only_the_time_of_day_is_known_that_has_to_do() -> None:
+    assert proven(look(0, boot=None), look(0.5, boot=None), look(1, boot=None)) == [None, None, 0]
+
+
+looks = st.lists(
+    st.tuples(st.integers(-50, 50), st.floats(0, 3), st.booleans()), min_size=1, max_size=12
+)
+
+
+@thoroughly
+@given(looks)
+def test_what_is_proven_was_seen_at_two_looks_that_are_really_a_day_apart(
+    steps: list[tuple[int, float, bool]],
+) -> None:
+    """Each step: what the clock says, how much time really passes, whether the machine restarts."""
+    watch: Watch | None = None
+    real_days, boot, up_days = 0.0, 0, 0.0
+    seen: list[tuple[float, int]] = []
+    for said_days, passed_days, restarts in steps:
+        real_days += passed_days
+        if restarts:
+            boot, up_days = boot + 1, passed_days / 2
+        else:
+            up_days += passed_days
+        now = Look(NOW + said_days * DAY_MS, str(boot), up_days * DAY_S)
+        seen.append((real_days, now.now_ms))
+        watch, now_ms = watched(watch, now)
+        if now_ms is not None:
+            apart = (real_days - min(when for when, told in seen if told == now_ms)) * DAY_S
+            later = [told for _, told in seen[-1:]]
+            assert now_ms <= min(later)
+            assert apart >= 0
+            assert any(
+                (real_days - when) * DAY_S >= APART_S - 1e-3 and told >= now_ms
+                for when, told in seen
+            )

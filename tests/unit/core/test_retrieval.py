@@ -12,6 +12,7 @@ from pi_subagents import host_messages, messages
 from pi_subagents.core import tool_defs
 from pi_subagents.core.retrieval import (
     OutputRequest,
+    in_one_text,
     output_to_json,
     parse_list_request,
     parse_output_request,
@@ -77,6 +78,7 @@ def test_wrong_parameters_are_refused_with_their_place(
         (OutputRequest("s", tail=3), "789"),
         (OutputRequest("s", tail=99), "0123456789"),
         (OutputRequest("s", limit=0), ""),
+        (OutputRequest("s", tail=0), ""),
     ],
 )
 def test_a_part_of_the_output_is_never_passed_off_as_the_whole(
@@ -141,6 +143,11 @@ def test_a_model_that_sees_no_details_is_told_that_a_session_goes_on_or_why_it_f
     }
     for tool, answer in answers.items():
         told: dict[str, Any] = say_how_it_stands(answer, 60)
+        texts = [answer_block(answer)["text"], *beside]
+        assert in_one_text(told) == {
+            **answer,
+            "content": [{"type": "text", "text": "\n\n".join(texts)}],
+        }
         assert told["content"][0] == answer_block(answer)
         assert told["content"][1:] == [{"type": "text", "text": text} for text in beside]
         assert told == {**answer, "content": told["content"]}
@@ -148,7 +155,8 @@ def test_a_model_that_sees_no_details_is_told_that_a_session_goes_on_or_why_it_f
         Draft202012Validator(SCHEMAS[tool]).validate(structured(tool, told))
 
 
-def answer_block(answer: dict[str, Any]) -> object:
+def answer_block(answer: dict[str, Any]) -> dict[str, str]:
+    block: dict[str, str]
     (block,) = answer["content"]
     return block
 

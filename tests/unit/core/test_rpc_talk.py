@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import math
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from tests.unit.core.given_values import events, json_objects, texts, thoroughly
 
 from pi_subagents import child_messages
 from pi_subagents.core import events as ev
+from pi_subagents.core.pi_versions import TESTED_VERSIONS
 from pi_subagents.core.prompt import GUARD
 from pi_subagents.core.rpc import Answered, DialogAsked, Heard, WorkBegan
 from pi_subagents.core.rpc_talk import ACCOUNT_LIMIT_S, START_LIMIT_S, RpcTalk, Stage
@@ -204,6 +206,34 @@ def test_a_prompt_that_was_taken_and_starts_no_run_is_refused_after_a_while(
     assert conversation.state() == (Stage.STARTING, False, "", end)
     conversation.talk.check_time(end)
     assert conversation.state() == (Stage.OVER, True, child_messages.NO_RUN_STARTED, None)
+
+
+def test_a_prompt_that_an_extension_handled_is_refused_at_once(conversation: Conversation) -> None:
+    conversation.begin().hears(answer("prompt", data={"disposition": "handled"}), now=100)
+    assert conversation.state() == (Stage.OVER, True, child_messages.NO_RUN_STARTED, None)
+
+
+@pytest.mark.parametrize("disposition", ["started", "queued", None, 7])
+def test_any_other_disposition_is_waited_for(
+    conversation: Conversation, disposition: object
+) -> None:
+    conversation.begin().hears(answer("prompt", data={"disposition": disposition}), now=100)
+    assert conversation.state() == (Stage.STARTING, False, "", 100 + START_LIMIT_S)
+
+
+def test_a_child_that_settles_as_aborted_has_done_what_was_asked(
+    conversation: Conversation,
+) -> None:
+    conversation.at_work().talk.abort()
+    conversation.hears(ev.Settled(aborted=False))
+    assert not conversation.talk.aborted
+    conversation.hears(ev.Settled(aborted=True))
+    assert conversation.talk.aborted
+
+
+def test_what_another_run_settled_as_says_nothing_of_this_one(conversation: Conversation) -> None:
+    conversation.begin(session="/s.jsonl").hears(ev.Settled(aborted=True))
+    assert not conversation.talk.aborted
 
 
 def test_a_prompt_that_is_not_answered_is_not_given_up(conversation: Conversation) -> None:
@@ -664,6 +694,41 @@ TestAnyChild = AnyChild.TestCase
 TestAnyChild.settings = settings(thoroughly, stateful_step_count=25)
 
 
+# Whether somebody else gave the child commands
+
+
+def settled(*more: Heard) -> Conversation:
+    talk = Conversation().at_work()
+    talk.hears(*more, ANSWER, SETTLED)
+    talk.hears(answer("get_session_stats", data=STATS))
+    assert talk.talk.over
+    return talk
+
+
+def test_answers_to_our_own_commands_are_no_interference() -> None:
+    talk = Conversation().at_work()
+    talk.talk.steer("1", "more")
+    talk.hears(answer("steer-1"), ev.UserMessage("more"), ANSWER, SETTLED)
+    talk.hears(answer("get_session_stats", data=STATS))
+    assert (talk.talk.over, talk.talk.interfered) == (True, False)
+    assert not settled().talk.interfered
+
+
+@pytest.mark.parametrize(
+    "alien",
+    [
+        Answered("", "", {}),
+        Answered("somebody", "no such command", {}),
+        Answered("q-prompt", "", {}),
+        answer("set_model"),
+        answer("prompt"),  # it was answered already
+        answer("steer-1"),
+    ],
+)
+def test_an_answer_to_a_command_that_nobody_here_gave_is_interference(alien: Answered) -> None:
+    assert settled(alien).talk.interfered
+
+
 # What the real pi says
 
 
@@ -683,8 +748,9 @@ def test_a_recorded_conversation_with_the_real_pi_gives_what_it_always_gave(stre
 
 
 def test_the_same_work_gives_the_same_events_in_both_modes() -> None:
-    names = [stream.stem.removeprefix("rpc-") for stream in RECORDED]
-    assert names == ["0.87.1-model-error", "0.87.1-retry", "0.87.1-steer", "0.87.1-tools"]
+    names = {tuple(stream.stem.split("-", 2)[1:]) for stream in RECORDED}
+    everywhere = ("model-error", "retry", "steer", "tools")
+    assert names == {*product(TESTED_VERSIONS, everywhere), ("1.5.0", "script")}
     for stream in RECORDED:
         promise = stream.with_suffix(".json")
         in_json_mode = promise.with_name(promise.name.replace("rpc-", "pi-"))

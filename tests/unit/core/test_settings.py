@@ -62,20 +62,24 @@ def test_every_setting_can_be_set() -> None:
         background_timeout=7200,
         on_complete=["notify", "done"],
         runner="tmux",
+        tools="presets",
         child_mode="json",
         reuse_children=False,
         warm_children=4,
         wrap_up_before=20.5,
+        project_definitions="deny",
         pi_command="node pi.js",
     ) == (
         Settings(
             *(25, 120, 12.5, 60, 9, 2, 8, 64, 32, 0.5, 100, 600, 7200),
             on_complete=("notify", "done"),
             runner="tmux",
+            tools="presets",
             child_mode="json",
             reuse_children=False,
             warm_children=4,
             wrap_up_before=20.5,
+            project_definitions="deny",
             pi_command="node pi.js",
         ),
         (),
@@ -97,6 +101,11 @@ def test_the_documented_settings_are_read() -> None:
     [
         ("maxLinesPerWindow", 0, 1),
         ("maxLinesPerWindow", -3, 1),
+        ("background_timeout", 0, 0),
+        ("background_timeout", 0.0, 0),
+        ("background_timeout", 0.5, 1),
+        ("background_timeout", -1, 1),
+        ("background_timeout", 10**6, 86_400),
         ("maxLinesPerWindow", 10**6, 1000),
         ("commandPreviewWidth", 19, 20),
         ("commandPreviewWidth", 10**9, 100_000),
@@ -140,6 +149,8 @@ def test_numbers_out_of_range_are_clamped(key: str, given_value: float, kept: fl
         ("max_concurrency", math.nan, "should be a number, is float; ignored"),
         ("looping_tool_count", [5], "should be a number, is list; ignored"),
         ("extend_timeout_debounce", {}, "should be a number, is dict; ignored"),
+        ("tools", "some", 'should be "all" or "profiles" or "presets", not "some"; ignored'),
+        ("tools", ["all"], 'should be "all" or "profiles" or "presets", is list; ignored'),
         ("runner", 1, 'should be "process" or "tmux", is int; ignored'),
         ("runner", ["tmux"], 'should be "process" or "tmux", is list; ignored'),
         ("runner", "screen", 'should be "process" or "tmux", not "screen"; ignored'),
@@ -206,7 +217,7 @@ def test_a_wrong_value_of_the_project_leaves_the_global_one() -> None:
     )
 
 
-@pytest.mark.parametrize("key", ["pi_command", "on_complete"])
+@pytest.mark.parametrize("key", ["pi_command", "on_complete", "project_definitions"])
 def test_a_command_of_the_project_is_ignored_with_a_note(key: str) -> None:
     """A cloned repository must not choose what runs."""
     settings, problems = parse_settings(

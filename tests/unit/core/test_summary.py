@@ -12,8 +12,7 @@ from pi_subagents.core.run_result import RunResult
 from pi_subagents.core.summary import delegation_to_json, refusal_to_json, summary_line
 from pi_subagents.core.usage import Usage
 from pi_subagents.core.value import replace
-from pi_subagents.core.window import Window, WindowTitle
-from pi_subagents.core.window_view import window_to_json
+from pi_subagents.core.window import Window, WindowLine, WindowTitle
 
 DONE = RunResult("1" * 32, "a3f7b9c2d1e8f4a1", "build-assets", "completed", "Built.")
 TIMED_OUT = RunResult(
@@ -54,13 +53,51 @@ def test_the_value_of_the_tool_whole() -> None:
         "input": 1, "output": 2, "cacheRead": 3, "cacheWrite": 4, "totalTokens": 10,
         "cost": {"total": 0.5},
     }  # fmt: skip
-    windows = [Window(WindowTitle("build-assets", "fast")), Window(WindowTitle("run-tests"))]
+    lines = (WindowLine("bash → make", "tool"), WindowLine("Built.", "text"))
+    windows = [
+        Window(WindowTitle("build-assets", "fast"), "completed", 1, elapsed_ms=1500, lines=lines),
+        Window(WindowTitle("run-tests"), "running"),
+    ]
     assert delegation_to_json([DONE, TIMED_OUT], windows, max_lines=15) == {
         "content": [{"type": "text", "text": f"{LINES[0]} [profile: fast]\n{LINES[1]}"}],
         "details": {
             "status": "done",
             "maxLines": 15,
-            "windows": [window_to_json(window) for window in windows],
+            "windows": [
+                {
+                    "name": name,
+                    "profile": profile,
+                    "provider": None,
+                    "model": None,
+                    "thinkingLevel": None,
+                    "toolCount": None,
+                    "fileCount": 0,
+                    "timeoutS": 600,
+                    "sessionId": None,
+                    "status": status,
+                    "callCount": calls,
+                    "todo": None,
+                    "startedAt": None,
+                    "elapsedMs": elapsed,
+                    "errorMessage": None,
+                    "usage": nothing,
+                    "lines": lines,
+                }
+                for name, profile, status, calls, elapsed, lines in (
+                    (
+                        "build-assets",
+                        "fast",
+                        "completed",
+                        1,
+                        1500,
+                        [
+                            {"text": "bash → make", "kind": "tool"},
+                            {"text": "Built.", "kind": "text"},
+                        ],
+                    ),
+                    ("run-tests", None, "running", 0, 0, []),
+                )
+            ],
             "sessionIds": ["a3f7b9c2d1e8f4a1", "f4e1d8a7c0b39265"],
             "results": [
                 {

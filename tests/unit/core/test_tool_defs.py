@@ -1,9 +1,20 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
+import pytest
+from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # has no types
+
+from pi_subagents.core.preset_request import parse_status, parse_subagent
 from pi_subagents.core.request import parse_delegate
+from pi_subagents.core.retrieval import parse_output_request
+from pi_subagents.core.steer import parse_steer_request
 from pi_subagents.core.tool_defs import TOOLS
+from pi_subagents.errors import InvalidRequest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def test_the_tools_we_offer() -> None:
@@ -36,7 +47,7 @@ def test_the_parameters_of_every_tool_and_which_are_required() -> None:
         )
         for tool in TOOLS
     }
-    slices = dict.fromkeys(("waitSeconds", "offset", "limit", "tail"), "number")
+    slices = {"waitSeconds": "number", **dict.fromkeys(("offset", "limit", "tail"), "integer")}
     preset_task = dict.fromkeys(("preset", "task", "model", "cwd"), "string")
     assert told == {
         "delegate_to_subagents": ({"tasks": "array", "profile": "string"}, ["tasks"]),
@@ -55,6 +66,70 @@ def test_the_parameters_of_every_tool_and_which_are_required() -> None:
             ["sessionId", "message"],
         ),
     }
+
+
+SESSION = {"sessionId": "s"}
+TASK = {"name": "n", "prompt": "p"}
+PRESET = {"preset": "p", "task": "t"}
+
+
+TAKEN_FILES: list[object] = [
+    "a", {"path": "a"}, {"path": "a", "start": 1, "end": 1}, {"path": "a", "start": 2},
+    {"path": "a", "end": 2}, {"path": "a", "head": 1}, {"path": "a", "tail": 1},
+]  # fmt: skip
+REFUSED_FILES: list[object] = [
+    1, None, [], {}, {"path": 1}, {"start": 1}, {"path": "a", "start": 0}, {"path": "a", "end": 0},
+    {"path": "a", "head": 0}, {"path": "a", "tail": 0}, {"path": "a", "tail": 1.5},
+    {"path": "a", "lines": 3},
+]  # fmt: skip
+
+
+def with_file(file: object) -> dict[str, object]:
+    return {"tasks": [{**TASK, "files": [file]}]}
+
+
+# At each limit: the tool, what is taken, and what lies beyond and is not.
+LIMITS: list[tuple[str, list[dict[str, object]], list[dict[str, object]]]] = [
+    ("delegate_to_subagents", [{"tasks": [TASK]}, {"tasks": [TASK] * 16}],
+     [{"tasks": []}, {"tasks": [TASK] * 17}]),
+    ("delegate_to_subagents", [{"tasks": [{**TASK, "timeout": t}]} for t in (1, 86_400)],
+     [{"tasks": [{**TASK, "timeout": t}]} for t in (0, 0.5, 86_401)]),
+    ("delegate_to_subagents", [with_file(file) for file in TAKEN_FILES],
+     [with_file(file) for file in REFUSED_FILES]),
+    ("subagent", [{"tasks": [PRESET]}, {"tasks": [PRESET] * 16}],
+     [{"tasks": []}, {"tasks": [PRESET] * 17}]),
+    ("get_subagent_output",
+     [{**SESSION, key: most} for key in ("offset", "limit", "tail") for most in (0, 10**9)],
+     [{**SESSION, key: odd} for key in ("offset", "limit", "tail") for odd in (-1, 1.5)]),
+    ("get_subagent_output", [{**SESSION, "waitSeconds": s} for s in (0, 3600)],
+     [{**SESSION, "waitSeconds": s} for s in (-1, 3601)]),
+    ("background_agent_status", [{"waitSeconds": s} for s in (0, 3600)],
+     [{"waitSeconds": s} for s in (-1, 3601)]),
+    ("steer_subagent", [{**SESSION, "message": "m", "waitSeconds": s} for s in (0, 3600)],
+     [{**SESSION, "message": "m", "waitSeconds": s} for s in (-1, 3601)]),
+]  # fmt: skip
+PARSERS: dict[str, Callable[[object], object]] = {
+    "delegate_to_subagents": parse_delegate,
+    "subagent": lambda given: parse_subagent(given, "/"),
+    "get_subagent_output": parse_output_request,
+    "background_agent_status": parse_status,
+    "steer_subagent": parse_steer_request,
+}
+
+
+@pytest.mark.parametrize(("name", "taken", "refused"), LIMITS)
+def test_a_schema_draws_the_limits_where_the_parser_draws_them(
+    name: str, taken: list[dict[str, object]], refused: list[dict[str, object]]
+) -> None:
+    schema = next(tool.parameters for tool in TOOLS if tool.name == name)
+    check = Draft202012Validator(schema)
+    for parameters in taken:
+        assert check.is_valid(parameters), parameters
+        PARSERS[name](parameters)
+    for parameters in refused:
+        assert not check.is_valid(parameters), parameters
+        with pytest.raises(InvalidRequest):
+            PARSERS[name](parameters)
 
 
 def test_every_schema_is_plain_json() -> None:

@@ -19,10 +19,10 @@ from pi_subagents.core.window import Window, WindowLine, WindowTitle
 SPENT = Usage(input=1, output=2, total_tokens=3)
 
 
-def window(name: str, status: Any, *lines: str, profile: str = "scout") -> Window:
+def window(name: str, status: Any, profile: str = "scout") -> Window:
     title = WindowTitle(name, profile=profile, session_id=f"session-{name}")
-    told = tuple(WindowLine(line, "text") for line in lines)
-    return Window(title, status, lines=told, usage=SPENT)
+    lines = (WindowLine("what only a window shows", "text"),)
+    return Window(title, status, lines=lines, usage=SPENT)
 
 
 def result(name: str, status: Any, output: str, problem: str = "") -> RunResult:
@@ -33,11 +33,12 @@ def result(name: str, status: Any, output: str, problem: str = "") -> RunResult:
 
 
 WINDOWS = (
-    window("done", "completed", "bye"),
+    window("done", "completed"),
     window("bad", "error"),
-    window("busy", "running", "first", "make   test\x1b[31m"),
+    window("busy", "running"),
     window("new", "queued"),
 )
+SAID = {0: "bye", 2: "make   test\x1b[31m"}
 ASKED = SubagentRequest(
     tuple(PresetTask(preset, "t") for preset in ("scout", "nope", "scout", "tester")), parallel=True
 )
@@ -57,7 +58,7 @@ def going(name: str) -> dict[str, Any]:
 
 
 def test_tasks_are_told_in_order_by_line_and_by_value() -> None:
-    answer = unfinished_to_json(WINDOWS, RESULTS, after_s=49.6, wait_s=50)
+    answer = unfinished_to_json(WINDOWS, RESULTS, SAID, after_s=49.6, wait_s=50)
     lines = (
         "Still running after 50 s: 2 of 4. The work goes on by itself.",
         "✓ done: completed (session: session-done) [profile: scout]",
@@ -83,7 +84,7 @@ def test_tasks_are_told_in_order_by_line_and_by_value() -> None:
 
 
 def test_tasks_with_presets_have_the_presets_as_asked_their_states_and_no_profile() -> None:
-    answer = unfinished_to_json(WINDOWS, RESULTS, after_s=1, wait_s=50, asked=ASKED)
+    answer = unfinished_to_json(WINDOWS, RESULTS, SAID, after_s=1, wait_s=50, asked=ASKED)
     lines = (
         "Still running after 1 s: 2 of 4. The work goes on by itself.",
         "✓ done: completed (session: session-done)",
@@ -126,7 +127,7 @@ def test_the_value_is_what_the_schema_says(
     windows: tuple[Window, ...], asked: SubagentRequest | None, mode: str | None
 ) -> None:
     known = {index: each for index, each in RESULTS.items() if len(windows) > 1}
-    answer = unfinished_to_json(windows, known, after_s=1, wait_s=50, asked=asked)
+    answer = unfinished_to_json(windows, known, {}, after_s=1, wait_s=50, asked=asked)
     tool = tool_defs.SUBAGENT if asked else tool_defs.DELEGATE
     value = structured(tool, answer)
     Draft202012Validator(SCHEMAS[tool]).validate(value)
@@ -137,9 +138,11 @@ def test_the_value_is_what_the_schema_says(
     ("latest", "line"),
     [
         (None, "Sub-agents: 1 running, 1 queued, 1 done, 1 error"),
-        (3, "Sub-agents: 1 running, 1 queued, 1 done, 1 error"),
-        (2, "Sub-agents: 1 running, 1 queued, 1 done, 1 error — busy: make test"),
+        ((2, "make  test\x1b[31m\nall"),
+         "Sub-agents: 1 running, 1 queued, 1 done, 1 error — busy: make test all"),
+        ((2, "x" * 121),
+         f"Sub-agents: 1 running, 1 queued, 1 done, 1 error — busy: {'x' * 119}…"),
     ],
-)
-def test_progress_names_the_task_that_spoke_last(latest: int | None, line: str) -> None:
+)  # fmt: skip
+def test_progress_names_the_task_that_spoke_last(latest: tuple[int, str] | None, line: str) -> None:
     assert progress_line(WINDOWS, latest) == line

@@ -69,3 +69,16 @@ def test_pi_gets_every_part_of_a_cost_though_only_the_whole_is_known() -> None:
 def test_reading_is_total(value: object) -> None:
     parse_usage(value)
     parse_usage({"input": value, "cost": value})
+
+
+def test_a_cost_is_billed_only_if_every_part_of_it_is() -> None:
+    billed = parse_usage({"cost": {"total": 1.5, "totalFromProvider": True}})
+    reckoned = parse_usage({"cost": {"total": 0.5, "totalFromProvider": False}})
+    assert billed == Usage(cost=1.5, cost_is_billed=True)
+    assert reckoned == Usage(cost=0.5)
+    assert billed + billed == Usage(cost=3.0, cost_is_billed=True)
+    assert billed + reckoned == Usage(cost=2.0)
+    assert Usage() + billed == Usage(input=0) + billed == billed, "what is free changes nothing"
+    assert Usage() + Usage() == Usage()
+    assert parse_usage(usage_to_json(billed)) == billed
+    assert parse_usage({"cost": {"total": 0, "totalFromProvider": True}}) == Usage()

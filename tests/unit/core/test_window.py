@@ -22,6 +22,7 @@ from pi_subagents.core.window import (
     WindowLine,
     WindowTitle,
 )
+from pi_subagents.core.window_view import mark
 
 if TYPE_CHECKING:
     from pi_subagents.core.outcome import Status
@@ -382,7 +383,14 @@ def test_every_recorded_stream_gives_lines(path: Path) -> None:
     assert bool(window.lines) == ("empty" not in path.stem and "model-error" not in path.stem)
 
 
-def test_the_recorded_stream_with_tools_gives_this_window() -> None:
+@pytest.mark.parametrize(
+    ("version", "usage"),
+    [
+        ("0.87.1", Usage(1585, 87, 7, 0, 1679, 0.0)),
+        ("1.5.0", Usage(1506, 87, 7, 0, 1600, 0.0)),  # its own prompt is shorter
+    ],
+)
+def test_the_recorded_stream_with_tools_gives_this_window(version: str, usage: Usage) -> None:
     lines = (
         WindowLine("I\u2019m looking at the notes now.", "text"),
         WindowLine("bash → sleep 0.5; echo slow", "tool"),
@@ -393,7 +401,7 @@ def test_the_recorded_stream_with_tools_gives_this_window() -> None:
         WindowLine('teleport {"to":"moon"}', "tool"),
         WindowLine("Firstline, secondline, ünï 🎈.", "text"),
     )
-    [path] = [path for path in GOLDEN if path.stem.endswith("-tools")]
+    [path] = [path for path in GOLDEN if path.stem == f"pi-{version}-tools"]
     assert replayed(path) == Window(
         title=WindowTitle(
             "review", provider="subagents-offline", model="offline", session_id="b" * 16
@@ -404,5 +412,51 @@ def test_the_recorded_stream_with_tools_gives_this_window() -> None:
         elapsed_ms=2000,
         lines=lines,
         history=lines,
-        usage=Usage(1585, 87, 7, 0, 1679, 0.0),
+        usage=usage,
     )
+
+
+def test_the_recorded_stream_with_a_script_gives_these_lines() -> None:
+    [path] = [path for path in GOLDEN if path.stem.endswith("-script")]
+    window = replayed(path)
+    first, script, *rest = [line.text for line in window.lines]
+    assert (window.call_count, first) == (1, "All in one.")
+    assert script.startswith('codemode {"code":"const notes = await tools.read(')
+    assert rest == [
+        "↳ read → notes.txt",
+        "↳ bash → echo one",
+        "↳ bash → echo one",
+        "↳ bash → exit 3",
+        "It says one and two.",
+    ]
+
+
+# Calls that a script makes.
+
+
+def test_the_calls_of_a_script_are_shown_below_it_and_do_not_count() -> None:
+    script = ev.ToolCall("c1", "codemode", {"code": "await tools.ls({})"})
+    long = "cd /data/ann/app && " + " && ".join(f"echo {'x' * 60}{n}" for n in range(3))
+    happened = (
+        asking(script),
+        ev.ToolStarted(ev.ToolCall("c1", "codemode", None)),
+        ev.ToolStarted(ev.ToolCall("c1/1", "ls", {"path": "."}, "c1")),
+        ev.ToolFinished("c1/1", "ls", "a.py\nb.py", failed=False, parent_id="c1"),
+        ev.ToolStarted(ev.ToolCall("c1/2", "bash", {"command": long}, "c1")),
+    )
+    window = builder(*happened).window(1000)
+    first, listing, *command = [line.text for line in window.history]
+    assert first.startswith("codemode ")
+    assert listing == "↳ ls → . → 2 files"
+    assert [line[:4] for line in command] == ["↳ ba", "  │ "]
+    assert window.call_count == 1
+    assert [mark(line) for line in window.history] == ["→ ", *["  "] * 3]
+
+
+def test_the_todos_of_a_script_are_followed() -> None:
+    todos = {"todos": [{"text": "a", "status": "completed"}, {"text": "b", "status": "pending"}]}
+    window = builder(
+        ev.ToolStarted(ev.ToolCall("c1/1", "write_todos", todos, "c1")),
+        ev.ToolFinished("c1/1", "write_todos", "", failed=False, parent_id="c1"),
+    ).window(1000)
+    assert (window.todo.completed, window.todo.total) == (1, 2)

@@ -44,7 +44,14 @@ def test_every_part_has_its_place() -> None:
     line = (Span("said"),)
     done = replace(PLAIN, status="completed", title=replace(PLAIN.title, session_id="5e"))
     assert window_picture([BUSY, done], [[line], []], 9) == [
-        Part(row(Span("Sub-agents: 1 running, 1 done", "bold"))),
+        Part(
+            row(
+                Span("Sub-agents: ", "bold toolTitle"),
+                Span("1 running", "warning"),
+                Span(", ", "dim"),
+                Span("1 done", "success"),
+            )
+        ),
         Part((BLANK,)),
         header_of(BUSY),
         Part((line,), Layout("unfold", indent=2, latest=9)),
@@ -59,10 +66,10 @@ def test_every_part_has_its_place() -> None:
 
 
 def test_a_header_is_said_with_less_and_less_words() -> None:
-    begin = (Span("⏳", "warning"), Span(" "), Span("busy", "bold"))
+    begin = (Span("⏳", "warning"), Span(" "), Span("busy", "bold accent"))
     assert header_of(BUSY) == Part(
         tuple(
-            (*begin, Span(rest, "muted"))
+            (*begin, Span(rest, "dim"))
             for rest in (
                 " • careful (acme/big high) • 3 tools • 1 file • [1/3] • 61s/600s • 1.2k tokens $0.0123",
                 " • careful (acme/big high) • 3 tools • 1 file • [1/3] • 61s/600s",
@@ -89,7 +96,7 @@ def test_the_colour_of_a_status_and_no_time_for_one_that_waits(
     window: Window, icon: Span, rest: str
 ) -> None:
     assert header_of(window).rows[0] == (
-        icon, Span(" "), Span("plain", "bold"), Span(rest, "muted"),
+        icon, Span(" "), Span("plain", "bold accent"), Span(rest, "dim"),
     )  # fmt: skip
 
 
@@ -103,6 +110,9 @@ def test_the_colour_of_a_status_and_no_time_for_one_that_waits(
         (WindowLine("edit → a (1 edit) +1/-2", "tool"),
          [Span("→ ", "muted"), Span("edit → a (1 edit) ", "muted"), Span("+1", "toolDiffAdded"),
           Span("/", "muted"), Span("-2", "toolDiffRemoved")]),
+        (WindowLine("write → a/b.py +3", "tool"),
+         [Span("→ ", "muted"), Span("write → a", "muted"), Span("/b.py ", "muted", kept=True),
+          Span("+3", "toolDiffAdded", kept=True)]),
     ],
 )  # fmt: skip
 def test_calls_are_muted_with_their_figures_in_colours_and_words_are_plain(
@@ -130,6 +140,18 @@ def test_below_a_window_is_said_why_it_has_no_lines_and_why_it_failed(
     noted = replace(spoken, notes=("one", "two"))
     notes = tuple((Span(f"Note: {note}", "muted"),) for note in noted.notes)
     assert picture(noted)[4].rows == (*below[1:], *notes)
+
+
+def test_the_status_of_all_has_the_colour_of_each_status() -> None:
+    statuses: tuple[WindowStatus, ...] = ("error", "completed", "queued", "running", "error")
+    windows = [replace(PLAIN, status=status) for status in statuses]
+    assert picture(*windows)[0].rows == row(
+        Span("Sub-agents: ", "bold toolTitle"),
+        Span("1 running", "warning"), Span(", ", "dim"),
+        Span("1 queued", "muted"), Span(", ", "dim"),
+        Span("1 done", "success"), Span(", ", "dim"),
+        Span("2 errors", "error"),
+    )  # fmt: skip
 
 
 def test_the_footer_says_what_goes_on_and_at_last_the_session_ids() -> None:

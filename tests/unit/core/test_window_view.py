@@ -14,12 +14,14 @@ from pi_subagents.core.window import Window, WindowBuilder, WindowLine, WindowSt
 from pi_subagents.core.window_view import (
     Span,
     counted_statuses,
+    cut_apart,
     global_status,
     header_parts,
     places,
     shown_lines,
     spans,
     state_to_json,
+    status_counts,
     window_header,
     window_to_json,
 )
@@ -212,6 +214,55 @@ def test_figures_of_a_tool_line_are_marked(text: str, runs: tuple[Span, ...]) ->
     assert spans(WindowLine(text, "tool")) == runs
 
 
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("bash → npm ci && npm test &&", " &&"),
+        ("│ npm run build &&", " &&"),
+        ("│ npm run build", ""),
+        ("bash → cat /a/b/c", ""),
+        ("read → src/deep/a.py", "/a.py"),
+        ("read → src/deep/a.py:1+5 (5 lines)", "/a.py:1+5 (5 lines)"),
+        ("read → ~/a b.py", "/a b.py"),
+        ("read → a.py", ""),
+        ("write → src/deep/a.py +12", "/a.py +12"),
+        ("edit → src/deep/a.py (2 edits) +3/-10", "/a.py (2 edits) +3/-10"),
+        ("edit → a.py (2 edits) +3/-10", ""),
+        ("edit → src/deep/a.py", "/a.py"),
+        ("ls → src/deep/", "/deep/"),
+        ("ls → src/deep → 2 files, 1 dir", "/deep → 2 files, 1 dir"),
+        ("ls → . → 2 files", ""),
+        ("find → *.ts in src/deep → 3 matches+", "/deep → 3 matches+"),
+        ("grep → /alpha/ → src/deep", "/deep"),
+        ("grep → /alpha/ → *.py", "/ → *.py"),
+        ("lsp_goto_definition → src/deep/a.py:3:7", "/a.py:3:7"),
+        ("lint → src/a.py, src/b.py, ... +4 more", "/b.py, ... +4 more"),
+        ("fetch_content → https://example.org/a/b", ""),
+        ('custom {"path":"a/b"}', ""),
+    ],
+)
+def test_a_line_that_is_cut_keeps_the_name_of_its_file_and_its_and(text: str, kept: str) -> None:
+    begin, end = cut_apart(WindowLine(text, "tool"))
+    assert "".join(run for run, _ in end) == kept
+    assert "".join(run for run, _ in begin + end) == text
+
+
+def test_what_is_cut_apart_keeps_its_roles() -> None:
+    assert cut_apart(WindowLine("write → b/a.py +12", "tool")) == (
+        (("write → b", "muted"),),
+        (("/a.py ", "muted"), ("+12", "added")),
+    )
+    for kind in ("text", "steer"):
+        line = WindowLine("read → a/b", kind)
+        assert cut_apart(line) == (spans(line), ())
+
+
+def test_each_count_comes_with_its_status() -> None:
+    windows = [Window(WindowTitle("t"), status) for status in ("queued", "error", "error")]
+    wanted: tuple[WindowStatus, ...] = ("error", "running", "queued")
+    assert status_counts(windows, wanted) == [("error", "2 errors"), ("queued", "1 queued")]
+
+
 def test_the_childs_words_are_plain_even_if_they_look_like_a_tool_line() -> None:
     text = "edit → a.py (1 edit) +1/-1"
     assert spans(WindowLine(text, "text")) == ((text, "plain"),)
@@ -228,7 +279,8 @@ def test_the_childs_words_are_plain_even_if_they_look_like_a_tool_line() -> None
 )
 def test_the_runs_of_a_line_are_the_line(text: str, kind: str) -> None:
     line = WindowLine(text, kind)  # type: ignore[arg-type]  # states and kinds by name
-    assert "".join(run for run, _ in spans(line)) == text
+    begin, end = cut_apart(line)
+    assert "".join(run for run, _ in spans(line)) == "".join(run for run, _ in begin + end) == text
 
 
 @thoroughly

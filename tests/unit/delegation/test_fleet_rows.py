@@ -82,6 +82,8 @@ def test_a_preset_is_a_kind_too(place: FleetPlace) -> None:
 def test_without_a_meta_there_is_no_run(place: FleetPlace) -> None:
     run = place.going_on("fix")
     run.run_dir.meta.write_text("{}")
+    assert LiveRun(run.run_dir).row().name == "fix"
+    run.run_dir.desk.meta.unlink()
     with pytest.raises(RunUnreadable):
         LiveRun(run.run_dir)
     run.ends()

@@ -7,16 +7,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.fakes.run_places import run_at
 
 from pi_subagents.core.liveness import Liveness
 from pi_subagents.core.session import output_text, session_text
 from pi_subagents.delegation.run_view import view_run
 from pi_subagents.delegation.sessions import load_run
-from pi_subagents.disk.run_dir import RunDir
 from pi_subagents.disk.run_index import RunIndex
 
 if TYPE_CHECKING:
     from pi_subagents.core.session import StoredRun
+    from pi_subagents.disk.run_dir import RunDir
 
 KEPT = Path(__file__).parents[2] / "golden" / "runs"
 # Before there were profiles, presets and background runs.
@@ -35,7 +36,7 @@ There is one file."""
 
 @pytest.fixture
 def first(tmp_path: Path) -> RunDir:
-    return RunDir(Path(shutil.copytree(KEPT / FIRST, tmp_path / FIRST)))
+    return run_at(Path(shutil.copytree(KEPT / FIRST, tmp_path / FIRST)))
 
 
 def loaded(run: RunDir) -> StoredRun:

@@ -10,6 +10,7 @@ from pi_subagents.core import events as ev
 from pi_subagents.core.attachment import FileSpec
 from pi_subagents.core.child_shape import ChildShape
 from pi_subagents.core.invocation import ModelOverride
+from pi_subagents.core.pi_versions import traits_of
 from pi_subagents.core.profile import Profile
 from pi_subagents.core.request import DelegateRequest, Task
 from pi_subagents.core.run_spec import RunSpec
@@ -18,9 +19,9 @@ from pi_subagents.core.settings import Settings
 from pi_subagents.core.value import replace
 from pi_subagents.delegation.plan import Surroundings, plan_runs, spec_ahead
 from pi_subagents.delegation.preparation import Preparation
-from pi_subagents.disk.run_dir import RunDir
 from pi_subagents.disk.run_store import RunStore
 from pi_subagents.errors import StoreUnwritable
+from pi_subagents.procs.attached_runner import run_dir_of
 
 
 @pytest.fixture
@@ -35,10 +36,10 @@ def around(tmp_path: Path) -> Surroundings:
             max_run_megabytes=8,
             wrap_up_before=12,
         ),
-        store=RunStore(tmp_path / "runs"),
+        store=RunStore(tmp_path / "runs", tmp_path / "data"),
         pi_command=("node", "pi.js"),
         pi_source="path",
-        pi_version="0.87.1",
+        traits=traits_of("0.87.1"),
         trusted=lambda cwd: cwd.name == "project",
         kind_of=lambda _: "a kind",
     )
@@ -60,6 +61,7 @@ def test_a_task_becomes_a_directory_and_a_specification(around: Surroundings) ->
         session_id=spec.session_id,
         name="build",
         run_dir=str(around.store.runs_dir / run_id),
+        desk=str(around.store.data_dir / "desks" / run_id),
         argv=("node", "pi.js", "--mode", "rpc", "--no-session", "--approve"),
         cwd=str(around.cwd),
         environment={"PI_SUBAGENTS_CHILD": "1", "PI_SUBAGENTS_RUN": run_id},
@@ -69,12 +71,13 @@ def test_a_task_becomes_a_directory_and_a_specification(around: Surroundings) ->
         looping_tool_count=9,
         max_run_bytes=8 * 1024 * 1024,
         max_children=16,
+        dir_mark=spec.dir_mark,
         lock_fd=spec.lock_fd,
         mode="rpc",
         kind="a kind",
         wrap_up_s=12,
     )
-    run_dir = RunDir(Path(spec.run_dir))
+    run_dir = run_dir_of(spec)
     assert run_dir.alive()
     assert run_dir.prompt.read_bytes() == b"Build it."
     meta = run_dir.read_meta()
@@ -89,6 +92,7 @@ def test_a_task_becomes_a_directory_and_a_specification(around: Surroundings) ->
         "cwd": str(around.cwd),
         "timeoutS": 30,
         "attached": True,
+        "desk": spec.desk,
         "engine": "pi",
         "childMode": "rpc",
         "pi": {"source": "path", "version": "0.87.1"},
@@ -116,12 +120,12 @@ REVIEWER = Profile(
 def test_a_profile_decides_options_prompts_and_key(around: Surroundings) -> None:
     needs = Preparation(REVIEWER, skill_paths=("/skills/a",), notes=("Mind this.",))
     (run,) = plan_runs(DelegateRequest((Task("a", "Go."),)), around, [needs])
-    run_dir = RunDir(Path(run.spec.run_dir))
+    run_dir = run_dir_of(run.spec)
     assert run.profile == REVIEWER
     assert run.spec.argv[6:] == (
         *("--provider", "anthropic", "--model", "claude-sonnet-4-5"),
-        *("--system-prompt", str(run_dir.path / "system-prompt.md")),
-        *("--append-system-prompt", str(run_dir.path / "append-system-prompt.md")),
+        *("--system-prompt", str(run_dir.desk.path / "system-prompt.md")),
+        *("--append-system-prompt", str(run_dir.desk.path / "append-system-prompt.md")),
         *("--tools", "read,grep", "--skill", "/skills/a"),
     )
     assert run.spec.environment["PI_API_KEY"] == "sk-test-abc123"
@@ -129,9 +133,13 @@ def test_a_profile_decides_options_prompts_and_key(around: Surroundings) -> None
     assert run.spec.notes == ("Mind this.",)
     assert run_dir.system_prompt.read_text() == "You review."
     assert run_dir.append_prompt.read_text() == "Be brief."
-    modes = {path.name: path.stat().st_mode & 0o777 for path in run_dir.path.iterdir()}
-    assert set(modes.values()) == {0o600}
-    kept = {path.name: path.read_bytes() for path in run_dir.path.iterdir()}
+    files = [*run_dir.path.iterdir(), *run_dir.desk.path.iterdir()]
+    assert {path.stat().st_mode & 0o777 for path in files} == {0o600}
+    texts = ("prompt.md", "system-prompt.md", "append-system-prompt.md", "meta.json")
+    assert [(run_dir.desk.path / name).read_bytes() for name in texts] == [
+        (run_dir.path / name).read_bytes() for name in texts
+    ]
+    kept = {str(path): path.read_bytes() for path in files}
     assert [name for name, content in kept.items() if b"sk-test" in content] == []
     assert (run_dir.read_meta()["profile"], run_dir.read_meta()["notes"]) == (
         "reviewer",
@@ -153,7 +161,7 @@ def test_what_shapes_a_child_is_told_with_the_content_of_its_own_files(
     background = replace(needs, detached=True)
     tasks = (Task("a", "Go."), Task("b", "Go on."))
     first, second = plan_runs(DelegateRequest(tasks), around, [needs, background])
-    run_dir = RunDir(Path(first.spec.run_dir))
+    run_dir = run_dir_of(first.spec)
     assert shapes == [
         ChildShape(
             argv=first.spec.argv,
@@ -161,8 +169,8 @@ def test_what_shapes_a_child_is_told_with_the_content_of_its_own_files(
             cwd=str(around.cwd),
             trusted=True,
             texts={
-                str(run_dir.system_prompt): b"You review.",
-                str(run_dir.append_prompt): b"Be brief.",
+                str(run_dir.desk.path / "system-prompt.md"): b"You review.",
+                str(run_dir.desk.path / "append-system-prompt.md"): b"Be brief.",
             },
             isolation="reuse",
         )
@@ -186,7 +194,7 @@ def test_a_resumed_task_goes_on_in_its_session_with_what_was_said(
     files = (FileSpec(str(tmp_path / "a.txt")),)
     task = Task("a", "Go on.", resume="a3f7b9c2d1e8f4a1", files=files)
     (run,) = plan_runs(DelegateRequest((task,)), around, [Preparation(earlier=(earlier,))])
-    run_dir = RunDir(Path(run.spec.run_dir))
+    run_dir = run_dir_of(run.spec)
     assert run.spec.session_id == "a3f7b9c2d1e8f4a1"
     assert run_dir.read_meta()["resumed"] is True
     header = f"=== {tmp_path}/a.txt ===\ncontent\n\n"
@@ -202,7 +210,7 @@ def test_what_a_resumed_task_is_told_is_bounded_by_a_setting(around: Surrounding
     needs = Preparation(earlier=(StoredRun("r", "s", "x", "completed", said),))
     around = replace(around, settings=Settings(max_resume_kilobytes=1))
     (run,) = plan_runs(DelegateRequest((Task("a", "Go on.", resume="s"),)), around, [needs])
-    prompt = RunDir(Path(run.spec.run_dir)).prompt.read_text()
+    prompt = run_dir_of(run.spec).prompt.read_text()
     assert len(prompt) <= 1024 + len("Previously:\n\n\n\nInstructions:\n\nGo on.")
     assert "Assistant: Done." in prompt
 
@@ -231,13 +239,13 @@ def test_another_model_is_asked_for_per_run(around: Surroundings) -> None:
     ((spec, _),) = plan(offline, Task("a", "b"))
     assert spec.argv[-2:] == ("--model", "m")
     assert spec.environment["URL"] == f"/{spec.run_id}"
-    assert RunDir(Path(spec.run_dir)).read_meta()["offline"] is True
+    assert run_dir_of(spec).read_meta()["offline"] is True
 
 
 def test_a_long_prompt_is_kept_whole_for_the_child_and_short_in_meta(around: Surroundings) -> None:
     prompt = "ü" * 100_000
     ((spec, _),) = plan(around, Task("a", prompt))
-    run_dir = RunDir(Path(spec.run_dir))
+    run_dir = run_dir_of(spec)
     meta = run_dir.read_meta()
     assert run_dir.prompt.read_text(encoding="utf-8") == prompt
     assert (meta["task"], meta["taskLength"]) == ("ü" * 2000, 100_000)
@@ -245,7 +253,7 @@ def test_a_long_prompt_is_kept_whole_for_the_child_and_short_in_meta(around: Sur
 
 def test_a_prompt_with_half_a_character_can_be_given_to_a_child(around: Surroundings) -> None:
     ((spec, _),) = plan(around, Task("\ud800", "half \ud800"))
-    run_dir = RunDir(Path(spec.run_dir))
+    run_dir = run_dir_of(spec)
     assert run_dir.prompt.read_bytes() == b"half ?"
     json.dumps(run_dir.read_meta())
 
@@ -298,7 +306,9 @@ def test_before_its_run_a_task_says_what_starts_its_child(around: Surroundings) 
         "run_id": "",
         "session_id": "",
         "run_dir": "",
+        "desk": "",
         "environment": {},
+        "dir_mark": "",
         "lock_fd": None,
     }
     assert replace(ahead, **own) == replace(run.spec, **own)

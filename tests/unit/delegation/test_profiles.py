@@ -7,6 +7,7 @@ import pytest
 
 from pi_subagents import profile_messages
 from pi_subagents.core.definition import GLOBAL, PROJECT, FileProblem
+from pi_subagents.core.pi_versions import traits_of
 from pi_subagents.core.profile import LoadedProfile, Profile
 from pi_subagents.core.request import DelegateRequest, Task
 from pi_subagents.core.skill import Skill
@@ -28,11 +29,12 @@ class Shelf:
     """Skills that count how often they are looked for."""
 
     by_name: dict[str, Skill] = field(default_factory=dict)
+    of_the_project: dict[str, Skill] = field(default_factory=dict)
     searches: int = 0
 
-    def discover(self) -> Skills:
+    def discover(self, *, trusted: bool) -> Skills:
         self.searches += 1
-        return Skills(self.by_name, ())
+        return Skills(self.by_name | (self.of_the_project if trusted else {}), ())
 
 
 @pytest.fixture
@@ -54,6 +56,8 @@ def prepare(
     trusted: bool = False,
     parent_tools: tuple[str, ...] | None = None,
     problems: tuple[FileProblem, ...] = (),
+    pi: str = "0.87.1",
+    own_providers: frozenset[str] = frozenset(),
 ) -> list[Preparation]:
     """Prepare tasks that name these profiles, or one for each profile."""
     known = {each.name: LoadedProfile(each, scope, f"/{each.name}.md") for each in profiles}
@@ -64,6 +68,8 @@ def prepare(
         Profiles(known, problems),
         trusted=trusted,
         parent_tools=parent_tools,
+        traits=traits_of(pi),
+        own_providers=lambda: own_providers,
         skills=shelf.discover,
     )
     return list(prepared)
@@ -150,6 +156,16 @@ def test_an_extra_argument_that_is_refused_refuses_the_call(shelf: Shelf) -> Non
     )
 
 
+def test_an_extra_argument_that_is_no_option_is_noted(shelf: Shelf) -> None:
+    profile = Profile("p", extra_args=("arg$(whoami)",))
+    note = profile_messages.note_extra_words(("arg$(whoami)",))
+    assert note == (
+        'extraArgs: "arg$(whoami)" belongs to no option. pi takes it for more of the prompt '
+        '(child_mode "json") or for nothing ("rpc").'
+    )
+    assert prepare(shelf, profile) == [Preparation(profile, notes=(note,))]
+
+
 # Tools
 
 
@@ -222,6 +238,31 @@ def test_an_unknown_skill_is_its_tasks_refusal_alone(shelf: Shelf) -> None:
     ]
 
 
+def test_a_skill_of_a_project_that_is_not_trusted_is_refused_for_that_reason(shelf: Shelf) -> None:
+    shelf.of_the_project = {name: Skill(name, "x", f"/{name}.md") for name in ("rowing", "diving")}
+    own = Profile("own", suggested_skills=("rowing",))
+    assert prepare(shelf, own) == [
+        Preparation(
+            own,
+            refusal=(
+                'The skill "rowing" is the project\'s own, and the project is not trusted. '
+                "Trust it in pi (/trust), or with --trust-project, if you have read the skill."
+            ),
+        )
+    ]
+    mixed = Profile(
+        "mixed", suggested_skills=("rowing", "sailing"), load_skills=("flying", "diving")
+    )
+    (refused,) = prepare(shelf, mixed)
+    assert refused.refusal == (
+        'Unknown skills: "flying". Available skills: reviewing, sailing. '
+        'The skills "rowing", "diving" are the project\'s own, and the project is not trusted. '
+        "Trust it in pi (/trust), or with --trust-project, if you have read the skills."
+    )
+    (accepted,) = prepare(shelf, own, trusted=True)
+    assert accepted == Preparation(own, skill_paths=("/rowing.md",))
+
+
 def test_a_skill_that_cannot_be_read_is_its_tasks_refusal_alone(
     shelf: Shelf, tmp_path: Path
 ) -> None:
@@ -257,3 +298,33 @@ def test_a_project_that_is_not_trusted_decides_neither_code_nor_options_nor_keys
 def test_a_trusted_project_and_the_users_own_directory_decide_everything(shelf: Shelf) -> None:
     assert prepare(shelf, POWERFUL, scope=PROJECT, trusted=True) == [Preparation(POWERFUL)]
     assert prepare(shelf, POWERFUL, scope=GLOBAL) == [Preparation(POWERFUL)]
+
+
+# Which pi
+
+
+def test_a_provider_has_the_name_that_this_pi_calls_it(shelf: Shelf) -> None:
+    profiles = (
+        Profile("old", provider="azure-openai-responses", model="m", api_key="k"),
+        Profile("in-model", model="azure-openai-responses/m"),
+        Profile("new", provider="azure", model="m"),
+    )
+    note = 'pi 1.5.0 calls the provider "azure-openai-responses" "azure"; that name was used.'
+    old, in_model, new = prepare(shelf, *profiles, pi="1.5.0")
+    assert old == Preparation(replace(profiles[0], provider="azure"), notes=(note,))
+    assert in_model == Preparation(replace(profiles[1], model="azure/m"), notes=(note,))
+    assert new == Preparation(profiles[2])
+
+
+def test_a_provider_of_the_users_own_keeps_its_name(shelf: Shelf) -> None:
+    own = Profile("own", provider="azure", model="m")
+    (renamed,) = prepare(shelf, own, pi="0.87.1")
+    (kept,) = prepare(shelf, own, pi="0.87.1", own_providers=frozenset({"azure"}))
+    assert renamed.profile == replace(own, provider="azure-openai-responses")
+    assert kept == Preparation(own)
+
+
+def test_a_profile_that_this_pi_cannot_honour_refuses_the_whole_call(shelf: Shelf) -> None:
+    with pytest.raises(ProfileRefused) as refusal:
+        prepare(shelf, Profile("good"), Profile("open", tools=("+grep",)), pi="1.5.0")
+    assert str(refusal.value).startswith('Profile "open" cannot be used because of "tools": "+grep')

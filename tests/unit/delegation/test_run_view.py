@@ -1,27 +1,31 @@
 from __future__ import annotations
 
-import errno
 import json
 import os
 from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
+from tests.fakes.run_places import run_at
 from tests.unit.core.given_values import texts, thoroughly
 
-from pi_subagents import messages
+from pi_subagents import fault_messages, messages
 from pi_subagents.core import events as ev
 from pi_subagents.core.liveness import Liveness
-from pi_subagents.core.run_result import RunResult
+from pi_subagents.core.run_result import RunResult, result_to_json
 from pi_subagents.core.usage import Usage
+from pi_subagents.core.value import replace
 from pi_subagents.delegation.run_view import RunView, view_run
-from pi_subagents.disk.run_dir import RunDir
+from pi_subagents.disk.desk import STOPPED
 from pi_subagents.disk.run_log import RunLog
 from pi_subagents.errors import RunAmbiguous, RunNotFound, RunUnreadable
 from pi_subagents.runs import Runs
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
+
+    from pi_subagents.disk.run_dir import RunDir
 
 A, B, C = "aaaa" + "0" * 28, "aaab" + "0" * 28, "bbbb" + "0" * 28
 META = {"schemaVersion": 1, "runId": A, "name": "build", "createdAt": 1000, "n": 7}
@@ -32,7 +36,7 @@ RESULT = RunResult(
 
 @pytest.fixture
 def run(tmp_path: Path) -> RunDir:
-    directory = RunDir(tmp_path / A)
+    directory = run_at(tmp_path / A)
     os.close(directory.begin(META, b""))
     return directory
 
@@ -47,10 +51,20 @@ def journal(run: RunDir, *happened: ev.Event) -> None:
 def test_a_finished_run_is_what_its_result_says(run: RunDir) -> None:
     run.write_result(RESULT)
     journal(run, ev.StateChanged("running"))
-    for liveness in Liveness:
+    for liveness in (Liveness.FINISHED, Liveness.LOST):
         view = view_run(run, liveness)
         assert view == RunView(run, META, "failed", 1000, 1500, Usage(input=5), "429", RESULT)
         assert view.active is False
+
+
+def test_a_result_counts_once_nobody_answers_for_the_run_any_more(run: RunDir) -> None:
+    """Its supervisor writes it last thing; what stands there before is somebody else's."""
+    run.write_result(RESULT)
+    journal(run, ev.StateChanged("running"))
+    view = view_run(run, Liveness.ALIVE)
+    assert (view.status, view.result, view.active) == ("running", None, True)
+    run.desk.take_turn(STOPPED)  # its planner lives on
+    assert view_run(run, Liveness.ALIVE).result == RESULT
 
 
 def test_a_supervised_run_is_in_the_state_of_its_journal(run: RunDir) -> None:
@@ -107,6 +121,7 @@ def test_only_texts_of_meta_are_told_as_text(run: RunDir) -> None:
     "content", [None, b"", b"{}", b"[]"], ids=["absent", "empty", "other", "list"]
 )
 def test_a_run_that_cannot_be_told_says_why(run: RunDir, content: bytes | None) -> None:
+    run.desk.remove()
     run.meta.unlink()
     if content is not None:
         run.meta.write_bytes(content)
@@ -115,24 +130,64 @@ def test_a_run_that_cannot_be_told_says_why(run: RunDir, content: bytes | None) 
     assert str(refusal.value).startswith(f'Run "{A}" cannot be read: ')
 
 
-@pytest.mark.parametrize(
-    ("content", "reason"),
-    [
-        ("{}", "result.json is damaged or of another version"),
-        (None, f"result.json: {os.strerror(errno.ELOOP)}"),
-    ],
-    ids=["damaged", "a link"],
-)
-def test_a_result_that_cannot_be_read_says_what_keeps_it(
-    run: RunDir, content: str | None, reason: str
-) -> None:
-    if content is None:
-        run.result.symlink_to(run.meta)  # as good as a file that may not be read: root reads all
-    else:
-        run.result.write_text(content)
+def test_a_damaged_result_says_so(run: RunDir) -> None:
+    run.result.write_text("{}")
     with pytest.raises(RunUnreadable) as refusal:
         view_run(run, Liveness.LOST)
+    reason = "result.json is damaged or of another version"
     assert str(refusal.value) == f'Run "{A}" cannot be read: {reason}'
+
+
+NOT_OURS: dict[str, Callable[[RunDir], object]] = {
+    "a directory": lambda run: run.result.mkdir(),
+    "a link": lambda run: run.result.symlink_to(run.meta),
+    "a FIFO": lambda run: os.mkfifo(run.result),
+    "of another run": lambda run: write(run, replace(RESULT, run_id=B)),
+    "of another session": lambda run: write(run, replace(RESULT, session_id="other")),
+}
+
+
+def write(run: RunDir, result: RunResult) -> None:
+    run.result.write_text(json.dumps(result_to_json(result)))
+
+
+@pytest.mark.parametrize("kind", NOT_OURS)
+@pytest.mark.parametrize(
+    ("status", "output", "message"),
+    [
+        ("completed", "42", ""),
+        ("failed", "", fault_messages.FAILED_BY_JOURNAL),
+        ("aborted", "", messages.STOPPED_ON_REQUEST),
+        ("interrupted", "", messages.INTERRUPTED),
+    ],
+)
+def test_instead_of_a_result_that_is_not_ours_the_journal_tells(
+    run: RunDir, kind: str, status: str, output: str, message: str
+) -> None:
+    run.write_meta({**META, "sessionId": "s", "notes": ["Mind this."]})
+    journal(
+        run,
+        ev.StateChanged("running"),
+        ev.UserMessage("What is it?"),
+        ev.AssistantMessage("42", stop_reason="stop"),
+        ev.StateChanged(status),
+    )
+    NOT_OURS[kind](run)
+    view = view_run(run, Liveness.LOST)
+    assert view.result is not None
+    assert (view.status, view.result.output, view.error_message) == (status, output, message)
+    assert view.result.notes == ("Mind this.", fault_messages.NOTE_BY_JOURNAL)
+    assert (view.result.run_id, view.result.session_id, view.result.name) == (A, "s", "build")
+    assert view.active is False
+
+
+@pytest.mark.parametrize("kind", NOT_OURS)
+def test_without_an_end_in_the_journal_such_a_run_is_lost(run: RunDir, kind: str) -> None:
+    run.write_meta({**META, "sessionId": "s"})
+    journal(run, ev.StateChanged("running"))
+    NOT_OURS[kind](run)
+    view = view_run(run, Liveness.LOST)
+    assert (view.status, view.result) == ("interrupted", None)
 
 
 # Finding one by its id
@@ -192,7 +247,7 @@ def test_no_name_leads_out_of_the_store(
 
 
 def test_a_link_among_the_runs_is_not_followed(runs: Runs, tmp_path: Path) -> None:
-    elsewhere = RunDir(tmp_path / A)
+    elsewhere = run_at(tmp_path / A)
     os.close(elsewhere.begin(META, b""))
     (runs.store.runs_dir / A).symlink_to(elsewhere.path)
     with pytest.raises(RunNotFound):

@@ -7,7 +7,9 @@ from pi_subagents.core.request import Task
 from pi_subagents.core.run_result import RunResult
 from pi_subagents.core.run_spec import RunSpec
 from pi_subagents.core.settings import Settings
+from pi_subagents.core.usage import Usage, usage_to_json
 from pi_subagents.core.window import WindowLine, WindowTitle
+from pi_subagents.core.window_view import window_to_json
 from pi_subagents.delegation.ports import PlannedRun, Update
 from pi_subagents.delegation.windows import Windows
 
@@ -41,6 +43,30 @@ def test_a_window_begins_with_what_is_known_of_its_task() -> None:
         WindowTitle("t4", "scout", "", "p/m", "", None, 1, 30, "session-4"),
     ]
     assert {window.status for window in windows} == {"queued"}
+
+
+def test_a_window_at_work_is_told_with_the_values_it_has_then() -> None:
+    runs = [planned(0), planned(1)]
+    windows = Windows(runs, Settings(max_lines_per_window=2), home="/h")
+    call = ev.ToolCall("1", "ls", {"path": "src"})
+    said = ev.AssistantMessage("Hello.\nWorld.", (call,), provider="acme", model="big")
+    windows.apply(Update(runs[1], ev.StateChanged("running")))
+    windows.apply(Update(runs[1], said))
+    windows.apply(Update(runs[1], ev.ToolFinished("1", "ls", "a.py\nb/", failed=False)))
+    waiting, working = (window_to_json(window) for window in windows.now())
+    assert (waiting["status"], waiting["lines"], waiting["elapsedMs"]) == ("queued", [], 0)
+    assert isinstance(working.pop("startedAt"), int)
+    assert isinstance(working.pop("elapsedMs"), int)
+    assert working == {
+        "name": "t1", "profile": None, "provider": "acme", "model": "big", "thinkingLevel": None,
+        "toolCount": None, "fileCount": 1, "timeoutS": 30, "sessionId": "session-1",
+        "status": "running", "callCount": 1, "todo": None, "errorMessage": None,
+        "usage": usage_to_json(Usage()),
+        "lines": [
+            {"text": "World.", "kind": "text"},
+            {"text": "ls → src → 1 file, 1 dir", "kind": "tool"},
+        ],
+    }  # fmt: skip
 
 
 def test_updates_reach_the_window_of_their_run() -> None:

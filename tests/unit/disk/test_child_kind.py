@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pi_subagents.core.child_shape import ChildShape
+from pi_subagents.core.pi_versions import traits_of
 from pi_subagents.core.value import replace
 from pi_subagents.disk.child_kind import PACKAGE_DIR, ChildKinds
 from pi_subagents.disk.model_config import MAX_CONFIG_BYTES
@@ -39,7 +40,7 @@ class Home:
 
     def kind(self, **changes: object) -> str:
         shape = replace(self.shape, **changes)
-        return ChildKinds(self.env, self.version).kind_of(shape)
+        return ChildKinds(self.env, traits_of(self.version)).kind_of(shape)
 
     def arguments(self, *more: str) -> tuple[str, ...]:
         return (*self.shape.argv, *more)
@@ -84,7 +85,7 @@ def test_where_there_is_no_directory_no_file_is_looked_at_and_no_child_shared(
 def test_one_call_tells_its_children_apart_as_calls_of_their_own_do(home: Home) -> None:
     more: list[dict[str, object]] = [{"isolation": "fresh"}, {"environment": {"PI_API_KEY": "3"}}]
     changes = [{}, *CHANGES, *more, {}]
-    kinds = ChildKinds(home.env, home.version)
+    kinds = ChildKinds(home.env, traits_of(home.version))
     shapes = [replace(home.shape, **change) for change in changes]
     assert list(map(kinds.kind_of, shapes)) == [home.kind(**change) for change in changes]
 
@@ -114,6 +115,30 @@ def test_the_content_of_every_file_pi_reads_counts(home: Home, tmp_path: Path, n
     first = home.kind()
     (tmp_path / name).write_text('{"a": 2}')
     assert len({without, first, home.kind()}) == 3
+
+
+@pytest.mark.parametrize("folder", ["skills", "prompts"])
+def test_files_in_the_directories_that_pi_looks_through_count(home: Home, folder: str) -> None:
+    without = home.kind()
+    path = home.agent / folder / "some" / "SKILL.md"
+    path.parent.mkdir(parents=True)
+    path.write_text("one")
+    first = home.kind()
+    path.write_text("two!")
+    assert len({without, first, home.kind()}) == 3
+
+
+def test_what_a_kind_has_become_is_looked_up_anew(home: Home) -> None:
+    kinds = ChildKinds(home.env, traits_of(home.version))
+    kind = kinds.kind_of(home.shape)
+    assert kinds.kind_now(kind) == kind
+    (home.project / "AGENTS.md").write_text("Be brief.")
+    assert kinds.kind_of(home.shape) == kind  # as it was planned
+    assert kinds.kind_now(kind) == home.kind() != kind
+    (home.agent / "extensions").mkdir()
+    (home.agent / "extensions" / "planted.ts").touch()
+    assert kinds.kind_now(kind) == ""
+    assert kinds.kind_now("") == kinds.kind_now("0" * 32) == ""
 
 
 def test_a_projects_own_configuration_counts_where_it_is_trusted(home: Home) -> None:

@@ -88,7 +88,7 @@ def test_an_old_file_in_place_of_a_new_one_is_noticed(place: ModelsPlace) -> Non
 def test_size_and_times_tell_one_state_of_a_file_from_another(place: ModelsPlace) -> None:
     path = write(place.agent_dir / "models.json", "four")
     found = path.stat()
-    assert list(model_config._Tree().facts(path)) == [
+    assert list(model_config.Tree().facts(path)) == [
         (str(path), 4, found.st_mtime_ns, found.st_ctime_ns)
     ]
 

@@ -9,6 +9,7 @@ from tests.fakes.profile_home import write_preset, write_profile
 
 from pi_subagents import profile_messages
 from pi_subagents.core.definition import GLOBAL, PROJECT, FileProblem
+from pi_subagents.core.pi_versions import traits_of
 from pi_subagents.core.preset import LoadedPreset, Preset
 from pi_subagents.disk import definition_dir
 from pi_subagents.disk.definition_dir import MAX_BYTES
@@ -133,7 +134,7 @@ def test_the_nearest_ancestor_with_presets_is_the_project(
     assert project_presets_dir(cwd, env) == far
 
 
-@pytest.mark.parametrize("content", ["nothing", "runs", "hidden", "other", "directory"])
+@pytest.mark.parametrize("content", ["nothing", "runs", "hidden", "other", "directory", "agents"])
 def test_a_directory_without_presets_is_passed_by(
     cwd: Path, env: Mapping[str, str], content: str
 ) -> None:
@@ -149,6 +150,8 @@ def test_a_directory_without_presets_is_passed_by(
             write_preset(near, "near").rename(near / "near.txt")
         case "directory":
             made(near / "near.md")
+        case "agents":
+            write_preset(made(cwd / "src" / ".pi" / "agents"), "near")
     assert project_presets_dir(cwd / "src", env) == far
 
 
@@ -366,13 +369,13 @@ def test_the_linter_finds_everything_in_both_directories_as_it_is_now(
 ) -> None:
     user, project = user_dir(env), project_dir(cwd)
     load_presets(cwd, env, clock=lambda: 1)
-    assert lint_presets(cwd, env) == ()
+    assert lint_presets(cwd, env, traits_of("0.87.1")) == ()
     write_preset(user, "fine", "model: m")
     write_preset(user, "odd", "tools:", "zzz: 1")
     write_preset(project, "b", "model: []")
     write_profile(project, "a")
     needs = profile_messages.field_problem("description", profile_messages.NEEDS_DESCRIPTION)
-    assert lint_presets(cwd, env) == (
+    assert lint_presets(cwd, env, traits_of("0.87.1")) == (
         FileProblem(str(user / "odd.md"), 4, profile_messages.TOOLS_EMPTY, fatal=False),
         FileProblem(str(user / "odd.md"), 5, 'unknown field "zzz"; ignored', fatal=False),
         FileProblem(str(project / "a.md"), 1, needs, fatal=True),

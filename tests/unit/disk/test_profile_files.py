@@ -8,6 +8,7 @@ import pytest
 
 from pi_subagents import profile_messages
 from pi_subagents.core.definition import GLOBAL, PROJECT
+from pi_subagents.core.pi_versions import traits_of
 from pi_subagents.core.profile import LoadedProfile, Profile
 from pi_subagents.disk import profile_files
 from pi_subagents.disk.definition_files import MAX_CACHED
@@ -368,7 +369,7 @@ def test_the_linter_finds_everything_in_both_directories_by_path_and_line(
     write(user, "a", "tools: read", "excludeTools: bash", file="b.md")
     write(project, "a", "tools:", "noTools: perhaps")
     conflict = 'Profile "a" has both "{}" and "{}" set. These are mutually exclusive — {}.'
-    assert [(each.path, each.line, each.problem, each.fatal) for each in lint_profiles(cwd, env)] == [
+    assert [(each.path, each.line, each.problem, each.fatal) for each in lint_profiles(cwd, env, traits_of("0.87.1"))] == [
         (str(user / "a.md"), 3, "Refusing extraArg: potentially unsafe argument '; ls...'", True),
         (str(user / "a.md"), 5,
          conflict.format("loadSkills", "noSkills", "--no-skills disables skill discovery"), True),
@@ -382,6 +383,6 @@ def test_the_linter_finds_everything_in_both_directories_by_path_and_line(
 
 def test_the_linter_looks_at_the_files_as_they_are_now(cwd: Path, env: Mapping[str, str]) -> None:
     load_profiles(cwd, env, clock=lambda: 1)
-    assert lint_profiles(cwd, env) == ()
+    assert lint_profiles(cwd, env, traits_of("0.87.1")) == ()
     write(profiles_dir(GLOBAL, cwd, env), "a", "noTools: perhaps")
-    assert len(lint_profiles(cwd, env)) == 1
+    assert len(lint_profiles(cwd, env, traits_of("0.87.1"))) == 1

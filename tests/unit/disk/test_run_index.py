@@ -6,12 +6,16 @@ import stat
 import time
 from contextlib import closing
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+from tests.fakes.run_places import run_at
 
 from pi_subagents.disk import run_index
-from pi_subagents.disk.run_dir import RunDir
 from pi_subagents.disk.run_index import IndexedRun, RunIndex
+
+if TYPE_CHECKING:
+    from pi_subagents.disk.run_dir import RunDir
 
 A, B, C = "a" * 32, "ab" + "0" * 30, "c" * 32
 
@@ -26,7 +30,7 @@ def row(run_id: str, session_id: str = "5" * 16, created_ms: int = 0) -> Indexed
 
 
 def made(index: RunIndex, place: Path, run_id: str, *, seal: str | None = None) -> RunDir:
-    run = RunDir(place / run_id)
+    run = run_at(place / run_id)
     own = index.seal(run) if seal is None else seal
     meta = {"runId": run_id, "sessionId": "5" * 16, "createdAt": 7, "seal": own}
     os.close(run.begin(meta, b""))
@@ -131,7 +135,7 @@ def test_what_ended_or_is_gone_is_not_looked_at_again(index: RunIndex) -> None:
 
 def test_the_index_is_for_its_owner_alone(index: RunIndex, tmp_path: Path) -> None:
     index.add([row(A)])
-    index.seal(RunDir(tmp_path / A))
+    index.seal(run_at(tmp_path / A))
     modes = {p.name: stat.S_IMODE(p.stat().st_mode) for p in (tmp_path / "data").iterdir()}
     assert set(modes.values()) == {0o600}
     assert {"index.sqlite3", "seal.key"} <= set(modes)
@@ -177,7 +181,7 @@ def test_an_index_that_stays_in_use_is_not_put_aside(
 def test_however_many_are_asked_for_only_strangers_are_unknown(index: RunIndex, count: int) -> None:
     known = [row(f"{number:032x}") for number in range(count)]
     index.add([*known, row(C)])
-    strangers = [RunDir(Path("/runs") / A), RunDir(Path("/elsewhere") / C)]
+    strangers = [run_at(Path("/runs") / A), run_at(Path("/elsewhere") / C)]
     asked = [strangers[0], *(each.run_dir for each in known), strangers[1]]
     assert index.unknown(asked) == strangers
 
@@ -196,7 +200,7 @@ def test_a_directory_that_came_from_elsewhere_is_never_taken_for_ours(
     ours = made(index, tmp_path, B)
     (tmp_path / "clone").mkdir()
     moved = made(index, tmp_path / "clone", B, seal=index.seal(ours))  # a copy of ours, elsewhere
-    unsealed = RunDir(tmp_path / C)
+    unsealed = run_at(tmp_path / C)
     os.close(unsealed.begin({"runId": C}, b""))
     other_user = RunIndex(tmp_path / "other")
     assert [index.sealed(run) for run in (foreign, ours, moved, unsealed)] == [
@@ -216,6 +220,9 @@ def test_what_cannot_be_read_may_be_ours(index: RunIndex, tmp_path: Path) -> Non
     unreadable.meta.unlink()
     unreadable.meta.mkdir()
     runs = (damaged, absent, unreadable)
+    assert [index.sealed(run) for run in runs] == [True, True, True], "their desks tell"
+    for run in runs:
+        run.desk.remove()
     assert [index.sealed(run) for run in runs] == [False, False, False]
     assert [index.foreign(run) for run in runs] == [True, True, False]
 

@@ -4,21 +4,23 @@ import os
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.fakes.run_places import run_at
 
 from pi_subagents.core import events as ev
 from pi_subagents.core.journal import Entry, decode_entry
 from pi_subagents.disk import run_log
 from pi_subagents.disk.calls import Calls
-from pi_subagents.disk.run_dir import RunDir
 from pi_subagents.disk.run_log import CappedFile, RunLog
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from pi_subagents.disk.run_dir import RunDir
+
 
 @pytest.fixture
 def run(tmp_path: Path) -> RunDir:
-    directory = RunDir(tmp_path / ("a" * 32))
+    directory = run_at(tmp_path / ("a" * 32))
     os.close(directory.begin({"runId": "a" * 32}, b""))
     return directory
 

@@ -6,9 +6,10 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tests.fakes.run_places import run_at, store_at
+
 from pi_subagents.core.retention import KeptRun
 from pi_subagents.core.run_result import RunResult
-from pi_subagents.disk.run_dir import RunDir
 from pi_subagents.disk.run_removal import (
     finish_removals,
     interrupted_removals,
@@ -19,12 +20,14 @@ from pi_subagents.disk.run_removal import (
 if TYPE_CHECKING:
     import pytest
 
+    from pi_subagents.disk.run_dir import RunDir
+
 A, B = "a" * 32, "b" * 32
 ENDED_S = 1_700_000_000
 
 
 def make(place: Path, run_id: str = A, *, finished: bool = True) -> RunDir:
-    run = RunDir(place / run_id)
+    run = run_at(place / run_id)
     os.close(run.begin({"runId": run_id}, b"x" * 5000))
     if finished:
         run.write_result(RunResult(run_id=run_id, session_id="", name="n", status="completed"))
@@ -74,7 +77,7 @@ def test_a_finished_run_goes_as_a_whole(tmp_path: Path) -> None:
 def test_a_run_whose_supervisor_lives_stays_even_with_a_result(tmp_path: Path) -> None:
     run = make(tmp_path)
     before = listing(tmp_path)
-    with run.lock.open("rb") as lock:
+    with run.desk.lock.open("rb") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         assert kept_run(run).ended_ms is None
         assert remove_finished(run) is False
@@ -86,7 +89,7 @@ def test_a_link_in_the_place_of_a_run_is_never_followed(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "runs").mkdir()
     real = make(tmp_path / "elsewhere")
-    linked = RunDir(tmp_path / "runs" / A)
+    linked = run_at(tmp_path / "runs" / A)
     linked.path.symlink_to(real.path)
     before = listing(tmp_path)
     assert remove_finished(linked) is False
@@ -94,7 +97,7 @@ def test_a_link_in_the_place_of_a_run_is_never_followed(tmp_path: Path) -> None:
 
 
 def test_a_run_that_somebody_else_removed_is_gone(tmp_path: Path) -> None:
-    assert remove_finished(RunDir(tmp_path / A)) is True
+    assert remove_finished(run_at(tmp_path / A)) is True
 
 
 def test_a_run_that_cannot_be_renamed_stays_whole(
@@ -120,8 +123,8 @@ def test_an_interrupted_removal_leaves_no_run_and_is_finished_later(
         remove_finished(run)
     leftover = tmp_path / f".removing-{A}"
     assert not run.path.exists()
-    assert interrupted_removals(tmp_path) == [leftover]
-    assert finish_removals(tmp_path) == 1
+    assert interrupted_removals(store_at(tmp_path)) == [leftover]
+    assert finish_removals(store_at(tmp_path)) == 1
     assert listing(tmp_path) == []
 
 
@@ -131,7 +134,7 @@ def test_a_run_that_was_never_wholly_made_goes_once_nobody_can_be_at_it(tmp_path
         directory.mkdir()
         (directory / "prompt.md").write_text("x")
     os.utime(old, (ENDED_S, ENDED_S))
-    assert finish_removals(tmp_path) == 1
+    assert finish_removals(store_at(tmp_path)) == 1
     assert listing(tmp_path) == [young.name, f"{young.name}/prompt.md"]
 
 
@@ -142,10 +145,10 @@ def test_only_what_a_removal_left_is_taken_for_that(tmp_path: Path) -> None:
     (tmp_path / f".removing-{'c' * 32}").write_text("a file")
     (tmp_path / ".removing-notes").mkdir()
     before = listing(tmp_path)
-    assert interrupted_removals(tmp_path) == []
-    assert finish_removals(tmp_path) == 0
+    assert interrupted_removals(store_at(tmp_path)) == []
+    assert finish_removals(store_at(tmp_path)) == 0
     assert listing(tmp_path) == before
 
 
 def test_where_there_is_no_store_there_is_nothing_to_finish(tmp_path: Path) -> None:
-    assert finish_removals(tmp_path / "absent") == 0
+    assert finish_removals(store_at(tmp_path / "absent")) == 0

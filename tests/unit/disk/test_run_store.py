@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pi_subagents.disk.run_store import RunStore, new_run_id, new_session_id, open_store
+from pi_subagents.disk.run_store import (
+    RunStore,
+    new_run_id,
+    new_session_id,
+    open_store,
+    place_name,
+)
 from pi_subagents.errors import StoreUnwritable
 
 if TYPE_CHECKING:
@@ -19,7 +25,7 @@ A, B, C = "aaaa" + "0" * 28, "aaab" + "0" * 28, "bbbb" + "0" * 28
 
 @pytest.fixture
 def store(tmp_path: Path) -> RunStore:
-    store = RunStore(tmp_path / "runs")
+    store = RunStore(tmp_path / "runs", tmp_path / "data")
     store.prepare()
     return store
 
@@ -52,7 +58,7 @@ def test_what_is_no_run_directory_is_not_listed(store: RunStore, tmp_path: Path)
 
 
 def test_a_store_that_does_not_exist_has_no_runs(tmp_path: Path) -> None:
-    assert RunStore(tmp_path / "absent").runs() == []
+    assert RunStore(tmp_path / "absent", tmp_path / "data").runs() == []
 
 
 def test_a_prepared_store_is_private_and_never_offered_to_git(store: RunStore) -> None:
@@ -66,15 +72,15 @@ def test_a_prepared_store_is_private_and_never_offered_to_git(store: RunStore) -
 def test_a_store_that_cannot_be_made_says_why(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreUnwritable) as refusal:
-        RunStore(tmp_path / "file" / "runs").prepare()
+        RunStore(tmp_path / "file" / "runs", tmp_path).prepare()
     assert str(refusal.value).startswith(f"Cannot keep runs in {tmp_path}/file/runs: ")
 
 
 def test_runs_live_under_the_project_root(tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
     (tmp_path / "src").mkdir()
-    store = open_store(tmp_path / "src", {})
-    assert store == RunStore(tmp_path / ".pi" / "subagents" / "runs")
+    store = open_store(tmp_path / "src", {"PI_SUBAGENTS_DATA": "/data"})
+    assert store == RunStore(tmp_path / ".pi" / "subagents" / "runs", Path("/data"))
     assert not (tmp_path / ".pi").exists()
 
 
@@ -90,13 +96,28 @@ def test_where_the_project_cannot_be_written_runs_live_in_the_data_directory(
 
     monkeypatch.setattr(os, "access", access)
     store = open_store(tmp_path, {"PI_SUBAGENTS_DATA": "/data"})
-    assert (store, asked) == (RunStore(Path("/data/runs")), [tmp_path])
+    assert store.runs_dir == Path("/data/runs") / place_name(tmp_path)
+    assert tmp_path in asked
 
 
 def test_where_pi_is_a_file_runs_live_in_the_data_directory(tmp_path: Path) -> None:
     (tmp_path / ".pi").write_text("")
     store = open_store(tmp_path, {"PI_SUBAGENTS_DATA": "/data"})
-    assert store == RunStore(Path("/data/runs"))
+    assert store == RunStore(Path("/data/runs") / place_name(tmp_path), Path("/data"))
+
+
+def test_projects_that_cannot_be_written_to_do_not_share_their_runs(tmp_path: Path) -> None:
+    env = {"PI_SUBAGENTS_DATA": str(tmp_path / "data")}
+    stores = []
+    for name in ("one", "other"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / ".pi").write_text("in the way")
+        stores.append(open_store(tmp_path / name, env))
+    one, other = stores
+    one.prepare()
+    (one.runs_dir / new_run_id()).mkdir()
+    assert (len(one.runs()), other.runs()) == (1, [])
+    assert open_store(tmp_path / "one", env) == one
 
 
 def test_a_store_is_tidied_once_a_day(store: RunStore) -> None:
@@ -127,7 +148,7 @@ def test_notes_that_cannot_be_made_are_an_error(store: RunStore) -> None:
 def test_nothing_is_noted_through_a_link_or_in_a_store_that_was_never_prepared(
     store: RunStore, tmp_path: Path
 ) -> None:
-    absent, outside = RunStore(tmp_path / "absent"), tmp_path / "outside"
+    absent, outside = RunStore(tmp_path / "absent", tmp_path / "data"), tmp_path / "outside"
     store.planned_dir.rmdir()
     outside.mkdir()
     (outside / A).touch()
@@ -153,4 +174,4 @@ def test_only_old_notes_of_runs_that_nobody_makes_are_withdrawn(store: RunStore)
 
 
 def test_a_store_that_is_not_there_is_not_tidied(tmp_path: Path) -> None:
-    assert RunStore(tmp_path / "absent").due_for_tidying() is False
+    assert RunStore(tmp_path / "absent", tmp_path / "data").due_for_tidying() is False

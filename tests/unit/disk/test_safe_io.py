@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import json
 import os
 import stat
@@ -114,13 +115,30 @@ def test_a_failed_write_once_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(source: object, target: object) -> None:
-        raise PermissionError(1, "Operation not permitted")
+        raise OSError(errno.EIO, "Input/output error")
 
     with monkeypatch.context() as patch:
         patch.setattr(Calls, "link", staticmethod(refuse))
-        with pytest.raises(PermissionError):
-            safe_io.write_once(tmp_path / "result.json", b"x")
+        with pytest.raises(OSError, match="Input/output error"):
+            safe_io.write_once(tmp_path / "key", b"x")
     assert names(tmp_path) == []
+
+
+@pytest.mark.parametrize("number", [errno.EPERM, errno.ENOTSUP, errno.EMLINK, errno.ENOSYS])
+def test_where_there_are_no_links_the_first_still_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    """As on vfat, and on some network and user-space file systems."""
+
+    def refuse(source: object, target: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(Calls, "link", staticmethod(refuse))
+    path = tmp_path / "key"
+    assert safe_io.write_once(path, b"first") is True
+    assert safe_io.write_once(path, b"second") is False
+    assert (names(tmp_path), path.read_bytes()) == (["key"], b"first")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
 def test_every_byte_is_written_however_few_the_kernel_takes(

@@ -46,7 +46,7 @@ def test_a_report_names_things_and_hides_places_and_people(place: Place) -> None
         "  retention_days: 30 (default)\n"
         "  retention_megabytes: 2048 (default)\n"
         "  foreground_timeout: not set (default)\n"
-        "  background_timeout: not set (default)\n"
+        "  background_timeout: 86400 (default)\n"
         "  warm_children: 1 (default)\n"
         "  wrap_up_before: 0 (default)\n"
         "  pi_command: set (not shown)\n"

@@ -124,7 +124,7 @@ def test_a_profile_with_a_warning_is_worth_a_note(place: Place) -> None:
 
 def test_broken_profiles_and_open_keys_are_named_without_what_is_in_them(place: Place) -> None:
     own, projects = make_profile_dirs(place)
-    word = write_profile(projects, "word", "extraArgs: [canary-1c7e]")
+    word = write_profile(projects, "word", "extraArgs: [; canary-1c7e]")
     broken = write_profile(own, "broken", "noTools: canary-1c7e")
     paid = write_profile(own, "paid", "apiKey: canary-1c7e-and-more")
     paid.chmod(0o644)

@@ -59,7 +59,7 @@ def test_a_process_whose_run_somebody_answers_for_is_not_left_over(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = make_run(place, A)
-    with process_of(A) as pid, run.lock.open("rb") as lock:
+    with process_of(A) as pid, run.desk.lock.open("rb") as lock:
         own_leftovers(monkeypatch, pid)
         fcntl.flock(lock, fcntl.LOCK_EX)
         assert store.check_leftovers(runs_of(place)) == store.LEFTOVERS.ok("none")

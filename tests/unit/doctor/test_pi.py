@@ -8,6 +8,7 @@ from tests.fakes.fake_node import write_fake_node, write_script
 from tests.fakes.healthy_place import TABLE, agent_dir, with_env, write_pi, write_settings
 
 from pi_subagents.doctor import pi
+from pi_subagents.engines.managed_pi import install_managed_pi
 
 if TYPE_CHECKING:
     from pi_subagents.doctor.check import Check, Place
@@ -26,13 +27,13 @@ def consulted(place: Place) -> dict[str, Check]:
 def test_the_pi_that_is_used_is_asked(place: Place) -> None:
     path = write_pi(place)
     assert consulted(place)["pi"] == pi.PI.ok(
-        f"0.87.1, from PATH: {path}", public="0.87.1, from PATH: pi"
+        f"1.5.0, from PATH: {path}", public="1.5.0, from PATH: pi"
     )
 
 
 def test_a_configured_command_shows_its_program_and_files_only(place: Place) -> None:
     script = place.cwd.parent / "cli.js"
-    script.write_text("0.87.1\n")
+    script.write_text("1.5.0\n")
     node = place.cwd.parent / "usr/bin/node"
     write_settings(
         place, {"subagents": {"pi_command": ["node", str(script), "--a", "b", "/no/file", "-c"]}}
@@ -44,6 +45,20 @@ def test_a_configured_command_shows_its_program_and_files_only(place: Place) -> 
         )
         assert pi._public(consultation.command) == "from the setting subagents.pi_command: node …"
         assert pi.check_pi(consultation, place).state == "ok"
+
+
+def test_an_older_managed_pi_is_a_problem_that_set_up_solves(place: Place) -> None:
+    root = place.cwd.parent
+    (root / "usr/bin/pi").unlink()
+    pi_of_set_up = install_managed_pi(
+        place.env, data_dir=root / "data", report=lambda _: None, version="0.87.1", cwd=place.cwd
+    )
+    shown = " ".join(pi_of_set_up.argv)
+    assert consulted(place)["pi"] == pi.PI.note(
+        f"0.87.1, from `subagents setup`: {shown}; tested: 0.87.1 and 1.5.0",
+        "To use pi 1.5.0: run `subagents setup`.",
+        public="0.87.1, from `subagents setup`: node …",
+    )
 
 
 def test_a_pi_that_fails_cannot_be_delegated_to(place: Place) -> None:
@@ -122,7 +137,7 @@ def test_pi_is_asked_as_a_child_would_be(place: Place, *, trusted: bool, flag: s
 def test_the_node_that_runs_pi_is_asked(place: Place, version: str, state: str, found: str) -> None:
     node = write_fake_node(place.cwd.parent / "other", version)
     script = place.cwd.parent / "cli.js"
-    script.write_text("0.87.1\n")
+    script.write_text("1.5.0\n")
     check = consulted(with_env(place, PI_SUBAGENTS_PI=f"{node} {script}"))["node"]
     assert (check.state, check.found) == (state, found.format(node=node))
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.fakes.healthy_place import write_settings
+from tests.fakes.healthy_place import with_env, write_settings
 
 from pi_subagents.disk.pi_extension import extension_dir
 from pi_subagents.doctor.examination import examine
@@ -24,7 +24,19 @@ def test_an_extension_that_is_not_installed_is_fine(place: Place) -> None:
 @pytest.mark.parametrize("project", [False, True])
 def test_the_settings_that_name_the_extension_are_told(place: Place, project: bool) -> None:
     path = write_settings(place, {"packages": [str(extension_dir())]}, project=project)
-    assert check_pi_extension(place) == PI_EXTENSION.ok(f"installed in pi ({path})")
+    assert check_pi_extension(place) == PI_EXTENSION.ok(
+        f"installed in pi ({path}); sub-agents there run on that very pi"
+    )
+
+
+def test_another_pi_that_was_chosen_counts_inside_pi_too(place: Place) -> None:
+    named = {"packages": [str(extension_dir())], "subagents": {"pi_command": "other-pi"}}
+    path = write_settings(place, named)
+    told = f"installed in pi ({path}); sub-agents there run on the pi from"
+    setting = f"{told} the setting subagents.pi_command"
+    assert check_pi_extension(place) == PI_EXTENSION.ok(setting)
+    chosen = with_env(place, PI_SUBAGENTS_PI="/opt/pi")
+    assert check_pi_extension(chosen) == PI_EXTENSION.ok(f"{told} PI_SUBAGENTS_PI")
 
 
 def test_a_package_path_that_no_longer_exists_is_a_problem(place: Place, tmp_path: Path) -> None:

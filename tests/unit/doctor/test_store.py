@@ -9,6 +9,7 @@ from tests.fakes.healthy_place import make_run, runs_of
 
 from pi_subagents.core.value import replace
 from pi_subagents.disk.calls import Calls
+from pi_subagents.disk.run_store import place_name
 from pi_subagents.doctor import store
 
 if TYPE_CHECKING:
@@ -30,9 +31,9 @@ def test_a_project_that_cannot_be_written_is_told_with_where_its_runs_go(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "access", lambda *_: False)
-    data = place.env["PI_SUBAGENTS_DATA"]
+    kept = f"{place.env['PI_SUBAGENTS_DATA']}/runs/{place_name(place.cwd)}"
     assert store.check_run_dir(runs_of(place), place) == store.RUN_DIR.note(
-        f"{data}/runs: the project {place.cwd} cannot be written, so its runs are kept there",
+        f"{kept}: the project {place.cwd} cannot be written, so its runs are kept there",
         "Give yourself write access to the project, if its runs should be kept in it.",
     )
 

@@ -12,7 +12,7 @@ from tests.fakes.fake_pi_models import ModelsPlace, make_models_place
 
 from pi_subagents.core.model_names import Model
 from pi_subagents.core.value import replace
-from pi_subagents.engines import ask_models as asking
+from pi_subagents.engines import ask_pi as asking
 from pi_subagents.engines.ask_models import ask_models
 from pi_subagents.errors import ModelsUnknown
 

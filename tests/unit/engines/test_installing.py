@@ -58,6 +58,19 @@ def test_only_the_end_of_a_long_log_is_shown_and_nothing_that_drives_a_terminal(
     assert installing.last_lines(log) == tuple(f"line {n}\ufffd" for n in range(38, 50))
 
 
+def test_the_last_words_of_npm_are_shown_without_where_it_was(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    log.write_text(
+        "npm error code ECONNREFUSED\nnpm error\n  \nnpm error     at connect (net:1:2) {\n"
+        "npm error   port: 9\n    at other (x:1)\nnpm error look at this\n"
+    )
+    assert installing.last_lines(log) == (
+        "npm error code ECONNREFUSED",
+        "npm error   port: 9",
+        "npm error look at this",
+    )
+
+
 def test_the_lock_and_its_directory_are_private(tmp_path: Path) -> None:
     data = tmp_path / "parent" / "data"
     with installing.setup_lock(data, lambda _: None):

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import shlex
 from pathlib import Path
 
@@ -8,6 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.fakes.fake_node import write_fake_node, write_script
 
+from pi_subagents.core.bridge_params import HostPi
+from pi_subagents.core.value import replace
 from pi_subagents.engines import managed_pi
 from pi_subagents.engines.pi_command import PiCommand, parse_command, resolve_pi_command
 from pi_subagents.errors import PiCommandUnusable, PiNotFound, SetupError
@@ -29,16 +32,28 @@ class Machine:
     def on_path(self, *directories: Path) -> None:
         self.env["PATH"] = ":".join(map(str, directories))
 
-    def resolve(self, configured: str | list[str] | None = None) -> PiCommand:
-        return resolve_pi_command(self.env, self.cwd, configured)
+    def resolve(
+        self, configured: str | list[str] | None = None, host: HostPi | None = None
+    ) -> PiCommand:
+        return resolve_pi_command(self.env, self.cwd, configured, host)
 
-    def install_managed(self) -> PiCommand:
-        target = self.data / "pi" / "0.87.1"
+    def install_managed(self, version: str = "1.5.0") -> PiCommand:
+        target = self.data / "pi" / version
         (target / managed_pi.BUNDLE).mkdir(parents=True)
         node = write_fake_node(self.root / "managed-node", "24.19.0")
-        pi = managed_pi.ManagedPi("0.87.1", target, node, "24.19.0", "2026-11-15T00:00:00+00:00")
+        pi = managed_pi.ManagedPi(version, target, node, "24.19.0", "2026-11-15T00:00:00+00:00")
         managed_pi._write_marker(pi)
-        return PiCommand(pi.argv, "managed", "0.87.1")
+        return PiCommand(pi.argv, "managed", version)
+
+
+def write_package(directory: Path, version: str) -> Path:
+    """Write a package of pi, and return its script."""
+    script = directory / "pi" / "dist" / "bundle" / "cli.js"
+    script.parent.mkdir(parents=True)
+    script.write_text("")
+    manifest = {"name": "@earendil-works/pi-coding-agent", "version": version}
+    (directory / "pi" / "package.json").write_text(json.dumps(manifest))
+    return script
 
 
 @pytest.fixture
@@ -63,6 +78,91 @@ def test_the_variable_beats_the_setting_which_beats_path_which_beats_the_managed
     assert machine.resolve("other-pi") == PiCommand((str(on_path), "c d"), "environment", None)
 
 
+@pytest.fixture
+def host(machine: Machine) -> HostPi:
+    """Have a host whose pi is on no PATH."""
+    write_script(machine.root / "bin" / "pi", BINARY)
+    machine.install_managed()
+    node = write_script(machine.root / "host" / "node", BINARY)
+    script = write_package(machine.root / "host", "9.9.9")
+    return HostPi(str(node), str(script), "9.9.9")
+
+
+def test_the_hosts_own_pi_beats_path_and_the_managed_one(machine: Machine, host: HostPi) -> None:
+    expected = PiCommand((host.program, host.script), "host", "9.9.9")
+    assert machine.resolve(host=host) == expected
+
+
+def test_the_variable_and_the_setting_beat_the_hosts_own_pi(machine: Machine, host: HostPi) -> None:
+    other = write_script(machine.root / "bin" / "other-pi", BINARY)
+    setting = PiCommand((str(other),), "settings", None)
+    assert machine.resolve("other-pi", host) == setting
+    machine.env["PI_SUBAGENTS_PI"] = f"{other} --x"
+    assert machine.resolve("other-pi", host) == PiCommand((str(other), "--x"), "environment", None)
+
+
+@pytest.mark.parametrize("script", ["", "/$bunfs/root/pi", "B:/~BUN/root/pi.exe", "/snap/pi"])
+def test_a_host_that_is_compiled_needs_no_script(machine: Machine, script: str) -> None:
+    program = str(write_script(machine.root / "opt" / "pi-linux-x64", BINARY))
+    expected = PiCommand((program,), "host", "1.5.0")
+    assert machine.resolve(host=HostPi(program, script, "1.5.0")) == expected
+
+
+def test_a_host_that_is_compiled_may_name_itself_as_its_script(machine: Machine) -> None:
+    program = write_script(machine.root / "opt" / "pi", BINARY)
+    link = machine.root / "opt" / "link"
+    link.symlink_to(program)
+    found = machine.resolve(host=HostPi(str(program), str(link), ""))
+    assert found == PiCommand((str(program),), "host", None)
+
+
+def test_a_link_to_the_hosts_script_is_enough(machine: Machine, host: HostPi) -> None:
+    link = machine.root / "host" / "linked"
+    link.symlink_to(host.script)
+    found = machine.resolve(host=replace(host, script=str(link)))
+    assert found == PiCommand((host.program, str(link)), "host", "9.9.9")
+
+
+def test_a_host_that_is_pi_under_another_name_is_pi(machine: Machine, host: HostPi) -> None:
+    package = Path(host.script).parents[2] / "package.json"
+    package.write_text('{"name": "their-pi", "version": "3.0.0", "piConfig": {"name": "tpi"}}')
+    assert machine.resolve(host=host) == PiCommand((host.program, host.script), "host", "3.0.0")
+
+
+def test_the_version_of_the_hosts_pi_is_the_one_on_disk_which_may_be_newer(
+    machine: Machine, host: HostPi
+) -> None:
+    found = machine.resolve(host=replace(host, version="9.9.8"))
+    assert found.version == "9.9.9"
+
+
+@pytest.mark.parametrize(
+    ("program", "script"),
+    [
+        ("host/node", "app.js"),  # a program of somebody's own that contains pi
+        ("host/node", "gone.js"),
+        ("host/gone", "host/pi/dist/bundle/cli.js"),
+        ("host/node", ""),
+        ("bun-1.3", "/$bunfs/root/x"),
+        ("app.js", "host/pi/dist/bundle/cli.js"),  # nothing that can be run
+    ],
+)
+def test_a_host_that_is_not_known_to_be_pi_is_passed_over(
+    machine: Machine, host: HostPi, program: str, script: str
+) -> None:
+    (machine.root / "app.js").write_text("")
+    write_script(machine.root / "bun-1.3", BINARY)
+    given = HostPi(str(machine.root / program), str(machine.root / script), "9.9.9")
+    assert machine.resolve(host=given).source == "path"
+
+
+@given(st.builds(HostPi, st.text(), st.text(), st.text()))
+def test_nothing_that_a_host_says_of_itself_raises(host: HostPi) -> None:
+    env = {"PATH": "", "HOME": "/nonexistent", "PI_SUBAGENTS_DATA": "/nonexistent"}
+    with pytest.raises(PiNotFound):
+        resolve_pi_command(env, Path("/nonexistent"), None, host)
+
+
 @pytest.mark.parametrize("blank", ["", "  "])
 def test_a_blank_variable_and_a_blank_setting_count_as_unset(machine: Machine, blank: str) -> None:
     machine.env["PI_SUBAGENTS_PI"] = blank
@@ -79,7 +179,7 @@ def test_a_pi_inside_the_working_directory_is_never_used_and_the_error_says_so(
         machine.resolve()
     assert str(caught.value) == (
         f"No pi found ({inside} is inside the working directory and not used). Run `subagents "
-        "setup`: it installs pi 0.87.1, and Node if needed, into your data directory."
+        "setup`: it installs pi 1.5.0, and Node if needed, into your data directory."
     )
 
 
@@ -87,7 +187,7 @@ def test_nothing_anywhere_names_the_set_up(machine: Machine) -> None:
     with pytest.raises(PiNotFound) as caught:
         machine.resolve()
     assert str(caught.value) == (
-        "No pi found. Run `subagents setup`: it installs pi 0.87.1, and Node if needed, into your "
+        "No pi found. Run `subagents setup`: it installs pi 1.5.0, and Node if needed, into your "
         "data directory."
     )
 
@@ -200,7 +300,14 @@ def test_a_managed_pi_whose_node_is_gone_runs_on_another(machine: Machine) -> No
     managed = machine.install_managed()
     Path(managed.argv[0]).unlink()
     other = write_fake_node(machine.root, "24.0.0", with_npm=False)
-    assert machine.resolve() == PiCommand((str(other), managed.argv[1]), "managed", "0.87.1")
+    assert machine.resolve() == PiCommand((str(other), managed.argv[1]), "managed", "1.5.0")
+
+
+def test_an_older_managed_pi_is_used_until_the_pinned_one_is_there(machine: Machine) -> None:
+    old = machine.install_managed("0.87.1")
+    assert machine.resolve() == old
+    pinned = machine.install_managed()
+    assert machine.resolve() == pinned
 
 
 words = st.lists(st.text(max_size=20).filter(lambda word: not word.startswith("~/")), max_size=6)

@@ -5,21 +5,23 @@ from __future__ import annotations
 import asyncio
 import fcntl
 import os
+import shutil
 import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
 from tests.fakes.driver import PATIENCE_S
+from tests.fakes.run_places import run_at
 
 from pi_subagents import messages
 from pi_subagents.core import events as ev
 from pi_subagents.core.journal import Entry, encode_entry
 from pi_subagents.core.run_result import RunResult
 from pi_subagents.core.run_spec import RunSpec
-from pi_subagents.disk.run_dir import RunDir
-from pi_subagents.procs import attached_runner
-from pi_subagents.procs.attached_runner import AT_ONCE, Attachment, _result_of_lost
+from pi_subagents.procs import recovery
+from pi_subagents.procs.attached_runner import _found
+from pi_subagents.procs.attachment import AT_ONCE, Attachment
 from pi_subagents.procs.recovery import conclude_lost
 
 if TYPE_CHECKING:
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pi_subagents.core.events import Event
+    from pi_subagents.disk.run_dir import RunDir
 
 MANY = 500
 
@@ -61,7 +64,9 @@ class Attached(Attachment):
 
 @pytest.fixture
 def supervisor(tmp_path: Path) -> Iterator[Supervisor]:
-    made = Supervisor(RunDir(tmp_path))
+    run = run_at(tmp_path / ("a" * 32))
+    run.path.mkdir()
+    made = Supervisor(run)
     yield made
     os.close(made.wake_end)
 
@@ -189,7 +194,7 @@ class Lost:
     """A run that had answered, and whose lock somebody else has."""
 
     def __init__(self, root: Path) -> None:
-        self.dir = RunDir(root / ("f" * 32))
+        self.dir = run_at(root / ("f" * 32))
         os.close(self.dir.begin({"runId": self.dir.run_id, "name": "lost"}, b""))
         said: list[Event] = [
             ev.AssistantMessage("42", stop_reason="stop"),
@@ -201,7 +206,7 @@ class Lost:
         self._lock = -1
 
     def lock(self, how: int) -> None:
-        self._lock = os.open(self.dir.lock, os.O_RDWR)
+        self._lock = os.open(self.dir.desk.lock, os.O_RDWR)
         fcntl.flock(self._lock, how)
 
     def unlock(self) -> None:
@@ -219,12 +224,13 @@ class Lost:
                 act()
             return looks[-1]
 
-        monkeypatch.setattr(attached_runner, "conclude_lost", look)
+        monkeypatch.setattr(recovery, "conclude_lost", look)
 
     async def result(self) -> RunResult:
-        spec = RunSpec(self.dir.run_id, "", "lost", str(self.dir.path), ("pi",), "/")
+        desk = str(self.dir.desk.path)
+        spec = RunSpec(self.dir.run_id, "", "lost", str(self.dir.path), ("pi",), "/", desk=desk)
         async with asyncio.timeout(PATIENCE_S):
-            return await _result_of_lost(spec, self.dir)
+            return await _found(spec, self.dir)
 
 
 @pytest.fixture
@@ -261,30 +267,40 @@ async def test_what_another_recoverer_concludes_is_what_the_caller_tells(
 async def test_a_lock_that_is_never_let_go_of_does_not_keep_the_caller(
     lost: Lost, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(attached_runner, "TURN_LIMIT_S", 0.05)
+    monkeypatch.setattr(recovery, "TURN_LIMIT_S", 0.05)
     lost.lock(fcntl.LOCK_EX)
     result = await lost.result()
     lost.unlock()
     assert (result.status, result.notes) == ("interrupted", (messages.NOTE_NO_SUPERVISOR,))
-    assert lost.dir.read_result() == result
+    assert lost.dir.read_result() is None, "whoever has the lock is to write it"
 
 
-@pytest.mark.parametrize("what", ["no directory", "a link", "no result to be read"])
+async def test_a_lost_run_whose_directory_is_gone_too_is_concluded_in_the_data_directory(
+    lost: Lost,
+) -> None:
+    shutil.rmtree(lost.dir.path)
+    result = await lost.result()
+    assert (result.status, result.error_message, result.name) == (
+        "interrupted", messages.INTERRUPTED, "lost",
+    )  # fmt: skip
+    now = lost.dir.now()
+    assert now.path == lost.dir.desk.rescue_place(lost.dir.path)
+    assert (now.read_result(), now.read_meta()["name"]) == (result, "lost")
+    assert not lost.dir.path.exists()
+
+
+@pytest.mark.parametrize("what", ["a link", "no result to be read"])
 async def test_what_can_never_be_concluded_is_not_waited_for(
     lost: Lost, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, what: str
 ) -> None:
     moved = tmp_path / "moved"
     match what:
-        case "no directory":
-            lost.dir.path.rename(moved)
         case "a link":
             lost.dir.path.rename(moved)
             lost.dir.path.symlink_to(moved)
         case _:
             lost.dir.result.write_bytes(b"{")
     looks = []
-    monkeypatch.setattr(
-        attached_runner, "conclude_lost", lambda run: looks.append(conclude_lost(run))
-    )
+    monkeypatch.setattr(recovery, "conclude_lost", lambda run: looks.append(conclude_lost(run)))
     assert (await lost.result()).notes == (messages.NOTE_NO_SUPERVISOR,)
     assert looks == [None]

@@ -4,17 +4,19 @@ import threading
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.fakes.run_places import run_at
 
-from pi_subagents.disk.run_dir import RunDir
 from pi_subagents.procs.notices import is_told, turn_to_tell
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from pi_subagents.disk.run_dir import RunDir
+
 
 @pytest.fixture
 def run_dir(tmp_path: Path) -> RunDir:
-    return RunDir(tmp_path)
+    return run_at(tmp_path)
 
 
 def names(run_dir: RunDir) -> list[str]:
@@ -54,7 +56,7 @@ def test_what_one_who_died_left_is_no_obstacle(run_dir: RunDir) -> None:
 
 
 def test_where_nothing_can_be_kept_nobody_tells(tmp_path: Path) -> None:
-    with turn_to_tell(RunDir(tmp_path / "gone")) as ours:
+    with turn_to_tell(run_at(tmp_path / "gone")) as ours:
         assert not ours
 
 
@@ -66,7 +68,7 @@ def test_a_link_in_place_of_the_claim_is_not_followed(run_dir: RunDir, tmp_path:
 
 
 def test_of_many_at_once_exactly_one_tells(tmp_path: Path) -> None:
-    places = [RunDir(tmp_path / str(number)) for number in range(40)]
+    places = [run_at(tmp_path / str(number)) for number in range(40)]
     for place in places:
         place.path.mkdir()
         (place.path / "notice.claimed").write_bytes(b"")  # of one who died

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import resource
+import subprocess
 import sys
 import time
+from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -26,7 +29,11 @@ def nothing_left(monkeypatch: pytest.MonkeyPatch) -> None:
 def child(**changes: Any) -> Child:
     """A child that is this very process: alive, and of a size that is known to the kernel."""
     facts = {"runs": 1, "started": time.monotonic(), "ended": False}
-    own = {"own_processes": frozenset({os.getpid()})}
+    own = {
+        "pid": os.getpid(),
+        "own_processes": frozenset({os.getpid()}),
+        "conditions": reuse._conditions(os.getpid()),
+    }
     return cast("Child", SimpleNamespace(**{**facts, **own, **changes}))
 
 
@@ -34,7 +41,8 @@ def fit(of: Child) -> bool:
     return reuse.may_serve_again(of, lambda _: None)
 
 
-def test_a_child_in_good_order_may_serve_again() -> None:
+def test_a_child_in_good_order_may_serve_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reuse, "MAX_BYTES", 2**40)  # this process has run other tests before
     assert fit(child())
     assert fit(child(runs=reuse.MAX_RUNS - 1))
 
@@ -51,6 +59,21 @@ def test_a_child_in_good_order_may_serve_again() -> None:
 )
 def test_one_that_is_worn_old_dead_or_unknown_may_not(changes: dict[str, Any]) -> None:
     assert not fit(child(**changes))
+
+
+def test_one_whose_limits_were_changed_from_outside_may_not() -> None:
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
+        for change in (
+            lambda pid: resource.prlimit(pid, resource.RLIMIT_NOFILE, (64, 64)),
+            lambda pid: os.setpriority(os.PRIO_PROCESS, pid, 7),
+            lambda pid: Path(f"/proc/{pid}/oom_score_adj").write_text("1000"),
+        ):
+            before = reuse._conditions(process.pid)
+            own = {"pid": process.pid, "own_processes": frozenset({process.pid})}
+            assert fit(child(**own, conditions=before))
+            change(process.pid)
+            assert not fit(child(**own, conditions=before))
+        process.communicate(b"\n")
 
 
 def test_one_that_has_grown_large_may_not(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -63,7 +63,12 @@ class Server(ThreadingHTTPServer):
         )
         with self._open_lock:
             self._open[thread] = request
-        thread.start()
+        try:
+            thread.start()
+        except RuntimeError:  # no more threads may be started: whoever asks is told by the end
+            with self._open_lock:
+                del self._open[thread]
+            self.shutdown_request(request)
 
     def end_connections(self) -> None:
         """Shut every open connection down and wait for its thread; call after shutdown()."""

@@ -13,6 +13,7 @@ import threading
 from typing import TYPE_CHECKING, Any, Self
 
 from pi_subagents.engines.offline_model.conversations import Conversations
+from pi_subagents.errors import NoMoreProcesses
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -54,7 +55,12 @@ class OfflineModel:
             name="offline-model",
             daemon=True,
         )
-        self._thread.start()
+        try:
+            self._thread.start()
+        except RuntimeError as error:  # no more threads may be started
+            self._server.server_close()
+            self._server = self._thread = None
+            raise NoMoreProcesses(str(error)) from error
         return self
 
     def close(self) -> None:

@@ -7,8 +7,8 @@ began; a run id is looked for on disk as well.
 
 from __future__ import annotations
 
-import asyncio
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
 from pi_subagents import background
@@ -19,6 +19,7 @@ from pi_subagents.core.preset_request import parse_background, parse_status, par
 from pi_subagents.core.value import replace
 from pi_subagents.errors import BackgroundRunNotFound, IndexUnreadable
 from pi_subagents.launch import place_of
+from pi_subagents.procs.own_thread import in_own_thread
 from pi_subagents.runs import Runs
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ Answer = dict[str, object]
 async def start(parameters: object, session: OpenSession, options: Options) -> Answer:
     """Start a run that nobody waits for, and put it into the host's log."""
     task = parse_background(parameters, str(place_of(options)[0]))
-    run = await asyncio.to_thread(background.start, task, options)
+    run = await background.ask_and_start(task, options)
     session.begin(run)
     return started_to_json(run, _as_known(session))
 
@@ -60,7 +61,7 @@ async def stop(parameters: object, session: OpenSession, options: Options) -> An
     run_id = parse_stop(parameters)
     runs = Runs(*place_of(options))
     chosen = BackgroundRuns(runs, None if run_id else _ids(session))
-    stopped = await asyncio.to_thread(chosen.stop, run_id)
+    stopped = await in_own_thread("stop", partial(chosen.stop, run_id))
     return with_short_rows(stopped_to_json(stopped, _as_known(session)))
 
 

@@ -8,12 +8,15 @@ refusal is a value too.  What ends is appended to the host's log as it ends.
 from __future__ import annotations
 
 import asyncio
+import json
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pi_subagents import launch, tool_calls
 from pi_subagents.core import retrieval, tool_defs
 from pi_subagents.core.bounded_details import with_windows
+from pi_subagents.core.progress_updates import WindowUpdates, WordUpdates
 from pi_subagents.core.run_result import RunResult
 from pi_subagents.core.session import StoredRun
 from pi_subagents.core.stop_switch import RUNNING, StopSwitch
@@ -23,6 +26,7 @@ from pi_subagents.errors import SubagentsError
 from pi_subagents.faces.bridge import ahead, background_tools
 from pi_subagents.faces.bridge.live_call import LiveCall
 from pi_subagents.procs.pool import Pool
+from pi_subagents.profile_messages import ASK_TITLE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,9 +52,9 @@ class Calls:
     def __contains__(self, call_id: str) -> bool:
         return call_id in self._switches
 
-    def start_ahead(self, call: ToolCall) -> None:
+    def start_ahead(self, call: ToolCall, session: OpenSession) -> None:
         """Let the children of a call start that is still being written; it may never come."""
-        ahead.start_children(call, self._standing(call))
+        ahead.start_children(call, self._standing(call, session))
 
     def cancel(self, call_id: str) -> None:
         """Stop a call, the second time at once; one that is over is let be."""
@@ -85,7 +89,7 @@ class Calls:
                 return await self._delegate(call, session, options)
             case tool_defs.GET_SESSION | tool_defs.GET_OUTPUT:
                 answer = await tool_calls.call(call.tool, call.arguments, options)
-                return retrieval.say_how_it_stands(answer)
+                return retrieval.in_one_text(retrieval.say_how_it_stands(answer))
             case tool_defs.BACKGROUND:
                 return await background_tools.start(call.arguments, session, options)
             case tool_defs.BACKGROUND_STATUS:
@@ -96,11 +100,17 @@ class Calls:
         return await tool_calls.call(call.tool, call.arguments, options)
 
     async def _delegate(self, call: ToolCall, session: OpenSession, options: Options) -> Answer:
-        live = LiveCall(self._host, call.call_id)
+        words = call.tool == tool_defs.SUBAGENT
+        live = LiveCall(
+            self._host,
+            call.call_id,
+            WordUpdates() if words else WindowUpdates(),
+            repeated=len(json.dumps(call.arguments)),
+        )
         used: list[Usage] = []
 
         def observe(update: Update) -> None:
-            live.changed()
+            live.changed(update.run.index, update.what)
             if isinstance(update.what, RunResult):
                 used.append(update.what.usage)
                 session.keep(_stored(update, update.what))
@@ -115,8 +125,10 @@ class Calls:
 
     def _options(self, call: ToolCall, session: OpenSession, switch: StopSwitch) -> Options:
         loop = asyncio.get_running_loop()
+        asking: Options = {"ask": partial(self._ask, switch)} if call.has_ui else {}
         return {
-            **self._standing(call),
+            **self._standing(call, session),
+            **asking,
             "stop": switch,
             "columns": call.columns,
             "told": session.view.runs,
@@ -124,7 +136,19 @@ class Calls:
             "on_notice": lambda text: _ignore(loop.call_soon_threadsafe(session.notice, text)),
         }
 
-    def _standing(self, call: ToolCall) -> Options:
+    async def _ask(self, switch: StopSwitch, question: str) -> bool | None:
+        """Return what the person at the host answers; None if the call is stopped first."""
+        params: dict[str, object] = {"kind": "confirm", "arguments": [ASK_TITLE, question]}
+        asked = asyncio.ensure_future(self._host.request("dialog", params))
+        leave = switch.listen(lambda _: _ignore(asked.cancel()))
+        try:
+            await asyncio.wait([asked])
+        finally:
+            leave()
+        answer = None if asked.cancelled() or asked.exception() else asked.result()
+        return answer if isinstance(answer, bool) else None
+
+    def _standing(self, call: ToolCall, session: OpenSession) -> Options:
         """Return what shapes the children of a call, and where they wait."""
         return {
             "cwd": Path(call.cwd),
@@ -132,6 +156,7 @@ class Calls:
             "host_trusts": call.trusted,
             "parent_tools": _for_children(call.parent_tools),
             "models": call.models,
+            "host_pi": session.host_pi,
             "pool": self._pool,
         }
 

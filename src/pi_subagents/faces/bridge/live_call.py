@@ -1,42 +1,43 @@
 """
 Tell the host how the sub-agents of a call stand, while they work.
 
-In: the windows of a delegation, and that something happened.  Out: notifications: what is new in
-their picture, at most every 50 ms and only as fast as the host reads; and, since the host repeats
-it in its own stream, a summary only when a sub-agent began or ended, at most every 2 s.
+In: the windows of a delegation, and what happens.  Out: notifications, at most every 50 ms and only
+as fast as the host reads: what is new in the picture of the windows; and updates, which the host
+repeats in its own stream, as far as their allowance goes.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 from contextlib import suppress
 from typing import TYPE_CHECKING, Self
 
+from pi_subagents.core.progress_updates import Allowance
 from pi_subagents.core.window_delta import WindowDeltas
-from pi_subagents.core.window_view import progress_to_json
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pi_subagents.core.window import Window, WindowStatus
+    from pi_subagents.core.events import Event
+    from pi_subagents.core.progress_updates import Updates
+    from pi_subagents.core.run_result import RunResult
     from pi_subagents.delegation.windows import Windows
     from pi_subagents.faces.bridge.peer import Host
 
 INTERVAL_S = 0.05
-TICK_S = 0.5  # without any news: headers count seconds, and a summary may be due
-UPDATE_INTERVAL_S = 2.0
+TICK_S = 0.5  # without any news: headers count seconds, and an update may have room again
 
 
 class LiveCall:
     """One call while it runs; leaving tells how everything stood at the end."""
 
-    def __init__(self, host: Host, call_id: str) -> None:
+    def __init__(self, host: Host, call_id: str, updates: Updates, *, repeated: int) -> None:
         self._host = host
         self._call_id = call_id
+        self._updates = updates
+        self._repeated = repeated  # bytes that the host adds to each update: the arguments
+        self._allowance = Allowance()
         self._deltas: WindowDeltas | None = None
         self._news = asyncio.Event()
-        self._statuses: list[WindowStatus] = []
-        self._next_update = 0.0
         self._telling: asyncio.Task[None] | None = None
         self.windows: Windows | None = None
 
@@ -49,17 +50,17 @@ class LiveCall:
         self._telling.cancel()
         with suppress(asyncio.CancelledError):
             await self._telling
-        self._say(ended=True)
+        self._say()
 
     def show(self, windows: Windows) -> None:
         """Take the windows, before the first sub-agent starts."""
         self.windows = windows
         self._deltas = WindowDeltas(windows.max_lines)
-        self._statuses = ["queued" for _ in windows.now()]
         self._news.set()
 
-    def changed(self) -> None:
-        """Take note that something happened."""
+    def changed(self, index: int, what: Event | RunResult) -> None:
+        """Take note of what happened in the run of that place."""
+        self._updates.note(index, what)
         self._news.set()
 
     async def _tell(self) -> None:
@@ -72,29 +73,28 @@ class LiveCall:
             await self._host.drain()
             await asyncio.sleep(INTERVAL_S)
 
-    def _say(self, *, ended: bool = False) -> None:
+    def _say(self) -> None:
         """Tell what is new; that it could not be told must not cost the answer."""
         try:
             if self.windows is not None and self._deltas is not None:
-                self._tell_picture(self.windows, self._deltas, ended=ended)
+                self._tell_picture(self.windows, self._deltas)
+                self._tell_updates(self.windows)
         except Exception as error:  # noqa: BLE001 - whatever is wrong, the work goes on
             asyncio.get_running_loop().call_exception_handler(
                 {"message": "the windows of a call could not be told", "exception": error}
             )
 
-    def _tell_picture(self, shown: Windows, deltas: WindowDeltas, *, ended: bool) -> None:
-        windows = shown.now()
-        told: dict[str, object] = {"callId": self._call_id, "parts": deltas.since(windows)}
-        if not ended and self._update_is_due(windows):
-            told["update"] = progress_to_json(windows, max_lines=shown.max_lines)
-        if told["parts"] or "update" in told:
-            self._host.notify("picture", told)
+    def _tell_picture(self, shown: Windows, deltas: WindowDeltas) -> None:
+        if parts := deltas.since(shown.now()):
+            self._host.notify("picture", {"callId": self._call_id, "parts": parts})
 
-    def _update_is_due(self, windows: Sequence[Window]) -> bool:
-        statuses = [window.status for window in windows]
-        now = asyncio.get_running_loop().time()
-        if statuses == self._statuses or now < self._next_update:
-            return False
-        self._statuses = statuses
-        self._next_update = now + UPDATE_INTERVAL_S
-        return True
+    def _tell_updates(self, shown: Windows) -> None:
+        now_s = asyncio.get_running_loop().time()
+        while self._allowance.has_room(now_s):
+            update = self._updates.next(shown.now(), shown.max_lines)
+            if update is None:
+                return
+            told = {"callId": self._call_id, **update}
+            self._allowance.take(self._repeated + len(json.dumps(told)))
+            self._host.notify("update", told)
+        self._updates.skip()

@@ -32,6 +32,8 @@ from pi_subagents.core.plain_text import one_line, printable
 from pi_subagents.core.session_entry import ENTRY_TYPE, entry_of
 from pi_subagents.core.session_view import rebuild
 from pi_subagents.core.usage import Usage
+from pi_subagents.delegation.offered_tools import offered_tools
+from pi_subagents.disk.project_trust import is_trusted
 from pi_subagents.faces.bridge.peer import reason_of
 from pi_subagents.runs import Runs
 
@@ -55,8 +57,11 @@ class OpenSession:
 
     def __init__(self, host: Host, env: Mapping[str, str], opened: HostSession) -> None:
         self._host = host
+        self._env = env
         self._opened = opened
+        self._offer: dict[str, object] | None = None
         self._is_open = True
+        self.host_pi = opened.pi
         self.view = rebuild(opened.entries)
         self.registry = Registry(Runs(Path(opened.cwd), env), opened.entries)
         self._usage_told = usage_told(opened.entries)
@@ -87,6 +92,13 @@ class OpenSession:
         counted = counts(self.registry.all())
         told = {key: counted[key] for key in ("running", "total")}
         return {**told, "text": self._footer}
+
+    async def offer(self) -> dict[str, object]:
+        """Return which tools there are for the main model, and how they are described to it."""
+        # Said twice, it is the same: a model's provider caches what it has read.
+        if self._offer is None:
+            self._offer = await asyncio.to_thread(self._make_offer)
+        return self._offer
 
     def keep(self, run: StoredRun) -> None:
         """Keep a run that ended, here and in the host's log."""
@@ -132,6 +144,17 @@ class OpenSession:
             self._watcher.cancel()
             with suppress(asyncio.CancelledError):
                 await self._watcher
+
+    def _make_offer(self) -> dict[str, object]:
+        try:
+            cwd, decided = Path(self._opened.cwd), self._opened.trusted
+            known = None if decided is None else (cwd, decided)
+            offer = offered_tools(cwd, self._env, trusted=is_trusted(cwd, self._env, known))
+        except Exception as error:  # noqa: BLE001 - without a list the tools work as well
+            self._complain(reason_of(error))
+            return {}
+        tools = {tool.name: tool.description for tool in offer.tools}
+        return {"tools": tools, "modelsRoom": offer.models_room}
 
     def _notify(self, method: str, params: Params) -> None:
         """Tell the host something that is for no other session than this one."""

@@ -80,7 +80,8 @@ class Bridge:
                 self._calls.cancel(bridge_params.parse_call_id(params))
         elif method == "ahead" and self._refusal is None and not self.ended.is_set():
             with suppress(InvalidRequest):
-                self._calls.start_ahead(bridge_params.parse_ahead(params))
+                call = bridge_params.parse_ahead(params)
+                self._calls.start_ahead(call, self._session_for(call))
         elif method == "failed" and params.get("method") == "entry":
             reason = one_line(str(params.get("message")), MAX_REASON)
             self._warn(host_messages.entry_not_kept(reason))
@@ -121,6 +122,7 @@ class Bridge:
             "protocol": bridge_params.PROTOCOL,
             "version": __version__,
             "background": session.background(),
+            **await session.offer(),
         }
 
     async def _opened(self, opened: HostSession) -> OpenSession:
@@ -154,14 +156,16 @@ class Bridge:
     async def _profile(self, given: ProfileLine) -> Answer:
         if not given.has_ui:
             return {"text": host_messages.PROFILE_NEEDS_TERMINAL, "level": "error"}
+        from pi_subagents.engines.pi_command import serving
         from pi_subagents.faces.bridge.profile_command import run_profile_line
         from pi_subagents.faces.bridge.profile_dialogs import Dialogs
 
         # Its questions wait for a person: in a thread of its own nobody waits with it.
         asking = Dialogs(self._host, asyncio.get_running_loop())
-        said = await asyncio.to_thread(
-            run_profile_line, given.line, asking, given.models, trusted=given.trusted
-        )
+        with serving(self._session.host_pi if self._session else None):
+            said = await asyncio.to_thread(
+                run_profile_line, given.line, asking, given.models, trusted=given.trusted
+            )
         if said.warning:
             self._warn(said.warning)
         return {"text": said.text, "level": said.level}

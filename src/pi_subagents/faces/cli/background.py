@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pi_subagents.faces.cli import options
+from pi_subagents.faces.cli.asking import asker
 from pi_subagents.faces.cli.given import FiniteRange, text_or_typed
 
 if TYPE_CHECKING:
@@ -82,6 +83,8 @@ def start(
         "trust_project": trust_project,
         "on_notice": console.notice,
     }
+    if ask := asker(console):
+        chosen["ask"] = ask
     if as_json:
         return _tell(console, "background_agent", parameters, chosen, as_json=True)
     return _start(console, parameters, chosen)
@@ -167,14 +170,11 @@ def stop(console: Console, *, run: str | None, everything: bool, as_json: bool) 
 @click.pass_obj
 def logs(console: Console, *, run: str, follow: bool) -> None:
     """Print what a RUN has done so far: its transcript."""
-    from pathlib import Path
-
     from pi_subagents.core.plain_text import printable
-    from pi_subagents.disk.run_dir import RunDir
 
     known = _known()
     found = known.find(run)
-    run_dir = RunDir(Path(found.paths["runDir"]))
+    run_dir = known.directory(found)
     path = run_dir.transcript
     shown = 0
     while True:
@@ -202,14 +202,15 @@ def _known() -> BackgroundRuns:
 
 
 def _start(console: Console, parameters: Mapping[str, object], chosen: Options) -> int:
+    import asyncio
     from pathlib import Path
 
-    from pi_subagents.background import start as start_run
+    from pi_subagents.background import ask_and_start
     from pi_subagents.core.preset_request import parse_background
     from pi_subagents.faces.cli.main import EXIT_FAILED
     from pi_subagents.messages import background_not_started
 
-    run = start_run(parse_background(parameters, str(Path.cwd())), chosen)
+    run = asyncio.run(ask_and_start(parse_background(parameters, str(Path.cwd())), chosen))
     if run.ended and run.started_at_ms is None:
         console.answer(background_not_started(run.preset, run.run_id, run.error_message))
         return EXIT_FAILED

@@ -51,6 +51,10 @@ class Console:
         if self.verbosity > Verbosity.QUIET:
             self._write(sys.stderr, text, {"fg": "yellow"})
 
+    def question(self, text: str) -> None:
+        """Ask something, and stay on the line."""
+        click.echo(printable(text), file=sys.stderr, nl=False)
+
     def progress(self, text: str, **style: object) -> None:
         """Say what is going on."""
         if self.verbosity > Verbosity.QUIET:

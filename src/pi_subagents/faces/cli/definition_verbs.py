@@ -190,14 +190,18 @@ def lint_command(catalogue: Catalogue[L]) -> click.Command:
         problems = catalogue.lint()
         found = catalogue.load()
         count = len(found.by_name) + len(found.overridden)
-        passed = not (problems if strict else [each for each in problems if each.fatal])
+        wrong = [each for each in problems if not each.is_note]
+        passed = not (wrong if strict else [each for each in wrong if each.fatal])
         if as_json:
             rows = [problem_to_json(each) for each in problems]
             console.json({"ok": passed, f"{noun}s": count, "problems": rows})
             return 0 if passed else 1
         for problem in problems:
-            console.answer(_problem_line(problem), fg="red" if problem.fatal else "yellow")
-        console.answer(f"{_counted(count, noun)}, {_counted(len(problems), 'problem')}")
+            console.answer(
+                _problem_line(problem),
+                fg="red" if problem.fatal else None if problem.is_note else "yellow",
+            )
+        console.answer(f"{_counted(count, noun)}, {_counted(len(wrong), 'problem')}")
         return 0 if passed else 1
 
     return lint
@@ -207,9 +211,8 @@ def _problem_line(problem: FileProblem) -> str:
     """Return a problem in the form that editors jump to."""
     from pi_subagents.core.value import replace
 
-    return str(
-        problem if problem.fatal else replace(problem, problem=f"warning: {problem.problem}")
-    )
+    kind = "" if problem.fatal else "note: " if problem.is_note else "warning: "
+    return str(replace(problem, problem=f"{kind}{problem.problem}"))
 
 
 def _counted(count: int, noun: str) -> str:

@@ -136,4 +136,5 @@ def problem_to_json(problem: FileProblem) -> dict[str, object]:
         "line": problem.line,
         "problem": problem.problem,
         "fatal": problem.fatal,
+        **({"note": True} if problem.is_note else {}),
     }

@@ -20,6 +20,7 @@ from pi_subagents.core.run_result import RunResult
 from pi_subagents.core.stop_switch import RUNNING, StopSwitch
 from pi_subagents.core.summary import refusal_to_json
 from pi_subagents.errors import SubagentsError
+from pi_subagents.faces.cli.asking import asker
 from pi_subagents.faces.cli.console import FALLBACK_WIDTH, Console, Verbosity
 from pi_subagents.faces.cli.main import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_REFUSED
 from pi_subagents.faces.terminal.cells import cells, cut
@@ -114,6 +115,8 @@ def run_stoppable(
             "on_notice": console.notice,
             "columns": columns(),
         }
+        if ask := asker(console, stop):
+            watched["ask"] = ask
         if display is None:
             return await work(watched)
         watched["on_update"] = display.changed

@@ -18,6 +18,7 @@ import click
 
 from pi_subagents._version import __version__
 from pi_subagents.core.plain_text import printable
+from pi_subagents.disk.umask import let_the_owner_write
 from pi_subagents.faces.cli.console import Console, Verbosity
 
 EXIT_FAILED = 1
@@ -130,6 +131,7 @@ def main(arguments: list[str] | None = None) -> None:
 
     gc.set_threshold(GARBAGE_OBJECTS)
     _open_what_is_closed()
+    let_the_owner_write()
     _say_what_can_be_said()
     try:
         _refuse_windows()

@@ -51,17 +51,20 @@ def command(console: Console, pattern: str, *, refresh: bool, as_json: bool) -> 
 
 def models_here(*, refresh: bool = False) -> ModelList:
     """Return the models of a child that would be started in this directory."""
+    from pi_subagents.core.pi_versions import traits_of
     from pi_subagents.disk.config_home import data_dir
     from pi_subagents.disk.model_config import ChildSetup
     from pi_subagents.disk.project_trust import is_trusted
     from pi_subagents.disk.settings_files import load_settings
     from pi_subagents.engines.available_models import list_models
     from pi_subagents.engines.pi_command import resolve_pi_command
+    from pi_subagents.engines.pi_version import find_version
 
     cwd, env = Path.cwd(), os.environ
     settings, _ = load_settings(cwd, env)
     pi = resolve_pi_command(env, cwd, settings.pi_command)
-    setup = ChildSetup(pi.argv, cwd, env, is_trusted(cwd, env))
+    traits = traits_of(find_version(pi.argv, env, cwd))
+    setup = ChildSetup(pi.argv, cwd, env, is_trusted(cwd, env), traits=traits)
     return list_models(setup, data_dir(env), refresh=refresh)
 
 

@@ -30,8 +30,9 @@ class _PresetCatalogue(Catalogue["LoadedPreset"]):
 
     def lint(self) -> tuple[FileProblem, ...]:
         from pi_subagents.disk.preset_files import lint_presets
+        from pi_subagents.engines.pi_command import traits_here
 
-        return lint_presets(Path.cwd(), os.environ)
+        return lint_presets(Path.cwd(), os.environ, traits_here(os.environ, Path.cwd()))
 
     def directories(self) -> dict[str, Path]:
         from pi_subagents.core.definition import GLOBAL, PROJECT

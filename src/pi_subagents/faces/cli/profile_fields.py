@@ -52,6 +52,14 @@ def _isolation(_ctx: click.Context, _parameter: click.Parameter, given: str | No
     return given
 
 
+def _mcp(_ctx: click.Context, _parameter: click.Parameter, given: str | None) -> str | None:
+    from pi_subagents.core.profile import MCP_CHOICES
+
+    if given and given not in MCP_CHOICES:
+        raise click.BadParameter(f"must be one of {', '.join(MCP_CHOICES)}.")
+    return given
+
+
 def _list_option(name: str, text: str) -> Callable[[Callback], Callback]:
     return click.option(name, multiple=True, metavar="LIST", help=text)
 
@@ -69,6 +77,12 @@ _OPTIONS = (
     _list_option("--tools", "Allow only these tools, separated by commas."),
     _list_option("--exclude-tools", "Allow all tools but these."),
     click.option("--no-tools/--all-tools", default=None, help="Allow no tools, or all."),
+    click.option(
+        "--mcp",
+        callback=_mcp,
+        metavar="WHICH",
+        help="none or all of your MCP servers; unset: all, if a tool in --tools needs them.",
+    ),
     _list_option("--extensions", "Load these extensions."),
     click.option(
         "--no-extensions/--found-extensions",
@@ -157,14 +171,14 @@ def _taken_along(profile: Profile, values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _value(name: str, given: Any) -> object:
-    from pi_subagents.core.definition import items_field
+    from pi_subagents.core.definition import arguments_field, items_field
 
     if name == "api_key":
         return _key()
     if name in ("system_prompt", "append_system_prompt"):
         return _text(given)
     if name == "extra_args":
-        return items_field(list(given))  # a comma belongs to its item
+        return arguments_field(list(given))  # a comma belongs to its item
     if isinstance(given, tuple):
         items = items_field(",".join(given))
         return items or None if name in ("tools", "exclude_tools") else items

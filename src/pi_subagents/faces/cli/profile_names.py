@@ -30,8 +30,9 @@ class _ProfileCatalogue(Catalogue["LoadedProfile"]):
 
     def lint(self) -> tuple[FileProblem, ...]:
         from pi_subagents.disk.profile_files import lint_profiles
+        from pi_subagents.engines.pi_command import traits_here
 
-        return lint_profiles(Path.cwd(), os.environ)
+        return lint_profiles(Path.cwd(), os.environ, traits_here(os.environ, Path.cwd()))
 
     def directories(self) -> dict[str, Path]:
         from pi_subagents.core.definition import GLOBAL, PROJECT

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import shlex
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -80,10 +81,17 @@ def show(console: Console, name: str, *, invocation: bool, as_json: bool) -> Non
 
 def _prepared(loaded: LoadedProfile, found: Profiles, *, trusted: bool) -> Preparation:
     """Return what a call would make of the profile, or why it would be refused."""
+    from pi_subagents.core.project_definitions import PROFILE
     from pi_subagents.core.request import Task, checked_request
+    from pi_subagents.delegation.definition_choice import choose_definition
     from pi_subagents.delegation.preparation import Preparation
     from pi_subagents.delegation.profiles import prepare_profiles
+    from pi_subagents.disk.config_home import data_dir
+    from pi_subagents.disk.definition_answers import DefinitionAnswers
+    from pi_subagents.disk.model_config import configured_providers
+    from pi_subagents.disk.settings_files import load_settings
     from pi_subagents.disk.skill_files import discover_skills
+    from pi_subagents.engines.pi_command import traits_here
     from pi_subagents.errors import RequestError
 
     try:
@@ -92,7 +100,16 @@ def _prepared(loaded: LoadedProfile, found: Profiles, *, trusted: bool) -> Prepa
             found,
             trusted=trusted,
             parent_tools=None,
-            skills=lambda: discover_skills(Path.cwd(), os.environ, trusted=trusted),
+            traits=traits_here(os.environ, Path.cwd()),
+            own_providers=lambda: configured_providers(os.environ),
+            skills=partial(discover_skills, Path.cwd(), os.environ),
+            choose=partial(
+                choose_definition,
+                PROFILE,
+                policy=load_settings(Path.cwd(), os.environ)[0].project_definitions,
+                trusted=trusted,
+                answers=DefinitionAnswers(data_dir(os.environ)),
+            ),
         )
     except RequestError as error:
         return Preparation(refusal=str(error))
@@ -103,18 +120,20 @@ def _planned(prepared: Preparation, *, trusted: bool) -> Invocation | None:
     """Return the invocation of a run in this directory, unless it would be refused."""
     from pi_subagents.core.invocation import plan_invocation
     from pi_subagents.core.profile_invocation import profile_invocation
-    from pi_subagents.disk.run_dir import RunDir
+    from pi_subagents.disk.desk import APPEND_PROMPT, SYSTEM_PROMPT
     from pi_subagents.disk.settings_files import load_settings
+    from pi_subagents.engines.pi_command import traits_here
 
-    profile, run_dir = prepared.profile, RunDir(Path(RUN))
+    profile = prepared.profile
     if profile is None or prepared.refusal:
         return None
     added = profile_invocation(
         profile,
-        system_prompt_file=str(run_dir.system_prompt) if profile.system_prompt else None,
-        append_prompt_file=str(run_dir.append_prompt) if profile.append_system_prompt else None,
+        system_prompt_file=f"{RUN}/{SYSTEM_PROMPT}" if profile.system_prompt else None,
+        append_prompt_file=f"{RUN}/{APPEND_PROMPT}" if profile.append_system_prompt else None,
         skill_paths=prepared.skill_paths,
         parent_tools=None,
+        traits=traits_here(os.environ, Path.cwd()),
     )
     settings, _ = load_settings(Path.cwd(), os.environ)
     return plan_invocation((), run_id=RUN, trusted=trusted, profile=added, mode=settings.child_mode)

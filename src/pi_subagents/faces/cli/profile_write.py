@@ -144,7 +144,7 @@ def _edit_start(loaded: LoadedProfile) -> Start:
             places[other] = _short(free)
         except ProfileExists:
             pass
-    return Start(loaded.profile, loaded.scope, places)
+    return Start(loaded.profile, loaded.scope, places, edits=True)
 
 
 def _asked(console: Console, start: Start, before: str) -> Outcome | Gesture:
@@ -169,6 +169,8 @@ def _review(was: Profile, profile: Profile, before: str) -> str:
     from pi_subagents.core.profile_text import mask_key, profile_to_markdown
     from pi_subagents.core.value import replace
 
+    if before and profile == was and not profile.api_key:
+        return before
     shown = replace(profile, api_key=profile.api_key and mask_key(profile.api_key))
     text = edit_profile_text(before, shown) if before else profile_to_markdown(shown)
     lost = tuple(k for k in changed_fields(was, profile) if not getattr(profile, FIELDS[k]))
@@ -190,10 +192,12 @@ def _prompts() -> Ask:
 def _checked(profile: Profile) -> Profile:
     """Return the profile unless every call that names it would be refused."""
     from pi_subagents.core.extra_args import extra_args_problem
-    from pi_subagents.core.profile_check import profile_conflict
+    from pi_subagents.core.profile_check import profile_refusal
+    from pi_subagents.engines.pi_command import traits_here
     from pi_subagents.errors import ProfileRefused
 
-    if problem := profile_conflict(profile) or extra_args_problem(profile):
+    traits = traits_here(os.environ, Path.cwd())
+    if problem := profile_refusal(profile, traits)[1] or extra_args_problem(profile, traits):
         raise ProfileRefused(problem)
     return profile
 
@@ -201,6 +205,7 @@ def _checked(profile: Profile) -> Profile:
 def _saved(console: Console, outcome: Outcome, *, asked: bool = False) -> int:
     from pi_subagents import profile_messages
     from pi_subagents.core.profile_check import profile_warnings
+    from pi_subagents.engines.pi_command import traits_here
 
     name = outcome.profile.name
     console.answer(profile_messages.profile_saved(name, outcome.scope))
@@ -209,7 +214,7 @@ def _saved(console: Console, outcome: Outcome, *, asked: bool = False) -> int:
     used = PROFILES.load().get(name)
     if used and used.scope != outcome.scope:
         console.notice(profile_messages.note_profile_hidden(name, used.path))
-    for _, warning in profile_warnings(outcome.profile):
+    for _, warning in profile_warnings(outcome.profile, traits_here(os.environ, Path.cwd())):
         console.notice(warning)
     return 0
 

@@ -51,6 +51,7 @@ def command(
     removed = runs.remove(removals) if yes else []
     if yes:
         runs.finish_removals()
+        runs.clear_desks()
     if as_json:
         console.json(
             {

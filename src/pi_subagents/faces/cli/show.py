@@ -60,7 +60,8 @@ def _people(console: Console, view: RunView) -> None:
     console.answer(f"run {view.run_dir.run_id}, session {view.text('sessionId')}")
     console.answer(f"in {view.text('cwd')}")
     if view.usage.total_tokens:
-        cost = f", cost {view.usage.cost:.4f}" if view.usage.cost else ""
+        billed = " (billed by the provider)" if view.usage.cost_is_billed else ""
+        cost = f", cost {view.usage.cost:.4f}{billed}" if view.usage.cost else ""
         console.answer(f"{view.usage.total_tokens:,} tokens{cost}")
     if view.error_message:
         console.answer(view.error_message, fg="red")
@@ -89,5 +90,4 @@ def _transcript(view: RunView) -> str:
 
 
 def _files(view: RunView) -> list[str]:
-    hidden = (view.run_dir.lock, view.run_dir.control)
-    return sorted(str(path) for path in view.run_dir.path.iterdir() if path not in hidden)
+    return sorted(str(path) for path in view.run_dir.path.iterdir())

@@ -12,7 +12,11 @@ if TYPE_CHECKING:
 
 @click.command("stop")
 @click.argument("run")
-@click.option("--force", is_flag=True, help="Do not wait five seconds for a clean end.")
+@click.option(
+    "--force",
+    is_flag=True,
+    help="Do not wait five seconds for a clean end, and end a run that does not answer, too.",
+)
 @click.pass_obj
 def command(console: Console, *, run: str, force: bool) -> None:
     """

@@ -11,23 +11,26 @@ from __future__ import annotations
 import asyncio
 import time
 from contextlib import suppress
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from pi_subagents import api, host_messages, messages
+from pi_subagents import api, host_messages, launch, messages
 from pi_subagents.core import tool_defs
-from pi_subagents.core.events import StateChanged
 from pi_subagents.core.preset_request import parse_subagent
+from pi_subagents.core.progress import LastWords
 from pi_subagents.core.retrieval import MAX_WAIT_S, say_how_it_stands
 from pi_subagents.core.run_result import RunResult
 from pi_subagents.core.steer import DEFAULT_WAIT_S
 from pi_subagents.core.stop_switch import StopSwitch
 from pi_subagents.core.summary import refusal_to_json
 from pi_subagents.core.unfinished import progress_line, unfinished_to_json
+from pi_subagents.delegation.offered_tools import offered_tools
 from pi_subagents.procs.pool import Pool
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
+    from pi_subagents.core.tool_offer import Offer
     from pi_subagents.delegation.ports import Update
     from pi_subagents.delegation.windows import Windows
     from pi_subagents.launch import Options
@@ -54,6 +57,12 @@ class Calls:
         self._ending = StopSwitch()
         self._going: dict[asyncio.Task[Answer], StopSwitch] = {}
         self._pool = Pool()
+
+    @cached_property
+    def offer(self) -> Offer:
+        """What the main models of this server's hosts are told of us, as long as it runs."""
+        cwd, env = launch.place_of(self._options)
+        return offered_tools(cwd, env, trusted=launch.trusts(self._options, cwd))
 
     async def answer(self, tool: str, parameters: Mapping[str, Any], report: Report) -> Answer:
         """Return what the tool says, or how its work stands when the time is up."""
@@ -105,7 +114,8 @@ class Calls:
         if task.done():
             return task.result()
         assert self._within_s is not None, "without a limit it is waited for"
-        return work.unfinished(self._within_s)
+        can_stop = tool_defs.BACKGROUND_STOP in self.offer.names
+        return work.unfinished(self._within_s, can_stop=can_stop)
 
     async def _end_or_deadline(self, task: asyncio.Task[Answer]) -> None:
         await asyncio.wait({task}, timeout=self._within_s)
@@ -132,7 +142,7 @@ class _Work:
         self._parameters = parameters
         self._windows: Windows | None = None
         self._results: dict[int, RunResult] = {}
-        self._latest: int | None = None
+        self._words = LastWords()
         self._began = time.monotonic()
         self._known = asyncio.Event()
 
@@ -153,7 +163,7 @@ class _Work:
         finally:
             known.cancel()
 
-    def unfinished(self, wait_s: float) -> Answer:
+    def unfinished(self, wait_s: float, *, can_stop: bool) -> Answer:
         """Return how the work stands."""
         assert self._windows is not None
         # They were read before there were windows; from where a directory is meant is not told.
@@ -161,9 +171,11 @@ class _Work:
         return unfinished_to_json(
             self._windows.now(),
             self._results,
+            self._words.of_each,
             after_s=time.monotonic() - self._began,
             wait_s=wait_s,
             asked=parse_subagent(self._parameters, "/") if by_preset else None,
+            can_stop=can_stop,
         )
 
     async def report(self, report: Report, tick_s: float) -> None:
@@ -172,7 +184,7 @@ class _Work:
         with suppress(TimeoutError):
             await asyncio.wait_for(self._known.wait(), tick_s)
         while True:
-            line = progress_line(self._windows.now(), self._latest) if self._windows else ""
+            line = progress_line(self._windows.now(), self._words.latest) if self._windows else ""
             silent += 1
             if line != told or silent >= _HEARTBEAT_TICKS:
                 told, silent = line, 0
@@ -185,10 +197,10 @@ class _Work:
         self._known.set()
 
     def _changed(self, update: Update) -> None:
-        if not isinstance(update.what, StateChanged):  # who only began has said nothing
-            self._latest = update.run.index
         if isinstance(update.what, RunResult):
             self._results[update.run.index] = update.what
+        else:
+            self._words.hear(update.run.index, update.what)
 
 
 async def _safely(tool: str, parameters: Mapping[str, Any], options: Options) -> Answer:

@@ -2,7 +2,8 @@
 The protocol over HTTP on loopback: for whoever has the token, and for no web page.
 
 In: the SDK's server, a listening socket, the token.  Out: requests that have passed the guard:
-right Host, no foreign Origin, the token, a body of at most 4 MiB that arrives in time.
+right Host, no foreign Origin, the token, a body of at most 4 MiB that arrives in time.  Whoever has
+shown no token takes nobody's place (`strangers.py`).
 """
 
 from __future__ import annotations
@@ -19,16 +20,18 @@ from typing import TYPE_CHECKING, Any
 import uvicorn
 from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from pi_subagents import host_messages
 from pi_subagents.errors import PortUnavailable
+from pi_subagents.faces.mcp_server.strangers import GuardedProtocol, Strangers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from mcp.server.lowlevel import Server
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from pi_subagents.faces.mcp_server.strangers import Client
 
 LOOPBACK = "127.0.0.1"
 PATH = "/mcp"
@@ -41,8 +44,10 @@ _SILENT = logging.CRITICAL + 1
 class Limits:
     """What one client may take of a server that others need too."""
 
-    arrival_s: float = 10.0  # for the head of a request, and again for its body
-    connections: int = 512
+    arrival_s: float = 10.0  # for the body of a request
+    connections: int = 512  # of those who have the token
+    strangers: int = 64  # connections on which no valid token was seen yet
+    stranger_s: float = 5.0  # for such a one to show it
     sessions: int = 256
 
 
@@ -77,17 +82,18 @@ async def serve_http(
         max_request_body_size=MAX_BODY,
         max_sessions=limits.sessions,
     )
-    guard = Guard(app, port, token, limits.arrival_s)
+    strangers = Strangers(port, most=limits.strangers, patience_s=limits.stranger_s)
+    guard = Guard(app, port, token, limits.arrival_s, strangers.has_token)
     config = uvicorn.Config(
         guard,
-        http=partial(_ImpatientProtocol, limits.arrival_s),  # type: ignore[arg-type]  # makes one
+        http=partial(GuardedProtocol, strangers),  # type: ignore[arg-type]  # makes one
         ws="none",
         lifespan="on",
         log_config=None,
         access_log=False,
         proxy_headers=False,
         server_header=False,
-        limit_concurrency=limits.connections,
+        limit_concurrency=limits.connections + limits.strangers,
         timeout_keep_alive=60,
         timeout_graceful_shutdown=1,
     )
@@ -113,28 +119,19 @@ class _Server(uvicorn.Server):
         yield
 
 
-class _ImpatientProtocol(H11Protocol):
-    """Closes a connection on which no request arrives."""
-
-    def __init__(self, arrival_s: float, **given: Any) -> None:
-        super().__init__(**given)
-        self._arrival_s = arrival_s
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
-        """Give the first request its time."""
-        super().connection_made(transport)
-        self.loop.call_later(self._arrival_s, self._close_if_idle)
-
-    def _close_if_idle(self) -> None:
-        if self.cycle is None and not self.transport.is_closing():
-            self.transport.close()
-
-
 class Guard:
     """Lets through what may talk to the server, with its whole body."""
 
-    def __init__(self, app: ASGIApp, port: int, token: str, arrival_s: float) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        port: int,
+        token: str,
+        arrival_s: float,
+        has_token: Callable[[Client | None], None],
+    ) -> None:
         self._app = app
+        self._has_token = has_token
         self._arrival_s = arrival_s
         self._posts = 0
         self._quiet = asyncio.Event()
@@ -148,7 +145,11 @@ class Guard:
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
-        refusal = self._refusal(Headers(scope=scope))
+        headers = Headers(scope=scope)
+        refusal = self._refusal(headers)
+        if refusal is None:
+            self._has_token(scope["client"])
+            refusal = _too_large(headers)
         if refusal is None:
             try:
                 async with asyncio.timeout(self._arrival_s):
@@ -194,10 +195,14 @@ class Guard:
         if scheme.lower() != "bearer" or not known:
             wanted = {"www-authenticate": "Bearer"}
             return PlainTextResponse(host_messages.NEEDS_BEARER, 401, wanted)
-        length = headers.get("content-length", "0")
-        if not length.isdecimal() or int(length) > MAX_BODY:
-            return PlainTextResponse(host_messages.BODY_TOO_LARGE, 413)
         return None
+
+
+def _too_large(headers: Headers) -> PlainTextResponse | None:
+    length = headers.get("content-length", "0")
+    if not length.isdecimal() or int(length) > MAX_BODY:
+        return PlainTextResponse(host_messages.BODY_TOO_LARGE, 413)
+    return None
 
 
 async def _whole(receive: Receive) -> list[Message] | None:

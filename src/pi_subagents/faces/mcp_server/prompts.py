@@ -6,11 +6,14 @@ In: a prompt's name and arguments.  Out: the text that begins a turn of the main
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pi_subagents.core.tool_defs import TOOLS
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +70,16 @@ PROMPTS = (
         "it is done, failed or still running.",
     ),
 )
+
+
+def prompts_for(tools: Collection[str]) -> list[PromptDef]:
+    """Return the prompts that name no other tools than these."""
+    left_out = [tool.name for tool in TOOLS if tool.name not in tools]
+    return [
+        prompt
+        for prompt in PROMPTS
+        if not any(re.search(rf"\b{name}\b", prompt.text) for name in left_out)
+    ]
 
 
 def prompt_text(prompt: PromptDef, given: Mapping[str, str]) -> str:

@@ -34,9 +34,11 @@ from mcp.types import (
 from pi_subagents import host_messages
 from pi_subagents._version import __version__
 from pi_subagents.core import tool_defs
+from pi_subagents.core.retrieval import in_one_text
+from pi_subagents.core.tool_offer import instructions
 from pi_subagents.core.tool_outputs import SCHEMAS, sendable, structured
 from pi_subagents.faces.mcp_server import resources
-from pi_subagents.faces.mcp_server.prompts import PROMPTS, prompt_text
+from pi_subagents.faces.mcp_server.prompts import prompt_text, prompts_for
 
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
         ReadResourceRequestParams,
     )
 
+    from pi_subagents.core.tool_offer import Offer
     from pi_subagents.faces.mcp_server.calls import Calls
     from pi_subagents.launch import Options
 
@@ -62,8 +65,8 @@ _READING = (
 )
 
 
-def tool_list() -> list[Tool]:
-    """Return the tools as everywhere, with what a host may show of them."""
+def tool_list(offer: Offer) -> list[Tool]:
+    """Return the tools on offer, with what a host may show of them."""
     return [
         Tool(
             name=tool.name,
@@ -77,7 +80,7 @@ def tool_list() -> list[Tool]:
                 open_world_hint=tool.name not in (*_READING, tool_defs.BACKGROUND_STOP),
             ),
         )
-        for tool in tool_defs.TOOLS
+        for tool in offer.tools
     ]
 
 
@@ -85,10 +88,10 @@ def build_server(calls: Calls, options: Options) -> Server[Any]:
     """Return the server; the calls are its memory, and the caller's to close."""
 
     async def list_tools(_context: Context, _page: Page) -> ListToolsResult:
-        return ListToolsResult(tools=tool_list())
+        return ListToolsResult(tools=tool_list(calls.offer))
 
     async def call_tool(context: Context, asked: CallToolRequestParams) -> CallToolResult:
-        if asked.name not in SCHEMAS:
+        if asked.name not in calls.offer.names:
             raise MCPError(INVALID_PARAMS, host_messages.unknown_tool(asked.name))
 
         async def report(elapsed_s: float, line: str) -> None:
@@ -96,11 +99,14 @@ def build_server(calls: Calls, options: Options) -> Server[Any]:
 
         answer = sendable(await calls.answer(asked.name, asked.arguments or {}, report))
         refused = bool(answer["isError"])
+        value = None if refused else structured(asked.name, answer)
+        if asked.name in (tool_defs.GET_OUTPUT, tool_defs.GET_SESSION):
+            answer = in_one_text(answer)
         content = answer["content"]
         assert isinstance(content, list)
         return CallToolResult(
             content=[TextContent(type="text", text=block["text"]) for block in content],
-            structured_content=None if refused else structured(asked.name, answer),
+            structured_content=value,
             is_error=refused,
         )
 
@@ -149,12 +155,13 @@ def build_server(calls: Calls, options: Options) -> Server[Any]:
                     for name, said in prompt.arguments.items()
                 ],
             )
-            for prompt in PROMPTS
+            for prompt in prompts_for(calls.offer.names)
         ]
         return ListPromptsResult(prompts=found)
 
     async def get_prompt(_context: Context, asked: GetPromptRequestParams) -> GetPromptResult:
-        prompt = next((each for each in PROMPTS if each.name == asked.name), None)
+        known = prompts_for(calls.offer.names)
+        prompt = next((each for each in known if each.name == asked.name), None)
         if prompt is None:
             raise MCPError(INVALID_PARAMS, host_messages.unknown_prompt(asked.name))
         try:
@@ -169,7 +176,7 @@ def build_server(calls: Calls, options: Options) -> Server[Any]:
         "subagents",
         version=__version__,
         title="Sub-agents",
-        instructions=host_messages.MCP_INSTRUCTIONS,
+        instructions=instructions(calls.offer.names),
         on_list_tools=list_tools,
         on_call_tool=call_tool,
         on_list_resources=list_resources,

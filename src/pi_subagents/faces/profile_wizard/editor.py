@@ -61,12 +61,16 @@ def _edited(argv: list[str], text: str) -> str | None:
         path = Path(directory) / "prompt.md"
         # An editor ends a file with a line feed; one that was not there is taken away again.
         complete = not text or text.endswith("\n")
-        write_new(path, (text if complete else f"{text}\n").encode(errors="replace"))
+        written = (text if complete else f"{text}\n").encode(errors="replace")
+        write_new(path, written)
         try:
             done = subprocess.run([*argv, str(path)], check=False)
             if done.returncode:
                 return None
-            edited = read_bounded(path, MAX_BYTES).decode(errors="replace")
+            saved = read_bounded(path, MAX_BYTES)
         except OSError:
             return None
+    if saved == written:
+        return text
+    edited = saved.decode(errors="replace")
     return edited if text.endswith("\n") else edited.removesuffix("\n")

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pi_subagents import messages, profile_messages
-from pi_subagents.core.profile_invocation import BUILTIN_TOOLS
 from pi_subagents.core.profile_steps import Offers
 from pi_subagents.errors import SubagentsError
 
@@ -40,7 +39,9 @@ def offers_here(console: Console) -> Offers:
             console.notice(profile_messages.models_not_offered(why))
         return found
 
-    return Offers(models, BUILTIN_TOOLS, cache(_skills))
+    from pi_subagents.engines.pi_command import traits_here
+
+    return Offers(models, traits_here(os.environ, Path.cwd()).tools, cache(_skills))
 
 
 def _skills() -> tuple[str, ...]:

@@ -9,6 +9,7 @@ no time for are left out.  At the end the windows stay where the shell goes on, 
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 from typing import TYPE_CHECKING, Protocol
 
@@ -31,6 +32,7 @@ LEAST_PAUSE_S = 0.1
 PAUSE_PER_COST = 4
 TICK_S = 1.0
 _TO_THE_TOP = 10**9
+_WHOLE_JOB = 0  # as the terminal itself would do it: everybody in the foreground
 
 
 class Source(Protocol):
@@ -83,6 +85,7 @@ class Display:
         loop = asyncio.get_running_loop()
         loop.add_reader(self._terminal.descriptor, self._on_input)
         loop.add_signal_handler(signal.SIGWINCH, self._on_resize)
+        loop.add_signal_handler(signal.SIGTSTP, self._suspend, os.getpid())
         self._paint()
         self._ticker = loop.call_later(TICK_S, self._tick)
 
@@ -129,6 +132,7 @@ class Display:
         loop.remove_reader(self._terminal.descriptor)
         loop.remove_writer(self._terminal.descriptor)
         loop.remove_signal_handler(signal.SIGWINCH)
+        loop.remove_signal_handler(signal.SIGTSTP)
         for timer in (self._timer, self._ticker):
             if timer is not None:
                 timer.cancel()
@@ -188,7 +192,28 @@ class Display:
             asyncio.get_running_loop().remove_reader(self._terminal.descriptor)
             return
         for key in self._keys.feed(data):
+            if key == "suspend":
+                self._suspend(_WHOLE_JOB)
+                continue
             self._view = after_key(self._view, key, page=self._terminal.size()[1] - AROUND)
+        self._paint_in(0)
+
+    def _suspend(self, whom: int) -> None:
+        """
+        Give the terminal back and stand still, until somebody wants us to go on.
+
+        The sub-agents go on meanwhile: only who watches them stands still.
+        """
+        loop = asyncio.get_running_loop()
+        loop.remove_writer(self._terminal.descriptor)
+        self._terminal.leave("")
+        loop.remove_signal_handler(signal.SIGTSTP)  # from here on it is what it usually is
+        os.kill(whom, signal.SIGTSTP)
+        # Here we go on, in the foreground or as soon as we are there.
+        loop.add_signal_handler(signal.SIGTSTP, self._suspend, os.getpid())
+        self._terminal.enter()
+        self._on_screen = ()
+        self._overdue = False
         self._paint_in(0)
 
     def _on_resize(self) -> None:

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-Key = Literal["expand", "up", "down", "page up", "page down", "home", "end"]
+Key = Literal["suspend", "expand", "up", "down", "page up", "page down", "home", "end"]
 
 _KEYS: Mapping[bytes, Key] = {
+    b"\x1a": "suspend",  # Ctrl+Z
     b"\x0f": "expand",  # Ctrl+O
     b"\x1b[A": "up", b"\x1bOA": "up", b"k": "up",
     b"\x1b[B": "down", b"\x1bOB": "down", b"j": "down",

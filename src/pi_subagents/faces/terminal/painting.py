@@ -12,15 +12,16 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from pi_subagents import messages
-from pi_subagents.core.bash_preview import CONTINUATION
 from pi_subagents.core.value import value
 from pi_subagents.core.window_view import (
-    global_status,
+    STATUS_OF_ALL,
+    cut_apart,
     header_parts,
     header_rests,
+    mark,
     places,
     shown_lines,
-    spans,
+    status_counts,
 )
 from pi_subagents.faces.terminal.cells import cells, cut, wrapped
 from pi_subagents.faces.terminal.sharing import Claim, share
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 INDENT = "  "
 AROUND = 2  # rows for the status above and the keys below
-_ICON_STYLES: Mapping[WindowStatus, Style] = {
+_STATUS_STYLES: Mapping[WindowStatus, Style] = {
     "queued": "muted", "running": "running", "completed": "done", "error": "error",
 }  # fmt: skip
 
@@ -66,18 +67,26 @@ def paint(windows: Sequence[Window], width: int, height: int, view: View) -> Scr
     )
     body += [()] * (room - len(body))
     keys = view.notice or _keys(expanded=view.expanded, scrolled=scroll > 0)
-    lines: list[Line] = [((global_status(windows), "bold"),), *body, ((keys, "muted"),)]
+    lines: list[Line] = [_status_of_all(windows), *body, ((keys, "muted"),)]
     return Screen([fitted(line, width) for line in lines[:height]], scroll)
 
 
 def paint_ended(windows: Sequence[Window], width: int) -> list[Line]:
     """Return what stays to be read: every window, however high, and how to go on."""
-    lines: list[Line] = [((global_status(windows), "bold"),)]
+    lines: list[Line] = [_status_of_all(windows)]
     for window, place in zip(windows, places(windows), strict=True):
-        lines += [(), _header(window, width, place), *_latest(window)]
+        lines += [(), _header(window, width, place), *_latest(window, width)]
         lines += _error_lines(window, width)
     # A command that is to be copied is never cut: the shell's screen wraps it.
     return [*(fitted(line, width) for line in lines), (), *_footer(windows)]
+
+
+def _status_of_all(windows: Sequence[Window]) -> Line:
+    """Return how many windows stand how, each count in the colour of its status."""
+    line: Line = ((STATUS_OF_ALL, "bold"),)
+    for number, (status, text) in enumerate(status_counts(windows)):
+        line += ((", ", "muted"),) * (number > 0) + ((text, _STATUS_STYLES[status]),)
+    return line
 
 
 def _keys(*, expanded: bool, scrolled: bool) -> str:
@@ -87,7 +96,7 @@ def _keys(*, expanded: bool, scrolled: bool) -> str:
 
 
 def _collapsed(windows: Sequence[Window], width: int, room: int) -> list[Line]:
-    contents = [_latest(window) + _error_line(window) for window in windows]
+    contents = [_latest(window, width) + _error_line(window) for window in windows]
     claims = [
         Claim(window.status, len(content))
         for window, content in zip(windows, contents, strict=True)
@@ -131,22 +140,22 @@ def _history_backwards(windows: Sequence[Window], width: int) -> Iterator[Line]:
             yield ()
 
 
-def _latest(window: Window) -> list[Line]:
+def _latest(window: Window, width: int) -> list[Line]:
     if window.status == "queued":
         return []
-    return [_content(line) for line in shown_lines(window, expanded=False)]
+    return [_content(line, width) for line in shown_lines(window, expanded=False)]
 
 
-def _content(line: WindowLine) -> Line:
+def _content(line: WindowLine, width: int) -> Line:
+    begin, end = cut_apart(line)
     if line.kind == "text":
-        return ((INDENT, "plain"), (line.text, "plain"))
-    mark = INDENT if line.text.startswith(CONTINUATION) else "→ "
-    return ((INDENT, "plain"), (mark, "muted"), *spans(line))
+        return ((INDENT, "plain"), *begin)
+    return fitted(((INDENT, "plain"), (mark(line), "muted"), *begin), width, end)
 
 
 def _wrapped_line(line: WindowLine, width: int) -> list[Line]:
     if line.kind == "tool":  # a preview is one line by nature
-        return [_content(line)]
+        return [_content(line, width)]
     if line.kind == "steer":
         return [((INDENT, "plain"), (part, "steer")) for part in _parts(f"→ {line.text}", width)]
     return [((INDENT, "plain"), (part, "plain")) for part in _parts(line.text, width)]
@@ -179,7 +188,7 @@ def _header(window: Window, width: int, place: int) -> Line:
     rests = list(header_rests(window, place, clock=True))
     rest = next((each for each in rests if cells(icon + name + each) <= width), rests[-1])
     name = cut(name, max(width - cells(icon + rest), 1))
-    return ((icon, _ICON_STYLES[window.status]), (name, "bold"), (rest, "muted"))
+    return ((icon, _STATUS_STYLES[window.status]), (name, "name"), (rest, "muted"))
 
 
 def _footer(windows: Sequence[Window]) -> list[Line]:

@@ -14,19 +14,32 @@ from pi_subagents.faces.terminal.cells import cells, cut
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-Style = Literal["plain", "muted", "added", "removed", "steer", "error", "running", "done", "bold"]
+Style = Literal[
+    "plain", "muted", "added", "removed", "steer", "error", "running", "done", "bold", "name",
+]  # fmt: skip
 Line = tuple[tuple[str, Style], ...]
+
+LEAST_BEGIN = 12  # cells: an end that leaves less is too long to be kept
 
 _CODES: Mapping[Style, str] = {
     "muted": "2", "added": "32", "removed": "31", "steer": "36", "error": "31", "running": "33",
-    "done": "32", "bold": "1",
+    "done": "32", "bold": "1", "name": "1;36",
 }  # fmt: skip
 
 
-def fitted(line: Line, width: int) -> Line:
-    """Return the line, cut where it would not fit."""
-    if sum(cells(text) for text, _ in line) <= width:
-        return line
+def fitted(line: Line, width: int, end: Line = ()) -> Line:
+    """Return the line and its end; where both do not fit, the line is cut and its end is kept."""
+    if _cells(line) + _cells(end) <= width:
+        return line + end
+    room = width - _cells(end)
+    return _cut(line, room) + end if end and room >= LEAST_BEGIN else _cut(line + end, width)
+
+
+def _cells(line: Line) -> int:
+    return sum(cells(text) for text, _ in line)
+
+
+def _cut(line: Line, width: int) -> Line:
     kept: list[tuple[str, Style]] = []
     for text, style in line:
         room = width - sum(cells(part) for part, _ in kept)

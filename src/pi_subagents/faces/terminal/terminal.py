@@ -3,7 +3,8 @@ Own the terminal while windows are shown, and give it back as it was.
 
 Opened a second time, for us alone, so that not waiting for it (O_NONBLOCK) concerns nobody else.
 What is sent is never waited for until the end; a terminal that is gone swallows everything.
-Ctrl+C stays a signal.  Ctrl+Z and Ctrl+\ are off: they would leave a shell on our screen.
+Ctrl+C stays a signal.  Ctrl+Z is a key: the screen has to be given back before we stand still.
+Ctrl+\ is off: it would leave a shell on our screen.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from textual.widgets import Footer, RichLog, Static
 
 from pi_subagents import watch_messages
 from pi_subagents.core.fleet_table import heading
-from pi_subagents.disk.run_dir import RunDir
+from pi_subagents.disk.run_dir import TRANSCRIPT
 from pi_subagents.disk.transcript_tail import TranscriptTail
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class Transcript(Screen[None]):
     def __init__(self, row: FleetRow) -> None:
         super().__init__()
         self.row = row
-        self._tail = TranscriptTail(RunDir(Path(row.path)).transcript)
+        self._tail = TranscriptTail(Path(row.path) / TRANSCRIPT)
         self._kept: deque[str] = deque(maxlen=MAX_LINES)
         self._is_there = False
 

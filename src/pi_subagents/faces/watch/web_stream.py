@@ -16,7 +16,7 @@ from pi_subagents import watch_messages
 from pi_subagents.core.fleet import arranged, row_to_json, totals
 from pi_subagents.core.fleet_table import heading, money, place, short_number, sign_of, totals_line
 from pi_subagents.core.plain_text import printable
-from pi_subagents.disk.run_dir import RunDir
+from pi_subagents.disk.run_dir import TRANSCRIPT
 from pi_subagents.disk.transcript_tail import TranscriptTail
 from pi_subagents.faces.watch.today import today_ms
 
@@ -64,7 +64,7 @@ def transcript_events(hub: Hub, run_id: str) -> Iterator[bytes]:
     row = _find(hub, run_id)
     if row is None:
         return
-    tail = TranscriptTail(RunDir(Path(row.path)).transcript)
+    tail = TranscriptTail(Path(row.path) / TRANSCRIPT)
     told: FleetRow | None = None
     version = -1
     while not hub.over:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
+from pi_subagents.core import events as ev
+from pi_subagents.core.progress_updates import BURST_BYTES, WindowUpdates, WordUpdates
 from pi_subagents.core.value import replace
 from pi_subagents.core.window import Window, WindowLine, WindowTitle
 from pi_subagents.core.window_delta import WindowDeltas
@@ -15,11 +18,15 @@ from pi_subagents.faces.bridge import live_call
 from pi_subagents.faces.bridge.live_call import LiveCall
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pi_subagents.core.progress_updates import Updates
     from pi_subagents.delegation.windows import Windows
     from pi_subagents.faces.bridge.peer import Host
 
 PATIENCE_S = 10.0
 LINES_AT = place_of_lines(0)
+SOMETHING = ev.StateChanged("running")
 
 
 class FakeHost:
@@ -62,6 +69,13 @@ class Shown:
         return tuple(self.windows)
 
 
+class NoUpdates(WindowUpdates):
+    """For tests that are about the picture alone."""
+
+    def next(self, windows: Sequence[Window], max_lines: int) -> None:
+        del windows, max_lines
+
+
 @pytest.fixture
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only the host's own pace counts."""
@@ -74,8 +88,8 @@ async def turns(count: int) -> None:
         await asyncio.sleep(0)
 
 
-def live(host: FakeHost) -> LiveCall:
-    return LiveCall(cast("Host", host), "c1")
+def live(host: FakeHost, updates: Updates | None = None, repeated: int = 0) -> LiveCall:
+    return LiveCall(cast("Host", host), "c1", updates or NoUpdates(), repeated=repeated)
 
 
 def shown(windows: Shown) -> Windows:
@@ -84,19 +98,19 @@ def shown(windows: Shown) -> Windows:
 
 def lines(count: int) -> dict[str, Any]:
     made = tuple(WindowLine(str(n), "text") for n in range(count))
-    return {"history": made, "line_count": count}
+    return {"history": made, "lines": made, "line_count": count}
 
 
 async def test_what_is_new_is_told_and_nothing_else(at_once: None) -> None:
     host, windows = FakeHost(), Shown(Window(WindowTitle("t"), "running"))
     async with live(host) as call:
-        call.changed()
+        call.changed(0, SOMETHING)
         call.show(shown(windows))
         first = await host.next("picture")
         assert first["callId"] == "c1"
         assert first["parts"] == WindowDeltas(7).since(windows.now())
         windows.windows[0] = replace(windows.windows[0], **lines(2))
-        call.changed()
+        call.changed(0, SOMETHING)
         second = await host.next("picture")
         starting = {"at": LINES_AT + 1, "drop": 1, "add": []}
         assert second == {
@@ -104,7 +118,7 @@ async def test_what_is_new_is_told_and_nothing_else(at_once: None) -> None:
             "parts": [{"at": LINES_AT, "add": [["0"], ["1"]]}, starting],
         }
         windows.windows[0] = replace(windows.windows[0], elapsed_ms=9)
-        call.changed()
+        call.changed(0, SOMETHING)
         await turns(10)
     assert host.rest() == []
 
@@ -120,18 +134,16 @@ async def test_seconds_are_told_without_any_news(monkeypatch: pytest.MonkeyPatch
     assert "1s/600s" in str(header["add"])
 
 
-async def test_the_end_is_told_once_with_what_was_not_told_yet(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(live_call, "UPDATE_INTERVAL_S", 0)
+async def test_the_end_is_told_once_with_what_was_not_told_yet() -> None:
     host, windows = FakeHost(), Shown(Window(WindowTitle("t"), "running"))
-    async with live(host) as call:
+    async with live(host, WindowUpdates()) as call:
         call.show(shown(windows))
-        await host.next("picture")
+        await host.next("update")
         windows.windows[0] = replace(windows.windows[0], status="completed", **lines(1))
-    ((name, last),) = host.rest()
-    assert (name, "update" in last) == ("picture", False)
-    assert "Sub-agents: 1 done" in str(last["parts"][0]["add"])
+    (picture, last), (update, told) = host.rest()
+    assert (picture, update) == ("picture", "update")
+    assert last["parts"][0]["add"] == [[["Sub-agents: ", "bold toolTitle"], ["1 done", "success"]]]
+    assert text_of(told) == "Sub-agents: 1 done\n\n✓ t • 0s/600s\n  0"
 
 
 async def test_a_call_that_was_refused_shows_nothing() -> None:
@@ -149,7 +161,7 @@ async def test_a_host_that_does_not_read_is_told_the_latest_when_it_does(at_once
         await host.next("picture")
         for count in range(1, 100):
             windows.windows[0] = replace(windows.windows[0], **lines(count))
-            call.changed()
+            call.changed(0, SOMETHING)
             await turns(5)
         assert host.rest() == []
         host.reads.set()
@@ -165,50 +177,82 @@ async def test_a_host_that_is_gone_ends_nothing_but_the_telling() -> None:
         host.gone = True
         call.show(shown(windows))
         await turns(2)
-        call.changed()
+        call.changed(0, SOMETHING)
     assert {type(each["exception"]) for each in complaints} == {BrokenPipeError}
 
 
-async def test_updates_tell_who_began_and_ended_and_never_too_often(
-    at_once: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(live_call, "UPDATE_INTERVAL_S", 0.4)
-    loop = asyncio.get_running_loop()
+# What the host repeats in its own stream
+
+
+async def test_updates_tell_each_new_line_and_nothing_twice(at_once: None) -> None:
     waits = Window(WindowTitle("t"))
     host, windows = FakeHost(), Shown(waits, waits)
-    async with live(host) as call:
+    async with live(host, WindowUpdates()) as call:
         call.show(shown(windows))
-        assert "update" not in await host.next("picture")
+        queued = await host.next("update")
+        assert (queued.pop("callId"), sorted(queued)) == ("c1", ["content", "details"])
+        assert text_of(queued).splitlines()[0] == "Sub-agents: 2 queued"
         windows.windows[0] = replace(waits, status="running")
-        call.changed()
-        update = (await host.next("picture"))["update"]
-        began = loop.time()
-        assert update["content"][0]["text"] == "Sub-agents: 1 running, 1 queued"
         for count in range(1, 20):
-            windows.windows[0] = replace(waits, status="running", **lines(count))
-            call.changed()
-            assert "update" not in await host.next("picture")
-        windows.windows[0] = replace(windows.windows[0], status="completed")
-        windows.windows[1] = replace(waits, status="running")
-        call.changed()
-        while "update" not in (told := await host.next("picture")):
-            pass
-        assert loop.time() - began >= 0.4
-        assert told["parts"] == [], "the windows did not wait for it"
-        assert told["update"]["content"][0]["text"] == "Sub-agents: 1 running, 1 done"
-    assert host.rest() == []
+            windows.windows[0] = replace(windows.windows[0], **lines(count))
+            call.changed(0, SOMETHING)
+            told = text_of(await host.next("update")).splitlines()
+            assert told[0] == "Sub-agents: 1 running, 1 queued"
+            assert told[min(count, 7) + 2] == f"  {count - 1}"
+        windows.windows[0] = replace(windows.windows[0], elapsed_ms=60_000)
+        call.changed(0, SOMETHING)
+        await turns(20)
+    assert [name for name, _ in host.rest()] == ["picture"], "a clock alone is not repeated"
 
 
-async def test_the_summary_of_an_update_is_small_and_says_how_each_stands() -> None:
-    window = replace(Window(WindowTitle("n" * 900), "running", call_count=3), **lines(100))
-    host, windows = FakeHost(), Shown(window)
-    async with live(host) as call:
+async def test_words_are_told_one_by_one_and_those_at_the_end_are_not_lost(at_once: None) -> None:
+    host, windows = FakeHost(), Shown(Window(WindowTitle("scout"), "running"))
+    async with live(host, WordUpdates()) as call:
         call.show(shown(windows))
-        update = (await host.next("picture"))["update"]
-    (row,) = update["details"].pop("windows")
-    assert update == {
-        "content": [{"type": "text", "text": "Sub-agents: 1 running"}],
-        "details": {"status": "running", "maxLines": 7, "sessionIds": [""]},
-    }
-    assert len(row.pop("name")) <= 200
-    assert row == {"status": "running", "callCount": 3, "elapsedMs": 0, "errorMessage": None}
+        for text in ("one", "two", "three"):
+            call.changed(0, ev.AssistantMessage(text))
+        told = [text_of(await host.next("update")) for _ in range(3)]
+        call.changed(0, ev.AssistantMessage("four"))
+        call.changed(0, ev.AssistantMessage("five"))
+    assert told == ["one", "two", "three"]
+    assert [text_of(params) for name, params in host.rest() if name == "update"] == ["four", "five"]
+
+
+@pytest.mark.parametrize("repeated", [100, 1_000, 50_000, 5_000_000])
+async def test_what_the_host_repeats_is_bounded_by_bytes_its_arguments_included(
+    at_once: None, monkeypatch: pytest.MonkeyPatch, repeated: int
+) -> None:
+    loop = asyncio.get_running_loop()
+    monkeypatch.setattr(loop, "time", lambda: 0.0)  # no time for an allowance to grow
+    host, windows = FakeHost(), Shown(Window(WindowTitle("t"), "running"))
+    call = live(host, WindowUpdates(), repeated)
+    call.show(shown(windows))
+    for count in range(1, 4000):
+        windows.windows[0] = replace(windows.windows[0], **lines(count % 400 + 1))
+        call._say()
+    updates = [params for name, params in host.rest() if name == "update"]
+    sizes = [repeated + len(json.dumps(params)) for params in updates]
+    assert sum(sizes[:-1]) < BURST_BYTES <= sum(sizes)
+
+
+async def test_words_without_room_give_way_and_the_latest_are_told_when_there_is_some(
+    at_once: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now_s = 0.0
+    monkeypatch.setattr(asyncio.get_running_loop(), "time", lambda: now_s)
+    host, windows = FakeHost(), Shown(Window(WindowTitle("scout"), "running"))
+    call = live(host, WordUpdates(), repeated=BURST_BYTES)
+    call.show(shown(windows))
+    for number in range(100):
+        call.changed(0, ev.AssistantMessage(str(number)))
+        call._say()
+    now_s = 1000.0
+    call._say()
+    told = [text_of(params) for name, params in host.rest() if name == "update"]
+    assert told == ["0", "99"]
+
+
+def text_of(update: Any) -> str:
+    (entry,) = update["content"]
+    text: str = entry["text"]
+    return text

@@ -7,6 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.fakes.odd_profiles import ODD_PROFILES
 from tests.fakes.profile_home import ProfileHome, make_profile_home, write_profile
 
 from pi_subagents import errors, host_messages, profile_messages
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 GONE = object()
+JS_BLANKS = " \t\n\x0b\x0c\r\xa0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff" + "".join(
+    map(chr, range(0x2000, 0x200B))
+)
 MODELS = ("acme/big", "acme/small", "other/one")
 
 
@@ -245,6 +249,53 @@ async def test_what_is_there_is_edited_in_place_and_stands_first(home: ProfileHo
     assert list(prefilled.values()) == ["acme", "m"]
     levels = next(d["options"] for d in host.dialogs if d["title"] == "Thinking level:")
     assert levels == ["medium", *(each for each in THINKING_LEVELS if each != "medium")]
+
+
+def enter_in_pi(dialog: dict[str, Any]) -> object:
+    """Return what pi answers if its user does nothing but press Enter."""
+    match dialog["kind"]:
+        case "select":
+            return dialog["options"][0]
+        case "confirm":
+            return True  # its cursor stands on Yes, whatever is asked
+        case "editor":  # it changes these by itself
+            text = dialog["prefill"].replace("\r\n", "\n").replace("\r", "\n")
+            return text.replace("\t", "    ").strip(JS_BLANKS)
+        case _:
+            return ""
+
+
+@pytest.mark.parametrize("what", ODD_PROFILES)
+async def test_enter_at_every_dialog_of_an_edit_leaves_the_file_as_it_is_to_the_byte(
+    home: ProfileHome, what: str
+) -> None:
+    path = home.user / "demo.md"
+    path.write_bytes(ODD_PROFILES[what])
+    host = Asked(enter_in_pi)
+    told = await said("edit demo", host)
+    assert (told.text, told.level) == (profile_messages.NOTHING_CHANGED, "info")
+    assert path.read_bytes() == ODD_PROFILES[what]
+    assert [each.name for each in home.user.iterdir()] == ["demo.md"]
+    assert list(home.project.iterdir()) == []
+    assert host.titles[-1] == 'Save profile "demo"?'
+
+
+async def test_in_an_edit_a_no_comes_first_where_enter_must_not_mean_yes(home: ProfileHome) -> None:
+    write_profile(home.user, "p", "loadSkills: a")
+    host = Asked(enter_in_pi)
+    await said("edit p", host)
+    (removing,) = [d for d in host.dialogs if d["title"].startswith("Remove skill")]
+    assert removing == {
+        "kind": "select",
+        "title": "Remove skill configuration?\nRemove the skills that are configured?",
+        "options": ["No", "Yes"],
+    }
+
+    def clear(dialog: dict[str, Any]) -> object:
+        return "Yes" if dialog["title"].startswith("Remove skill") else enter_in_pi(dialog)
+
+    await said("edit p", Asked(clear))
+    assert (home.user / "p.md").read_text() == "---\nname: p\n---\n"
 
 
 @pytest.mark.parametrize("verb", ["delete", "rm", "remove"])

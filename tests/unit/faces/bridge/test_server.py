@@ -26,6 +26,9 @@ class FakeSession:
     def background(self) -> str:
         return "the counts"
 
+    async def offer(self) -> dict[str, object]:
+        return {"tools": "the tools"}
+
 
 class SlowBridge(Bridge):
     """Opens a session when it may, and remembers what was done in which order."""
@@ -45,7 +48,7 @@ class SlowBridge(Bridge):
         self.done.append(f"completed {prefix}")
         return {}
 
-    def start_ahead(self, call: ToolCall) -> None:
+    def start_ahead(self, call: ToolCall, _session: object) -> None:
         self.done.append(f"started for {call.tool}")
 
     def cancel(self, call_id: str) -> None:

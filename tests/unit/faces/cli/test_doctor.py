@@ -115,9 +115,9 @@ def test_json_is_one_object_with_every_check(run: Any, place: Place) -> None:
     assert found == {
         "id": "pi",
         "title": "pi",
-        "state": "problem",
-        "found": f"0.90.0, from PATH: {place.cwd.parent}/usr/bin/pi; tested is 0.87.1",
-        "fix": "To use the tested one: npm install --global @earendil-works/pi-coding-agent@0.87.1",
+        "state": "note",
+        "found": f"0.90.0, from PATH: {place.cwd.parent}/usr/bin/pi; tested: 0.87.1 and 1.5.0",
+        "fix": "To use pi 1.5.0: npm install --global @earendil-works/pi-coding-agent@1.5.0",
     }
     assert json.loads(run("--json", PI_SUBAGENTS_PI="nowhere").output)["ok"] is False
 
@@ -211,7 +211,7 @@ def test_a_report_of_a_real_examination_holds_no_place_of_this_machine(
     assert result.return_value == 0
     assert str(place.cwd.parent) not in result.output
     assert sys.prefix not in result.output
-    assert "  ok      pi: 0.87.1, from PATH: pi\n" in result.output
+    assert "  ok      pi: 1.5.0, from PATH: pi\n" in result.output
 
 
 def test_run_directories_from_elsewhere_are_told_and_adopted_on_request(

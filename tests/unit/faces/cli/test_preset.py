@@ -37,7 +37,7 @@ def test_the_list_has_a_line_per_preset_with_its_purpose_and_what_it_overrides(
         (
             "Subagent presets:\n"
             "  preset: fixer — For tests, tools=[] (project, overrides global)\n"
-            "  preset: scout — For tests, model=small, appended-system-prompt, tools=[read,ls]"
+            '  preset: scout — For tests, model=small, appended-system-prompt="Look around.", tools=[read,ls]'
             " (global)\n"
         ),
         f"Warning: {home.project / 'fixer.md'}:4: {profile_messages.TOOLS_EMPTY}\n",

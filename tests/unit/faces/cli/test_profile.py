@@ -43,7 +43,8 @@ def test_the_list_has_a_line_per_profile_with_its_scope_and_what_it_overrides(
             "Subagent profiles:\n"
             "  profile: fast, model=small, thinking=off (global)\n"
             "  profile: own, no-tools (project)\n"
-            "  profile: reviewer, custom-system-prompt, tools=[read,grep] (project, overrides global)\n"
+            '  profile: reviewer, custom-system-prompt="Review it.", tools=[read,grep]'
+            " (project, overrides global)\n"
         ),
         "",
     )
@@ -130,7 +131,7 @@ def test_on_a_terminal_long_lines_are_broken_between_words(home: ProfileHome) ->
     assert printed == (
         "Subagent profiles:\r\n"
         "  profile: read-only-worker, model=glm-5.1,\r\n"
-        "      custom-system-prompt,\r\n"
+        '      custom-system-prompt="You are an analyst.",\r\n'
         f"      extensions=[{path}]\r\n"
         "      (global)\r\n"
     )

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from tests.fakes.profile_home import ProfileHome, make_profile_home, write_profile
 
+from pi_subagents import profile_messages
+
 GOLDEN = Path(__file__).parents[3] / "golden/profiles"
 KEY = "sk-test-abc123"
 UNTRUSTED = (
@@ -70,6 +72,7 @@ def test_the_invocation_has_every_option_and_the_names_of_variables_alone(
             "  --system-prompt RUN/system-prompt.md\n"
             "  --thinking high\n"
             "  --tools read,bash,grep\n"
+            "  --no-mcp\n"
             "  --no-extensions\n"
             "  --verbose\n"
             "Variables beside your own (values are not shown):\n"
@@ -128,7 +131,7 @@ def test_for_scripts_there_is_everything_and_the_key_is_masked_too(home: Profile
                     *("--mode", "rpc", "--no-session", "--no-approve"),
                     *("--provider", "anthropic", "--model", "claude-sonnet-4-5"),
                     *("--system-prompt", "RUN/system-prompt.md", "--thinking", "high"),
-                    *("--tools", "read,bash,grep", "--no-extensions", "--verbose"),
+                    *("--tools", "read,bash,grep", "--no-mcp", "--no-extensions", "--verbose"),
                 ],
                 "environment": [
                     {"name": "PI_API_KEY", "empty": False},
@@ -165,7 +168,10 @@ def test_a_projects_profile_tells_which_global_one_it_overrides_and_only_its_own
             f"  scope:             project, overrides {hidden}\n"
             f"  path:              {used}\n"
         ),
-        f'Warning: {used}:3: unknown field "tols"; ignored (did you mean "tools"?)\n',
+        (
+            f'Warning: {used}:3: unknown field "tols"; ignored (did you mean "tools"?)\n'
+            f"{profile_messages.note_replaces('profile', 'own', str(used))}\n"
+        ),
     )
     told = json.loads(home.run("show", "own", "--json")[1])
     assert (told["overrides"], told["problems"]) == (
@@ -196,6 +202,7 @@ def test_what_an_untrusted_project_may_not_decide_is_told_and_left_out(home: Pro
             "  --no-session\n"
             "  --no-approve\n"
             "  --model small\n"
+            "  --no-mcp\n"
             "Variables beside your own (values are not shown):\n"
             "  PI_SUBAGENTS_CHILD\n"
             "  PI_SUBAGENTS_RUN\n"
@@ -210,7 +217,7 @@ def test_a_trusted_project_decides_everything(home: ProfileHome) -> None:
     home.trust()
     code, out, err = home.run("show", "own", "--invocation")
     assert (code, err) == (0, "")
-    assert "  --approve\n  --extension ./ext.js\n" in out
+    assert "  --approve\n  --no-mcp\n  --extension ./ext.js\n" in out
     assert out.endswith("  PI_API_KEY\n  PI_SUBAGENTS_CHILD\n  PI_SUBAGENTS_RUN\n")
 
 

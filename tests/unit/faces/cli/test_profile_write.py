@@ -37,7 +37,7 @@ def test_every_field_is_an_option(home: ProfileHome, monkeypatch: pytest.MonkeyP
     typed(monkeypatch, f"{KEY}\nmore\n")
     done = home.run(
         "create", "demo", "--scope", "global", "--provider", "openai", "--model", "gpt", "--thinking", "max",
-        "--tools", "read,grep", "--tools", "ls", "--extensions", "/a.js, /b.js", "--no-extensions",
+        "--tools", "read,grep", "--tools", "ls", "--mcp", "none", "--extensions", "/a.js, /b.js", "--no-extensions",
         "--suggested-skills", "s", "--load-skills", "t", "--no-context-files",
         "--append-system-prompt", "Be brief.", "--system-prompt", f"@{home.root / 'prompt.md'}",
         "--extra-args=--models", "--extra-args", "a,b", "--api-key-stdin",
@@ -47,7 +47,7 @@ def test_every_field_is_an_option(home: ProfileHome, monkeypatch: pytest.MonkeyP
     assert path.stat().st_mode & 0o777 == 0o600
     assert path.read_text() == (
         "---\nname: demo\nprovider: openai\nmodel: gpt\nthinkingLevel: max\n"
-        "appendSystemPrompt: Be brief.\ntools:\n- read\n- grep\n- ls\nnoExtensions: true\n"
+        "appendSystemPrompt: Be brief.\ntools:\n- read\n- grep\n- ls\nmcp: none\nnoExtensions: true\n"
         "extensions:\n- /a.js\n- /b.js\nsuggestedSkills:\n- s\nloadSkills:\n- t\n"
         f"noContextFiles: true\napiKey: {KEY}\nextraArgs:\n- --models\n- a,b\n---\n\nOne.\n\nTwo.\n"
     )
@@ -231,5 +231,17 @@ def test_of_two_profiles_the_one_in_use_is_edited_unless_a_scope_is_named(
 
 
 def test_what_may_have_no_effect_is_told(home: ProfileHome) -> None:
-    warning = profile_messages.note_provider_alone("zai")
-    assert home.run("create", "demo", "--provider", "zai") == (0, SAVED, f"{warning}\n")
+    warning = profile_messages.MCP_OUT_OF_REACH
+    options = ("--mcp", "all", "--tools", "read")
+    assert home.run("create", "demo", *options) == (0, SAVED, f"{warning}\n")
+
+
+def test_what_this_pi_cannot_honour_is_not_saved(home: ProfileHome) -> None:
+    why = profile_messages.provider_needs_model("pi 1.5.0")
+    refusal = profile_messages.field_refused("demo", "provider", why)
+    assert home.run("create", "demo", "--provider", "zai") == (
+        2,
+        "",
+        f"Error: {refusal}\n",
+    )
+    assert not (home.user / "demo.md").exists()

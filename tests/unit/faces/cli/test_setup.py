@@ -11,7 +11,8 @@ from tests.fakes.fake_node import write_fake_node, write_script
 
 from pi_subagents.engines.installing import SetupProgress
 from pi_subagents.errors import InstallFailed
-from pi_subagents.faces.cli.setup import Painter, command
+from pi_subagents.faces.cli.main import group
+from pi_subagents.faces.cli.setup import Painter
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,7 +37,8 @@ def run(tmp_path: Path, env: dict[str, str], monkeypatch: pytest.MonkeyPatch) ->
     unset = dict.fromkeys(("PI_SUBAGENTS_PI", "PI_AGENT_DIR", "PI_CODING_AGENT_DIR"))
 
     def invoke(*arguments: str) -> Result:
-        return CliRunner().invoke(command, arguments, env={**unset, **env})
+        # As people come to it: a verb on its own keeps other options for help, for good.
+        return CliRunner().invoke(group, ["setup", *arguments], env={**unset, **env})
 
     return invoke
 
@@ -45,29 +47,29 @@ def test_setup_says_what_is_ready_and_what_to_type_next(run: Run, tmp_path: Path
     result = run()
     assert result.exit_code == 0
     assert result.stdout == (
-        f"pi 0.87.1 is ready in {tmp_path}/data/pi/0.87.1 (Node 24.19.0).\nNext: subagents demo\n"
+        f"pi 1.5.0 is ready in {tmp_path}/data/pi/1.5.0 (Node 24.19.0).\nNext: subagents demo\n"
     )
     assert result.stderr == (
         "finding Node: Node 24.19.0 on PATH\n"
-        "installing pi 0.87.1 ...\n"
-        "installing pi 0.87.1: 0 MB\n"
-        "verifying pi 0.87.1 ...\n"
-        "verifying pi 0.87.1: answers on Node 24.19.0\n"
+        "installing pi 1.5.0 ...\n"
+        "installing pi 1.5.0: 0 MB\n"
+        "verifying pi 1.5.0 ...\n"
+        "verifying pi 1.5.0: works on Node 24.19.0\n"
     )
 
 
 def test_setup_in_json_tells_whether_anything_changed(run: Run, tmp_path: Path) -> None:
-    directory = f"{tmp_path}/data/pi/0.87.1"
+    directory = f"{tmp_path}/data/pi/1.5.0"
     expected = {
         "schemaVersion": 1,
         "pi": {
             "source": "managed",
-            "version": "0.87.1",
+            "version": "1.5.0",
             "command": [
                 f"{tmp_path}/usr/bin/node",
                 f"{directory}/node_modules/@earendil-works/pi-coding-agent/dist/bundle/cli.js",
             ],
-            "managedVersion": "0.87.1",
+            "managedVersion": "1.5.0",
             "managedDirectory": directory,
         },
         "node": {"path": f"{tmp_path}/usr/bin/node", "version": "24.19.0"},

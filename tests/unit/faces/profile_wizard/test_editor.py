@@ -45,9 +45,14 @@ def test_vi_comes_before_nano_and_there_may_be_no_editor(programs: str, tmp_path
     assert any_editor({"PATH": str(tmp_path / "empty")}) == []
 
 
-@pytest.mark.parametrize("text", ["", "a", "a\n", "a\n\n", "é\nb"])
+@pytest.mark.parametrize("text", ["", "a", "a\n", "a\n\n", "é\nb", "a\r\nb\rc\n"])
 def test_an_editor_that_changes_nothing_changes_nothing(text: str) -> None:
     assert written_in(["true"], text) == text
+
+
+def test_what_cannot_be_written_to_a_file_survives_an_editor_that_changes_nothing() -> None:
+    same = written_in(["true"], "a\ud800") == "a\ud800"
+    assert same, "half a character"
 
 
 def test_the_text_is_what_the_editor_saved_without_a_line_end_of_its_own() -> None:

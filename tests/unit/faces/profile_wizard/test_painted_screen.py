@@ -89,7 +89,7 @@ def test_a_line_shows_its_cursor_and_arrows_take_one_offer_after_the_other(
         to_the_tools(screen)
         assert seen(screen, "Tools to allow", title) == [
             title, "> {7} {0}", "  read", "  bash", "  edit", "  write", "  grep", "  find", "  ls",
-            OFFERS, "",
+            "  codemode", OFFERS, "",
         ]  # fmt: skip
         screen.press("", DOWN)
         assert seen(screen, since=title)[1:4] == ["> {7} {0}", "{1}→ read{0}", "  bash"]
@@ -97,14 +97,14 @@ def test_a_line_shows_its_cursor_and_arrows_take_one_offer_after_the_other(
         assert seen(screen, since=title)[1:4] == ["> read{7} {0}", "  bash", "  edit"]
         screen.press("", UP)
         assert seen(screen, since=title)[1:] == [
-            "> read{7} {0}", "  bash", "  edit", "  write", "  grep", "  find", "{1}→ ls{0}",
-            OFFERS, "",
+            "> read{7} {0}", "  bash", "  edit", "  write", "  grep", "  find", "  ls",
+            "  codemode", "{1}→ tool_search{0}", OFFERS, "",
         ]  # fmt: skip
         screen.press("", ENTER)
-        assert seen(screen, since=title)[1:3] == ["> read, ls{7} {0}", "  bash"]
+        assert seen(screen, since=title)[1:3] == ["> read, tool_search{7} {0}", "  bash"]
         screen.press("", "\x1b[D", "\x1b[D")
         seen(screen)
-        assert seen(screen, since=title)[1] == "> read, {7}l{0}s"
+        assert seen(screen, since=title)[1] == "> read, tool_sear{7}c{0}h"
 
 
 def test_all_answers_and_the_file_are_on_the_screen_before_it_is_saved(home: ProfileHome) -> None:

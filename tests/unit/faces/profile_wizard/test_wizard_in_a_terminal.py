@@ -9,6 +9,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.fakes.odd_profiles import ODD_PROFILES
 from tests.fakes.profile_home import (
     ProfileHome,
     keep_the_rest_and_save,
@@ -101,6 +102,43 @@ def test_an_edit_shows_what_is_there_and_keeps_the_rest_of_the_file(home: Profil
     assert path.read_text() == (
         "---\nname: demo\n# mine\nmodel: new # quick\napiKey:\ntools: read\n---\n"
     )
+
+
+@pytest.mark.parametrize("what", ODD_PROFILES)
+def test_an_empty_line_at_every_question_of_an_edit_leaves_the_file_as_it_is_to_the_byte(
+    home: ProfileHome, what: str
+) -> None:
+    path = home.user / "demo.md"
+    path.write_bytes(ODD_PROFILES[what])
+    path.chmod(0o600)
+    code, out, err = piped([""] * 30, "edit", "demo")
+    assert (code, out) == (0, f"{profile_messages.NOTHING_CHANGED}\n"), err
+    assert path.read_bytes() == ODD_PROFILES[what]
+    assert (list(home.user.iterdir()), list(home.project.iterdir())) == ([path], [])
+
+
+def test_enter_at_every_question_of_an_edit_changes_nothing_with_arrow_keys_either(
+    home: ProfileHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EDITOR", "true")
+    text = (
+        "---\nname: demo\nappendSystemPrompt: |\n  One.\nexcludeTools: []\n"
+        'loadSkills: a\nextensions: ["/a,b.js"]\n---\n\n  Hello.  \n\n'
+    )
+    path = home.user / "demo.md"
+    path.write_text(text)
+    with terminal("edit", "demo") as screen:
+        for question in (
+            "Save to which scope?", "Provider (e.g.", "Model (supports",
+            "Keep a custom system prompt?", "Keep the text appended", "Append text:",
+            "Set a thinking level?", "Restrict which tools", "Tools:", "Tools to exclude",
+            "Configure extension", "Extensions:", "Extension paths", "Remove the skills",
+            "Suggested skills", "Pre-loaded skills", "Save this profile?",
+        ):  # fmt: skip
+            screen.press(question, ENTER)
+        assert screen.ended() == 0
+        assert profile_messages.NOTHING_CHANGED in screen.shown
+    assert path.read_text() == text
 
 
 @pytest.mark.parametrize("term", ["xterm", "dumb"])

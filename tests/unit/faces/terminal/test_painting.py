@@ -103,17 +103,17 @@ def test_windows_on_a_usual_terminal() -> None:
     ]
 
 
-def test_names_are_bold_tools_muted_figures_and_errors_coloured() -> None:
+def test_names_and_counts_are_coloured_tools_muted_figures_and_errors_coloured() -> None:
     assert screen([BUSY, FAILED], 110, 13, coloured=True) == [
-        "{1}Sub-agents: 1 running, 1 error{0}",
-        "{33}⏳ {1}review{2} • code-reviewer (acme/large high) • 3 tools • 2 files • [1/3] • 61s/600s • 12.3k tokens $0.0421{0}",
+        "{1}Sub-agents: {33}1 running{2}, {31}1 error{0}",
+        "{33}⏳ {1;36}review{2} • code-reviewer (acme/large high) • 3 tools • 2 files • [1/3] • 61s/600s • 12.3k tokens $0.0421{0}",
         "  I look around.",
         "  {2}→ edit → src/a.py (1 edit) {32}+4{2}/{31}-2{0}",
         "  {2}→ bash → cd src{0}",
         "  {2}  │ make all{0}",
         "  {2}→ read → b {32}(7 lines){0}",
         "",
-        "{31}✗ {1}broken{2} • 0s/600s{0}",
+        "{31}✗ {1;36}broken{2} • 0s/600s{0}",
         "  Hm.",
         "  {31}Error: Timed out after 5s.{0}",
         "",
@@ -264,6 +264,36 @@ def test_expanded_long_words_are_wrapped_and_previews_cut() -> None:
         "",
         "Ctrl+O back • ↑…",
     ]
+
+
+@pytest.mark.parametrize(
+    ("columns", "shown"),
+    [
+        (34, "  → edit → src/deep/a.py (1 edit) "),
+        (30, "  → edit → src…/a.py (1 edit) "),
+    ],
+)
+def test_a_preview_that_is_cut_keeps_the_name_of_its_file(columns: int, shown: str) -> None:
+    line = called("edit → src/deep/a.py (1 edit) +4/-2")
+    figures = "+4/-2"
+    wide = columns + len(figures)
+    for view in (View(), View(expanded=True)):
+        assert screen([window("t", line)], wide, 4, view)[2] == shown + figures
+    ended = paint_ended([window("t", line)], wide)
+    assert as_text(ended[3], coloured=False) == shown + figures
+
+
+def test_a_command_that_is_cut_keeps_its_and_and_has_one_ellipsis() -> None:
+    line = called("bash → echo one two… &&", "│ echo three")
+    assert screen([window("t", line)], 24, 5)[2:4] == [
+        "  → bash → echo one … &&",
+        "    │ echo three",
+    ]
+
+
+def test_a_name_that_is_too_long_for_the_screen_is_cut_itself() -> None:
+    line = called("read → a/" + "n" * 40)
+    assert screen([window("t", line)], 30, 4)[2] == "  → read → a/" + "n" * 16 + "…"
 
 
 def test_a_message_to_a_child_is_coloured_and_wrapped_like_words() -> None:

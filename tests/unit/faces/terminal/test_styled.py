@@ -35,6 +35,21 @@ def test_a_line_is_cut_in_the_style_it_has_there(width: int, shown: Line) -> Non
     assert fitted(LINE, width) == shown
 
 
+@pytest.mark.parametrize(
+    ("width", "shown"),
+    [
+        (24, "begins so and so/end.py!"),
+        (23, "begins so and …/end.py!"),
+        (20, "begins so a…/end.py!"),
+        (19, "begins so and so/e…"),
+    ],
+)
+def test_a_line_that_is_cut_keeps_its_end(width: int, shown: str) -> None:
+    line: Line = (("begins ", "bold"), ("so and so", "muted"))
+    end: Line = (("/end.py", "muted"), ("!", "added"))
+    assert as_text(fitted(line, width, end), coloured=False) == shown
+
+
 def test_a_line_is_sent_with_its_styles_or_without_any() -> None:
     line: Line = (("a", "plain"), ("b", "bold"), ("c", "removed"))
     assert as_text(line, coloured=True) == "a\x1b[1mb\x1b[0m\x1b[31mc\x1b[0m"
@@ -69,3 +84,5 @@ def test_changes_lead_to_the_same_screen_as_painting_it_anew(
 def test_whatever_is_fitted_fits(lines: list[Line], width: int) -> None:
     for line in lines:
         assert sum(cells(text) for text, _ in fitted(line, width)) <= width
+        for end in lines:
+            assert sum(cells(text) for text, _ in fitted(line, width, end)) <= width

@@ -1,0 +1,114 @@
+"""
+What takes too long for `make test` cannot rot unnoticed: a few seconds of each are run here.
+
+Each target is run as a person runs it, by make, on its sample; nothing is installed for that.
+Whatever else pytest would run in it is set up as far as can be without executing it, which finds a
+missing fixture or import in any test of it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.fakes.private_tmux import needs_tmux
+
+from pi_subagents.disk.config_home import data_dir
+from pi_subagents.engines.managed_pi import installed_pi
+
+ROOT = Path(__file__).parents[1]
+SHIM = ROOT / ".cache" / "shim" / ".installed"
+LIMIT_S = 300
+NOT_REMADE = ("setup", "check-shim", ".venv/.dev", ".venv/.runtime")
+PYTEST_TARGETS = ("soak", "faults", "e2e-mcp", "e2e-pi")
+OTHER_TARGETS = ("bench", "screenshots", "e2e-versions")
+SAMPLES = {
+    "soak": {"passed": 5},
+    "faults": {"passed": 4},
+    "e2e-mcp": {"passed": 2},
+    "e2e-pi": {"passed": 1},
+}
+
+pytestmark = pytest.mark.skipif(shutil.which("make") is None, reason="make is not here")
+
+
+def made(target: str, **variables: object) -> str:
+    """Run a target with these variables and the environment we are in; return what it said."""
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("MAKE", "MFLAGS", "PYTEST_"))}
+    programs = f"BIN={Path(sys.executable).parent}"
+    said = [f"{name}={value}" for name, value in variables.items()]
+    untouched = [word for name in NOT_REMADE for word in ("-o", name)]
+    done = subprocess.run(
+        ["make", "--no-print-directory", *untouched, target, programs, "WORKERS=0", *said],
+        cwd=ROOT,
+        env=kept,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=LIMIT_S,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+    return done.stdout
+
+
+def counted(said: str, word: str) -> int:
+    """Return how many tests pytest says have come to that end, in all its last lines."""
+    return sum(int(number) for number in re.findall(rf"\b(\d+) {word}", said))
+
+
+def test_every_long_target_has_a_sample() -> None:
+    """Whoever adds one says here what of it is tried: its name begins with `e2e-`, or it is listed."""
+    targets = re.findall(r"^([a-z0-9-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    named = {"soak", "faults", "bench", "screenshots"}
+    long = [target for target in targets if target in named or target.startswith("e2e-")]
+    assert sorted(long) == sorted((*PYTEST_TARGETS, *OTHER_TARGETS))
+
+
+@pytest.mark.parametrize("target", PYTEST_TARGETS)
+def test_every_test_of_a_long_target_finds_all_it_needs(target: str) -> None:
+    made(target, PYTEST_ARGS="--setup-plan -q")
+
+
+@pytest.mark.pi
+@pytest.mark.parametrize("target", PYTEST_TARGETS)
+def test_the_sample_of_a_long_target_passes(target: str) -> None:
+    said = made(target, PYTEST_ARGS="-q -m sample")
+    ends = {word: counted(said, word) for word in ("passed", "failed", "skipped")}
+    assert ends == {"failed": 0, "skipped": 0, **SAMPLES[target]}, said
+
+
+@pytest.mark.pi
+def test_a_part_of_what_is_measured_is_measured() -> None:
+    parts = " ".join(f"--only {part}" for part in ("start-up", "store", "supervisor", "models"))
+    said = made("bench", BENCH_ARGS=f"--quick {parts}")
+    for section in ("Start-up", "Store of 200 runs"):
+        assert section in said
+
+
+def test_both_sides_are_tried_on_a_version_of_pi() -> None:
+    pi = installed_pi(data_dir(os.environ))
+    if pi is None:
+        pytest.skip("no pi is set up, and none is fetched here: `subagents setup`")
+    said = made("e2e-versions", VERSIONS=pi.version, PYTEST_ARGS="-m 'pi and sample'")
+    good = r"\d+ passed, 0 failed, 0 skipped"
+    assert re.search(rf"^{re.escape(pi.version)} +{good} +{good} ", said, re.MULTILINE), said
+
+
+@needs_tmux
+@pytest.mark.pi
+def test_a_picture_of_the_documents_is_taken(tmp_path: Path) -> None:
+    said = made("screenshots", PICTURES=f"--into {tmp_path} run-windows")
+    assert said == f"{tmp_path}/run-windows.svg\n"
+    assert (tmp_path / "run-windows.svg").read_text().startswith("<svg")
+
+
+@pytest.mark.skipif(not SHIM.exists(), reason="what checks it is not installed: `make check-shim`")
+def test_the_extension_for_pi_has_clean_types() -> None:
+    subprocess.run(["make", "--no-print-directory", "check-shim"], cwd=ROOT, check=True)
