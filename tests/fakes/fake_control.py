@@ -29,8 +29,8 @@ class FakeControl:
         self._doing: queue.SimpleQueue[tuple[Callable[[str], object], threading.Event]] = (
             queue.SimpleQueue()
         )
-        self._free = threading.Lock()
-        threading.Thread(target=self._serve, name="control", daemon=True).start()
+        self._thread = threading.Thread(target=self._serve, name="control", daemon=True)
+        self._thread.start()
 
     def then(self, what: Callable[[str], object]) -> threading.Event:
         """Do something with the next order, after it was taken; return what tells that it is done."""
@@ -38,15 +38,11 @@ class FakeControl:
         self._doing.put((what, done))
         return done
 
-    def settled(self) -> None:
-        """Return when no order is being taken."""
-        with self._free:
-            pass
-
     def close(self) -> None:
-        """Listen no more."""
+        """Listen no more; every order that came is taken when this returns."""
         self._socket.shutdown(socket.SHUT_RDWR)
         self.desk.control.unlink(missing_ok=True)
+        self._thread.join(PATIENCE_S)
 
     def _serve(self) -> None:
         with self._socket:
@@ -55,8 +51,7 @@ class FakeControl:
                     connection, _ = self._socket.accept()
                 except OSError:
                     return
-                with self._free:
-                    self._take(connection)
+                self._take(connection)
 
     def _take(self, connection: socket.socket) -> None:
         with connection:

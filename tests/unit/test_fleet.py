@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.fakes.fleet_place import USAGE, FleetPlace, following
+from tests.fakes.open_files import open_files
 
 from pi_subagents import fleet, messages
 from pi_subagents.core import events as ev
@@ -243,10 +244,10 @@ def test_a_transcript_that_goes_on_is_told_though_its_row_is_the_same(place: Fle
 
 def test_no_descriptor_is_left(place: FleetPlace) -> None:
     run = place.going_on("new")
-    before = set(os.listdir("/proc/self/fd"))
+    before = open_files()
     with following(place) as followed:
         run.does(ev.StateChanged("running"))
         followed.until(lambda rows: rows["new"].status == "running")
     assert Fleet(place.runs, place.env).read_once() != ()
-    assert set(os.listdir("/proc/self/fd")) == before
+    assert open_files() - before == {}
     run.ends()

@@ -14,6 +14,7 @@ import pytest
 from tests.fakes.driver import PATIENCE_S
 from tests.fakes.fake_control import FakeControl
 from tests.fakes.fleet_place import FleetPlace, GoingOn
+from tests.fakes.open_files import open_files
 
 from pi_subagents import Steered, StopSwitch, child_messages, errors, steer
 from pi_subagents.api import call_tool
@@ -157,8 +158,8 @@ async def test_a_call_that_is_cancelled_at_once_leaves_no_descriptor_behind(
     place: FleetPlace,
 ) -> None:
     run = at_work(place)
+    before = open_files()
     listening = Listening(run)
-    before = set(os.listdir("/proc/self/fd"))
     call = asyncio.create_task(sent(place, run.run_dir.run_id, wait_seconds=3600))
     await asyncio.sleep(0)  # it has begun
     call.cancel()
@@ -166,8 +167,8 @@ async def test_a_call_that_is_cancelled_at_once_leaves_no_descriptor_behind(
         await call
     for waiting in threads():
         waiting.join(PATIENCE_S)
-    listening.settled()
-    assert set(os.listdir("/proc/self/fd")) == before
+    listening.close()
+    assert open_files() - before == {}
     run.ends()
 
 

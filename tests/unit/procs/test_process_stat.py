@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.fakes.open_files import open_files
 
 from pi_subagents.procs.identity import all_processes, process_stat
 from pi_subagents.procs.process_tree import descendants
@@ -37,9 +38,9 @@ def test_a_process_that_is_not_there_has_neither_parent_nor_start() -> None:
 
 
 def test_a_look_at_every_process_leaves_no_descriptor_open() -> None:
-    before = os.listdir("/proc/self/fd")
+    before = open_files()
     descendants(os.getpid())
-    assert os.listdir("/proc/self/fd") == before
+    assert open_files() - before == {}
 
 
 def _start_ticks(pid: int) -> str:
