@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 PATTERN = "0123456789abcdef"
-HOP_S = 0.004
+STORM_S = 60
 
 
 class FakePi:
@@ -227,17 +227,17 @@ class FakePi:
             be_grandchild(holding_stdout=holding_stdout)
         os.waitpid(middle, 0)
 
-    def do_storm(self, *, chains: int, hops: int, own_sessions: bool, survivors: str) -> None:
+    def do_storm(self, *, chains: int, own_sessions: bool, while_exists: str) -> None:
         """
-        Leave chains of processes, each of which forks the next and exits.
+        Leave chains of processes, each of which forks the next and exits, as fast as it can.
 
-        They are few, and end by themselves after so many hops: then they say so in a file.
+        They do so without an end, unless a file is taken away or they have done it for a minute.
         """
+        until = time.monotonic() + STORM_S
         for _ in range(chains):
             if os.fork() == 0:
-                hop(hops, own_sessions=own_sessions)
-                with open(survivors, "ab") as file:
-                    file.write(b".")
+                while os.path.exists(while_exists) and time.monotonic() < until:
+                    hop(own_sessions=own_sessions)
                 os._exit(0)
 
     def do_exit(self, code: int) -> NoReturn:
@@ -247,15 +247,13 @@ class FakePi:
         os.kill(os.getpid(), number)
 
 
-def hop(count: int, *, own_sessions: bool) -> None:
-    """Be another process again and again; return in the last one."""
-    for _ in range(count):
-        if own_sessions:
-            with suppress(PermissionError):
-                os.setsid()
-        time.sleep(HOP_S)
-        if os.fork():
-            os._exit(0)
+def hop(*, own_sessions: bool) -> None:
+    """Be another process from here on."""
+    if own_sessions:
+        with suppress(PermissionError):
+            os.setsid()
+    if os.fork():
+        os._exit(0)
 
 
 class FakeRpcPi(FakePi):

@@ -62,7 +62,8 @@ async def test_a_supervisor_that_cannot_even_begin_is_told(
 
 POWERLESS = (
     "t = s.process_tree; t.SWEEP_LIMIT_S = 0.05; t.kill_exactly = t._kill_child = lambda *_: None; "
-    "t._kill_group_of_dead = lambda _: None; t.os.killpg = lambda *_: None"
+    "t._kill_group_of_dead = lambda _: None; t.os.killpg = lambda *_: None; "
+    "t.kill_children = lambda _: False; t.kill_group_of_child = lambda _: None"
 )
 
 

@@ -6,8 +6,9 @@ child: when there is no child left to wait for, nothing of the tree is alive.  E
 process group has to do.
 
 Processes that fork and exit as fast as they can are gone before one has looked at all of them.  So
-each is killed in the moment in which it is seen, the youngest first, and with it its whole group,
-at once: the kernel lets nobody fork out of that.
+our own children are killed first, as fast as that goes (`storms`), and the whole machine is looked
+at when there are no new ones: whoever is below somebody whom we cannot end is found there, and
+killed in the moment in which it is seen, the youngest first, and with it its whole group.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from pi_subagents.procs.identity import Seen, all_processes, newest_first, seen, signal_seen
+from pi_subagents.procs.storms import kill_children, kill_group_of_child
 
 if TYPE_CHECKING:
     import ctypes
@@ -31,6 +33,7 @@ _PR_GET_CHILD_SUBREAPER = 37
 _SWEEP_PAUSE_S = 0.01
 SWEEP_LIMIT_S = 10.0
 REAPED_AT_ONCE = 4096
+REAPED_IN_A_STORM = 256
 
 Reaped = dict[int, int]
 
@@ -67,14 +70,14 @@ def die_with_parent() -> Callable[[], None]:
     return arrange
 
 
-def reap() -> tuple[Reaped, bool]:
+def reap(at_most: int = REAPED_AT_ONCE) -> tuple[Reaped, bool]:
     """
     Collect ended children; return wait statuses by pid and whether any child is left.
 
     No more than some at once: a storm of processes could end faster than we collect, for ever.
     """
     statuses: Reaped = {}
-    for _ in range(REAPED_AT_ONCE):
+    for _ in range(at_most):
         try:
             pid, status = os.waitpid(-1, os.WNOHANG)
         except ChildProcessError:
@@ -87,29 +90,40 @@ def reap() -> tuple[Reaped, bool]:
 
 def kill_tree(group: int | None, on_reaped: Callable[[Reaped], None]) -> bool:
     """Kill and reap every descendant, sweep until none is left; return whether that succeeded."""
-    if is_subreaper():  # then no child left means no descendant left: spare the look at everything
-        statuses, any_left = reap()
-        on_reaped(statuses)
-        if not any_left:
-            return True
     deadline = time.monotonic() + SWEEP_LIMIT_S
-    everything_is_seen = bool(all_processes())  # without /proc the group has to do
     strangers: set[int] = set()
+    known: set[int] = set()
     killed: set[tuple[int, str]] = set()
+    if group is not None:
+        kill_group_of_child(group)
+    if (
+        not is_subreaper()
+    ):  # orphans do not come to us: they are looked for while they have a parent
+        _look_around(group, strangers)
     while True:
-        if group is not None and not everything_is_seen:
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(group, signal.SIGKILL)
-        before, killed = killed, _kill_below_us(strangers)
-        statuses, any_left = reap()
+        any_new = kill_children(known)
+        # In a storm to look again is more urgent than to clear up behind it.
+        statuses, any_left = reap(REAPED_IN_A_STORM if any_new else REAPED_AT_ONCE)
+        known -= statuses.keys()
         on_reaped(statuses)
         if not any_left:
             return True
         if time.monotonic() >= deadline:
             return False
+        if any_new:
+            continue
+        before, killed = killed, _look_around(group, strangers)
         if killed <= before:  # nobody new: they need a moment to die
             time.sleep(_SWEEP_PAUSE_S)
             strangers.clear()
+
+
+def _look_around(group: int | None, strangers: set[int]) -> set[tuple[int, str]]:
+    """Kill what is below us, children of others too; without /proc the group has to do."""
+    if group is not None and not all_processes():
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(group, signal.SIGKILL)
+    return _kill_below_us(strangers)
 
 
 def _kill_below_us(strangers: set[int]) -> set[tuple[int, str]]:
