@@ -30,6 +30,7 @@ from pi_subagents.faces.mcp_server.server import build_server
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
 
+    from mcp.client.session import ElicitationFnT
     from mcp.types import CallToolResult
     from tests.fakes.workplace import Workplace
 
@@ -58,11 +59,17 @@ class HttpServer:
         return f"127.0.0.1:{self.port}"
 
     @asynccontextmanager
-    async def client(self, mode: str = LEGACY) -> AsyncIterator[Client]:
+    async def client(
+        self, mode: str = LEGACY, person: ElicitationFnT | None = None
+    ) -> AsyncIterator[Client]:
         headers = {"authorization": f"Bearer {self.token}"}
         async with (
             httpx2.AsyncClient(headers=headers, timeout=PATIENCE_S, trust_env=False) as http,
-            Client(streamable_http_client(self.url, http_client=http), mode=mode) as made,
+            Client(
+                streamable_http_client(self.url, http_client=http),
+                mode=mode,
+                elicitation_callback=person,
+            ) as made,
         ):
             yield made
 
@@ -257,13 +264,15 @@ async def in_process(
     within_s: float | None = None,
     mode: str = LEGACY,
     time_is_up: asyncio.Event | None = None,
+    person: ElicitationFnT | None = None,
     **more: Any,
 ) -> AsyncIterator[Client]:
     """Connect to a server in this process, which starts as quickly as nothing."""
     options = cast("Options", {"cwd": place.project, "env": place.env, **more})
     calls = HurriedCalls(options, within_s, tick_s=0.01)
     calls.time_is_up = time_is_up
-    async with Client(build_server(calls, options), mode=mode) as client:
+    server = build_server(calls, options)
+    async with Client(server, mode=mode, elicitation_callback=person) as client:
         try:
             yield client
         finally:

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from mcp.types import ElicitResult
 from tests.fakes.bridge_host import open_bridge
 from tests.fakes.driver import PATIENCE_S
-from tests.fakes.mcp_host import in_process, value_of
+from tests.fakes.mcp_host import NEWEST, http_in_process, in_process, value_of
 from tests.fakes.mcp_host import text_of as mcp_text
 from tests.fakes.preset_place import MODEL, OTHER_MODEL, PresetPlace, text_of
 from tests.fakes.profile_home import write_preset, write_profile
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from pathlib import Path
 
+    from mcp.types import ElicitRequestParams
     from tests.fakes.driver import FakeProcess
     from tests.fakes.workplace import Workplace
 
@@ -251,6 +253,111 @@ async def test_an_mcp_host_is_told_the_note_and_the_refusal(clone: Clone) -> Non
         assert answer.is_error
         expected = words.nobody_to_ask("preset", "scout", str(clone.theirs["preset"]))
         assert expected in mcp_text(answer)
+
+
+class McpPerson:
+    """Whoever sits in front of a host that can show questions."""
+
+    def __init__(self, *answers: ElicitResult) -> None:
+        self.asked: list[str] = []
+        self.was_asked = asyncio.Event()
+        self._answers = list(answers)
+
+    async def __call__(
+        self,
+        context: object,  # noqa: ARG002 - the library passes it
+        params: ElicitRequestParams,
+    ) -> ElicitResult:
+        self.asked.append(params.message)
+        self.was_asked.set()
+        if not self._answers:
+            await asyncio.Event().wait()
+        return self._answers.pop(0)
+
+
+@pytest.mark.parametrize(("use", "model"), [(True, OTHER_MODEL), (False, MODEL)])
+async def test_an_mcp_host_that_can_show_questions_asks_its_user(
+    clone: Clone, *, use: bool, model: str
+) -> None:
+    clone.say("ask")
+    person = McpPerson(ElicitResult(action="accept", content={"use": use}))
+    async with in_process(clone.work, person=person) as client:
+        for word in ("first", "second"):  # one answer is enough
+            call = asyncio.create_task(client.call_tool(*delegated(prompt=word)))
+            child = await clone.work.child(word)
+            assert model_of(child) == model
+            await child.answer_and_exit("seen")
+            assert not (await call).is_error
+    assert person.asked == [words.ask_foreign("profile", "scout", str(clone.theirs["profile"]))]
+    assert clone.kept_answers() == 1
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        ElicitResult(action="decline"),
+        ElicitResult(action="cancel"),
+        ElicitResult(action="accept", content={}),
+    ],
+    ids=["declined", "dismissed", "nothing chosen"],
+)
+async def test_an_mcp_host_that_answers_neither_yes_nor_no_is_refused_and_asked_again(
+    clone: Clone, answer: ElicitResult
+) -> None:
+    clone.say("ask")
+    person = McpPerson(answer, answer)
+    expected = words.nobody_to_ask("preset", "scout", str(clone.theirs["preset"]))
+    async with in_process(clone.work, person=person) as client:
+        for _ in range(2):
+            assert expected in mcp_text(await client.call_tool(*with_preset()))
+    assert (len(person.asked), clone.kept_answers()) == (2, 0)
+
+
+@BOTH
+async def test_a_question_that_an_mcp_host_leaves_open_keeps_no_call(
+    clone: Clone, kind: str, call: Any
+) -> None:
+    clone.say("ask")
+    expected = words.nobody_to_ask(kind, "scout", str(clone.theirs[kind]))
+    async with in_process(clone.work, within_s=0.2, person=McpPerson()) as client:
+        assert expected in mcp_text(await client.call_tool(*call()))
+    assert clone.work.driver.children == []
+
+
+async def test_a_server_that_ends_while_somebody_is_asked_waits_for_nobody(clone: Clone) -> None:
+    clone.say("ask")
+    person = McpPerson()
+    async with in_process(clone.work, person=person) as client:
+        call = asyncio.create_task(client.call_tool(*with_preset()))
+        async with asyncio.timeout(PATIENCE_S):
+            await person.was_asked.wait()
+    await asyncio.wait({call})
+    assert clone.work.driver.children == []
+
+
+async def test_the_question_is_asked_over_http_too(clone: Clone) -> None:
+    clone.say("ask")
+    person = McpPerson(ElicitResult(action="accept", content={"use": True}))
+    async with (
+        http_in_process(clone.work) as server,
+        server.client(person=person) as client,
+    ):
+        call = asyncio.create_task(client.call_tool(*delegated()))
+        child = await clone.work.child("look")
+        assert model_of(child) == OTHER_MODEL
+        await child.answer_and_exit("seen")
+        assert not (await call).is_error
+    assert len(person.asked) == 1
+
+
+async def test_over_the_newest_protocol_nobody_can_be_asked_during_a_call(clone: Clone) -> None:
+    """Its servers send no requests: what is needed would have to be in the call already."""
+    clone.say("ask")
+    person = McpPerson()
+    async with in_process(clone.work, mode=NEWEST, person=person) as client:
+        expected = words.nobody_to_ask("preset", "scout", str(clone.theirs["preset"]))
+        assert expected in mcp_text(await client.call_tool(*with_preset()))
+    assert person.asked == []
 
 
 @pytest.mark.parametrize(("key", "model"), [(b"y\n", OTHER_MODEL), (b"n\n", MODEL)])

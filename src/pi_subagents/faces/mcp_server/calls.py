@@ -25,6 +25,7 @@ from pi_subagents.core.stop_switch import StopSwitch
 from pi_subagents.core.summary import refusal_to_json
 from pi_subagents.core.unfinished import progress_line, unfinished_to_json
 from pi_subagents.delegation.offered_tools import offered_tools
+from pi_subagents.faces.mcp_server.questions import LIMIT_S, patiently
 from pi_subagents.procs.pool import Pool
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from pi_subagents.core.tool_offer import Offer
     from pi_subagents.delegation.ports import Update
     from pi_subagents.delegation.windows import Windows
+    from pi_subagents.faces.mcp_server.questions import Ask
     from pi_subagents.launch import Options
 
     Answer = dict[str, object]
@@ -64,7 +66,9 @@ class Calls:
         cwd, env = launch.place_of(self._options)
         return offered_tools(cwd, env, trusted=launch.trusts(self._options, cwd))
 
-    async def answer(self, tool: str, parameters: Mapping[str, Any], report: Report) -> Answer:
+    async def answer(
+        self, tool: str, parameters: Mapping[str, Any], report: Report, ask: Ask | None = None
+    ) -> Answer:
         """Return what the tool says, or how its work stands when the time is up."""
         notes: list[str] = []
         # A call that only waits ends with the server, and says what is known then.
@@ -75,10 +79,10 @@ class Calls:
             "pool": self._pool,
         }
         if tool in _DELEGATING:
-            answer = await self._delegate(tool, parameters, options, report)
+            answer = await self._delegate(tool, parameters, options, report, ask)
         else:
             asked = self._bounded(tool, parameters)
-            answer = await _safely(tool, asked, options)
+            answer = await _safely(tool, asked, self._asking(options, ask, self._ending))
             if not answer["isError"]:
                 answer = _told(tool, asked, answer, self._within_s or MAX_WAIT_S)
         content = answer["content"]
@@ -95,10 +99,16 @@ class Calls:
         await self._pool.close()
 
     async def _delegate(
-        self, tool: str, parameters: Mapping[str, Any], options: Options, report: Report
+        self,
+        tool: str,
+        parameters: Mapping[str, Any],
+        options: Options,
+        report: Report,
+        ask: Ask | None,
     ) -> Answer:
         work = _Work(tool, parameters)
-        task = asyncio.create_task(_safely(tool, parameters, work.watched(options)))
+        watched = self._asking(work.watched(options), ask, work.stop)
+        task = asyncio.create_task(_safely(tool, parameters, watched))
         self._going[task] = work.stop
         task.add_done_callback(self._going.pop)
         reporting = asyncio.create_task(work.report(report, self._tick_s))
@@ -116,6 +126,13 @@ class Calls:
         assert self._within_s is not None, "without a limit it is waited for"
         can_stop = tool_defs.BACKGROUND_STOP in self.offer.names
         return work.unfinished(self._within_s, can_stop=can_stop)
+
+    def _asking(self, options: Options, ask: Ask | None, stop: StopSwitch) -> Options:
+        """Return the options of a call in which a person can be asked, if there is one."""
+        if ask is None:
+            return options
+        limit_s = min(self._within_s or LIMIT_S, LIMIT_S)
+        return {**options, "ask": patiently(ask, stop, limit_s)}
 
     async def _end_or_deadline(self, task: asyncio.Task[Answer]) -> None:
         await asyncio.wait({task}, timeout=self._within_s)

@@ -39,6 +39,7 @@ from pi_subagents.core.tool_offer import instructions
 from pi_subagents.core.tool_outputs import SCHEMAS, sendable, structured
 from pi_subagents.faces.mcp_server import resources
 from pi_subagents.faces.mcp_server.prompts import prompt_text, prompts_for
+from pi_subagents.faces.mcp_server.questions import person_at
 
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
@@ -97,7 +98,8 @@ def build_server(calls: Calls, options: Options) -> Server[Any]:
         async def report(elapsed_s: float, line: str) -> None:
             await context.session.report_progress(elapsed_s, None, line or None)
 
-        answer = sendable(await calls.answer(asked.name, asked.arguments or {}, report))
+        arguments = asked.arguments or {}
+        answer = sendable(await calls.answer(asked.name, arguments, report, person_at(context)))
         refused = bool(answer["isError"])
         value = None if refused else structured(asked.name, answer)
         if asked.name in (tool_defs.GET_OUTPUT, tool_defs.GET_SESSION):
