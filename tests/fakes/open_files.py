@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 from collections import Counter
 from contextlib import suppress
@@ -12,10 +11,8 @@ def open_files() -> Counter[str]:
     """
     Count what the descriptors of this process lead to.
 
-    Not their numbers: the look itself has one, and another thread can take it in between.  What
-    earlier tests let go of is closed first.
+    Not their numbers: the look itself has one, and another thread can take it in between.
     """
-    gc.collect()
     found: Counter[str] = Counter()
     for number in os.listdir("/proc/self/fd"):
         with suppress(OSError):  # the look's own
