@@ -19,6 +19,8 @@ CLEANING = {
     "git clean": "git init -q . && git clean -ffdxq",
     "moved": "mv .pi .elsewhere",
 }
+# Whoever works beside it is at work when it happens, and not done before.
+UNTIL_CLEANED = "until [ -e ../cleaned ]; do sleep 0.05; done"
 PRESET = "---\nname: cleaner\ndescription: Cleans.\ntools: bash\n---\nYou clean."
 
 
@@ -29,8 +31,8 @@ def script(command: str) -> object:
 
     return {
         "conversations": [
-            {"match": "clean", "turns": turns(command, "all clean")},
-            {"match": "beside", "turns": turns("sleep 0.3", "unharmed")},
+            {"match": "clean", "turns": turns(f"{command}; touch ../cleaned", "all clean")},
+            {"match": "beside", "turns": turns(UNTIL_CLEANED, "unharmed")},
         ]
     }
 
