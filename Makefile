@@ -18,7 +18,7 @@ export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test e2e-mcp e2e-pi e2e-versions check-shim faults soak check format conformance bench screenshots setup clean
+.PHONY: help demo test quick e2e-mcp e2e-pi e2e-versions check-shim faults soak check format conformance bench screenshots setup clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|' 2>/dev/null \
@@ -32,17 +32,25 @@ test: setup $(VENV)/.dev ## Lint, types and the whole test suite, on the real pi
 	@echo "==> Tests"
 	@$(PARALLEL) $(PYTEST_ARGS)
 
-CHILDREN := bad_bytes child_endings crashes guards journal output_limits reuse rpc_children siblings starting stopping
+quick: $(VENV)/.dev ## The daily loop: lint, types, rooms and the quick unit tests, in less than a minute
+	@$(MAKE) --no-print-directory check
+	@echo "==> Unit tests"
+	@PROPERTY_EXAMPLES=10 $(PARALLEL) -m "not slow" tests/unit tests/test_architecture.py $(PYTEST_ARGS)
 
-faults: $(VENV)/.dev ## Only the fault suite, in every child mode: crashes, full disks, bad children
-	@EVERY_CHILD_MODE=1 $(PARALLEL) tests/faults $(CHILDREN:%=tests/integration/test_%.py) $(PYTEST_ARGS)
+# Faults that live beside what they are about: of children, of hosts and projects that attack, with the real pi.
+FAULTS := bad_bytes child_endings crashes guards journal output_limits reuse rpc_children siblings starting stopping
+FAULTS := $(FAULTS:%=integration/test_%.py) integration/test_mcp_http.py integration/test_project_definitions.py \
+	unit/supervisor/test_control.py e2e/test_cleaning_with_pi.py e2e/test_planted_code.py
+
+faults: setup $(VENV)/.dev ## Only the fault suite, in every child mode: crashes, full disks, bad children, hostile projects
+	@EVERY_CHILD_MODE=1 $(PARALLEL) tests/faults $(FAULTS:%=tests/%) $(PYTEST_ARGS)
 
 e2e-mcp: setup $(VENV)/.dev ## The MCP server with clients and agent hosts of other people (from npm)
 	@$(BIN)/python -m pytest tests/e2e_mcp $(PYTEST_ARGS)
 
-soak: $(VENV)/.dev ## The long versions, in every child mode: every write fails, 200 kills, a million damaged lines, 1,000 tasks
+soak: $(VENV)/.dev ## The long versions, in every child mode: every write fails, 200 kills, a million damaged lines, 1,000 tasks, 2,000 examples of every property
 	@$(PARALLEL) tests/soak/soak_*.py $(PYTEST_ARGS)
-	@PROPERTY_EXAMPLES=2000 $(PARALLEL) tests/unit/core $(PYTEST_ARGS)
+	@PROPERTY_EXAMPLES=2000 $(PARALLEL) tests/unit -m hypothesis $(PYTEST_ARGS)
 
 e2e-pi: setup $(VENV)/.dev check-shim ## The real pi as main agent: print, RPC and terminal (needs tmux, and npm)
 	@$(PARALLEL) tests/e2e_pi/pi_*.py tests/e2e/test_pi_extension.py $(PYTEST_ARGS)

@@ -32,10 +32,11 @@ from measuring import (
 from scripted_model import scripted_model
 from tree_memory import Peaks, watched
 
-from pi_subagents.core.invocation import QUIET
 from pi_subagents.core.value import replace
-from pi_subagents.engines.offline_model.provider import URL_VARIABLE, pi_arguments
-from pi_subagents.engines.pi_command import resolve_pi_command
+from pi_subagents.engines.offline.provider import URL_VARIABLE
+from pi_subagents.engines.pi.command import resolve_pi_command
+from pi_subagents.engines.pi.invocation import QUIET
+from pi_subagents.engines.pi.offline import pi_arguments
 
 SECTION = "Delegation against xargs"
 ROUNDS = {1: 9, 4: 7, 16: 5}
@@ -67,7 +68,7 @@ def measure(place: Place) -> list[Figure]:
         }
         placed = replace(place, env=env)
         _round(placed, _sides(placed, command, 1), 1)  # both warm
-        for count in (1, 4) if place.quick else (1, 4, 16):
+        for count in (1, 4, 16)[: place.amount(3, 2, 1)]:
             figures += _compare(placed, command, count)
     return figures
 

@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
 from pi_subagents import Task, delegate
-from pi_subagents.procs.pool import Pool
+from pi_subagents.service.pool import Pool
 
 if TYPE_CHECKING:
-    from pi_subagents.launch import Options
+    from pi_subagents.service.call import Options
 
 
 def main() -> int:

@@ -28,19 +28,27 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from measuring import Figure, Place, Target, cpu_timed_s, progress, ratios
+from measuring import (
+    Figure,
+    Place,
+    Target,
+    cpu_timed_s,
+    progress,
+    project_of_printers,
+    ratios,
+)
 from talk import WORDS, talk_of
 
-from pi_subagents.core import events as ev
-from pi_subagents.core.window import WindowBuilder, WindowTitle
-from pi_subagents.disk.run_store import open_store
+from pi_subagents.core.run import events as ev
 from pi_subagents.faces.terminal.painting import View, paint
 from pi_subagents.faces.terminal.styled import changes
+from pi_subagents.store.run_store import open_store
+from pi_subagents.view.window import WindowBuilder, WindowTitle
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from pi_subagents.faces.terminal.styled import Line
+    from pi_subagents.faces.terminal.styled import StyledLine
 
 SECTION = "Display"
 CHILD = str(Path(__file__).with_name("talking_child.py"))
@@ -49,7 +57,7 @@ ENTRY = (sys.executable, "-c", "from pi_subagents.faces.cli.main import main; ma
 START = 'terminal=$1; shift; exec "$@" <"$terminal" 2>"$terminal"'
 CHILDREN = 16
 RATE = 1000
-SECONDS = 4.0
+SECONDS = 4
 LOOK_S = 0.05
 COLUMNS, ROWS = 120, 40
 FRAME = b"\x1b[?2026h"
@@ -128,13 +136,15 @@ class _Round:
     """One delegation to sixteen talking children, watched from outside."""
 
     def __init__(self, place: Place, project: Path, script: Path, updates: int) -> None:
-        (project / ".pi").mkdir(parents=True)
-        child = (sys.executable, "-I", "-S", CHILD, str(script), str(RATE), str(SECONDS))
-        self._project = project
+        seconds = place.amount(SECONDS, SECONDS, 1)
+        child = (sys.executable, "-I", "-S", CHILD, str(script), str(RATE), str(seconds))
+        # One alone is at work by itself for all of its time, however busy the machine is.
+        self._children = place.amount(CHILDREN, CHILDREN, 1)
+        self._project = project_of_printers(project)
         self._lines_per_record = 1 + updates
         self._env = {**place.env, "PI_SUBAGENTS_PI": shlex.join(child), "TERM": "xterm"}
         self._tasks = project / "tasks.json"
-        tasks = [{"name": f"talk-{number}", "prompt": "Talk."} for number in range(CHILDREN)]
+        tasks = [{"name": f"talk-{number}", "prompt": "Talk."} for number in range(self._children)]
         self._tasks.write_text(json.dumps({"tasks": tasks}), "utf-8")
 
     def run(self, side: str) -> Shown:
@@ -163,7 +173,7 @@ class _Round:
 
     def _all_ended(self) -> bool:
         runs = open_store(self._project, self._env).runs()
-        return len(runs) == CHILDREN and all(run.result.exists() for run in runs)
+        return len(runs) == self._children and all(run.result.exists() for run in runs)
 
     def _shown(self, clock: _Clock, reader: _Reader) -> Shown:
         records = [_records(run.events) for run in open_store(self._project, self._env).runs()]
@@ -173,7 +183,7 @@ class _Round:
         seconds = (end - begin) / 1000
         return Shown(
             cpu_percent=100 * (clock.cpu_s[-1] - clock.cpu_at(begin)) / seconds,
-            lines_per_child=len(during) * self._lines_per_record / CHILDREN / seconds,
+            lines_per_child=len(during) * self._lines_per_record / self._children / seconds,
             frames_per_s=sum(begin < each < end for each in reader.frames) / seconds,
             ages_ms=[one.kept_ms - one.printed_ms for one in during if one.printed_ms],
         )
@@ -255,7 +265,7 @@ def _painting(place: Place) -> list[Figure]:
     texts = [f"line {number}: {WORDS}" for number in range(600)]
 
     def screens(view: View, *, news: bool) -> None:
-        shown: Sequence[Line] = ()
+        shown: Sequence[StyledLine] = ()
         for frame in range(frames):
             for builder in builders if news else ():
                 builder.apply(ev.AssistantMessage(f"{frame}: {WORDS}"), frame)

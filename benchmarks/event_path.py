@@ -15,21 +15,35 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from measuring import MB, Figure, Place, Target, cpu_timed_s, interleaved, progress, start
+from measuring import (
+    MB,
+    Figure,
+    Place,
+    Target,
+    cpu_timed_s,
+    interleaved,
+    progress,
+    project_of_printers,
+    start,
+)
 from synthetic_stream import recorded_stream, shell_child
 
-from pi_subagents.core import events as ev
 from pi_subagents.core.framing import Line, LineFramer
-from pi_subagents.core.outcome import RunFold
+from pi_subagents.core.run.outcome import RunFold
 from pi_subagents.core.value import replace
-from pi_subagents.disk.journal_tail import JournalTail
-from pi_subagents.disk.run_log import RunLog
-from pi_subagents.disk.run_store import RunStore
-from pi_subagents.procs.intake import Intake
-from pi_subagents.procs.listener import READ_SIZE
+from pi_subagents.engines.pi.json_conversation import JsonConversation
+from pi_subagents.engines.pi.records import decode_pi_line
+from pi_subagents.store.journal_tail import JournalTail
+from pi_subagents.store.run_log import RunLog
+from pi_subagents.store.run_store import RunStore
+from pi_subagents.supervisor.intake import Intake
+from pi_subagents.supervisor.listener import READ_SIZE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from pi_subagents.core.run import events as ev
+    from pi_subagents.store.run_dir import RunDir
 
 SECTION = "Event path"
 DELEGATE = str(Path(__file__).with_name("delegate_tasks.py"))
@@ -51,15 +65,15 @@ def _speeds(place: Place) -> list[Figure]:
     stream = recorded_stream().of_size(STREAM // 10 if place.quick else STREAM)
     taken = _Takes(place.path / "intake", stream)
     taken.by_intake()
-    journal = taken.last.events
+    journal = taken.last.events.stat().st_size / MB
     sides = {
         BARE: lambda: cpu_timed_s(taken.bare),
         DECODE: lambda: cpu_timed_s(taken.decoded),
         INTAKE: lambda: cpu_timed_s(taken.by_intake),
-        TAIL: lambda: cpu_timed_s(lambda: _read(journal)),
+        TAIL: lambda: cpu_timed_s(lambda: _read(taken.last)),
     }
     seconds = interleaved(place.rounds(7), sides, SECTION)
-    size = {name: len(stream) / MB for name in sides} | {TAIL_JOURNAL: journal.stat().st_size / MB}
+    size = {name: len(stream) / MB for name in sides} | {TAIL_JOURNAL: journal}
     seconds[TAIL_JOURNAL] = seconds[TAIL]
     targets = {TAIL: Target(300, at_least=True)}
     speeds = [
@@ -95,16 +109,14 @@ class _Takes:
         for chunk in self._chunks():
             for frame in framer.feed(chunk):
                 assert isinstance(frame, Line)
-                fold.apply(ev.decode_pi_line(frame.data))
+                fold.apply(decode_pi_line(frame.data))
         assert fold.settled
 
     def by_intake(self) -> None:
         for old in self._directory.iterdir():
             old.rename(self._directory.with_name(f"old-{old.name}"))
         log = RunLog(self.last, "bench")
-        intake = Intake(
-            log, looping_tool_count=5, on_activity=_nothing, on_loop=_nothing
-        )  # fmt: skip
+        intake = Intake(log, JsonConversation(), _nothing)
         for chunk in self._chunks():
             intake.output(chunk)
         log.close()
@@ -116,12 +128,12 @@ class _Takes:
             yield self._stream[begin : begin + READ_SIZE]
 
 
-def _nothing() -> None:
-    """Stand in for the supervisor's timers."""
+def _nothing(_: ev.Event | None) -> None:
+    """Stand in for the supervisor's limits."""
 
 
-def _read(journal: Path) -> None:
-    tail, count = JournalTail(journal), 0
+def _read(run_dir: RunDir) -> None:
+    tail, count = JournalTail(run_dir), 0
     for _ in tail.new_entries():
         count += 1
     tail.close()
@@ -131,7 +143,7 @@ def _read(journal: Path) -> None:
 def _flood(place: Place) -> list[Figure]:
     """Delegate to a child that prints a lot, and look at what that does to the orchestrator."""
     stream = recorded_stream()
-    large = LARGE // 10 if place.quick else LARGE
+    large = place.amount(LARGE, LARGE // 10, 2 * SMALL)
     peaks: dict[int, list[float]] = {SMALL: [], large: []}
     cpu_s: dict[int, list[float]] = {SMALL: [], large: []}
     rounds = place.rounds(3)
@@ -164,7 +176,11 @@ def _flood(place: Place) -> list[Figure]:
 
 
 def _delegate(place: Place, child: tuple[str, ...]) -> dict[str, float]:
-    placed = replace(place, env={**place.env, "PI_SUBAGENTS_PI": shlex.join(child)})
+    placed = replace(
+        place,
+        project=project_of_printers(place.path / "flood"),
+        env={**place.env, "PI_SUBAGENTS_PI": shlex.join(child)},
+    )
     report = place.path / "report.json"
     with report.open("wb") as out:
         process = start((sys.executable, DELEGATE, "1"), placed, stdout=out)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pi_subagents import __version__
-from pi_subagents.engines.pi_command import resolve_pi_command
+from pi_subagents.engines.pi.command import resolve_pi_command
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -23,28 +23,28 @@ if TYPE_CHECKING:
 
 FAKES = Path(__file__).parents[1] / "tests" / "fakes"
 HOST, CHILD = FAKES / "many_tasks.py", f"{sys.executable} -I -S {FAKES / 'quick_child.py'}"
-TASKS, QUICK_TASKS = 1000, 300
-SOME = 100
-EARLY = 200
+TASKS = (1000, 300, 20)
+SOME = (100, 100, 10)
+EARLY = (200, 200, 10)
 GROWTH_MB = 4
 
 
 def measure(place: Place) -> list[Figure]:
     """Return time, CPU and memory of a host, early and late."""
-    count = QUICK_TASKS if place.quick else TASKS
+    count, some, after = (place.amount(*each) for each in (TASKS, SOME, EARLY))
     section = f"{count:,} short tasks"
     progress(section)
     looks = _looks(_own_place(place), count)
     calls = looks[:-1]  # the last one is no call's
     per_call = calls[1]["tasks"]
-    first, last = calls[: SOME // per_call + 1], calls[-SOME // per_call - 1 :]
-    early, late = (look["memory"] / MB for look in (calls[EARLY // per_call], looks[-1]))
+    first, last = calls[: some // per_call + 1], calls[-some // per_call - 1 :]
+    early, late = (look["memory"] / MB for look in (calls[after // per_call], looks[-1]))
     return [
-        Figure(section, f"wall per task, first {SOME}", "ms", _per_task(first, "wall_s")),
-        Figure(section, f"wall per task, last {SOME}", "ms", _per_task(last, "wall_s")),
-        Figure(section, f"CPU of the host per task, first {SOME}", "ms", _per_task(first, "cpu_s")),
-        Figure(section, f"CPU of the host per task, last {SOME}", "ms", _per_task(last, "cpu_s")),
-        Figure(section, f"memory of the host after {EARLY}", "MB", (early,)),
+        Figure(section, f"wall per task, first {some}", "ms", _per_task(first, "wall_s")),
+        Figure(section, f"wall per task, last {some}", "ms", _per_task(last, "wall_s")),
+        Figure(section, f"CPU of the host per task, first {some}", "ms", _per_task(first, "cpu_s")),
+        Figure(section, f"CPU of the host per task, last {some}", "ms", _per_task(last, "cpu_s")),
+        Figure(section, f"memory of the host after {after}", "MB", (early,)),
         Figure(section, "memory of the host at the end", "MB", (late,)),
         Figure(section, "growth of the host", "MB", (late - early,), Target(GROWTH_MB)),
     ]

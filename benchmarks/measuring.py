@@ -63,15 +63,27 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A scratch directory with a home and a project, and how thorough to be."""
+    """A scratch directory with a home and a project, and how thorough to be (a sample is quick)."""
 
     path: Path
     project: Path
     env: Mapping[str, str]
     quick: bool
+    sample: bool = False
 
     def rounds(self, full: int) -> int:
-        return 2 if self.quick else full
+        return self.amount(full, 2, 1)
+
+    def amount(self, full: int, quick: int, sample: int) -> int:
+        """Return how many, or how much, of something is measured."""
+        return sample if self.sample else quick if self.quick else full
+
+
+def project_of_printers(path: Path) -> Path:
+    """Make a project whose children only print: nothing is said to them but their prompt."""
+    (path / ".pi").mkdir(parents=True, exist_ok=True)
+    (path / ".pi" / "settings.json").write_text('{"subagents": {"child_mode": "json"}}')
+    return path
 
 
 def progress(text: str) -> None:

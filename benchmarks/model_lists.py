@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from measuring import Figure, Place, Target, interleaved, timed_ms
 
-from pi_subagents.disk.model_config import ChildSetup
-from pi_subagents.engines.available_models import list_models
-from pi_subagents.engines.pi_command import resolve_pi_command
+from pi_subagents.engines.pi.command import resolve_pi_command
+from pi_subagents.engines.pi.models.available import list_models
+from pi_subagents.engines.pi.models.config import ChildSetup
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,11 +8,12 @@ from pathlib import Path
 
 from measuring import Figure, Place, Target, progress
 
-from pi_subagents.core.invocation import QUIET
-from pi_subagents.disk.pi_extension import extension_dir, remember_interpreter
-from pi_subagents.engines.offline_model.provider import URL_VARIABLE, pi_arguments
-from pi_subagents.engines.offline_model.server import OfflineModel
-from pi_subagents.engines.pi_command import resolve_pi_command
+from pi_subagents.engines.offline.provider import URL_VARIABLE
+from pi_subagents.engines.offline.server import OfflineModel
+from pi_subagents.engines.pi.command import resolve_pi_command
+from pi_subagents.engines.pi.invocation import QUIET
+from pi_subagents.engines.pi.offline import pi_arguments
+from pi_subagents.hosts.pi.extension import extension_dir, remember_interpreter
 
 SECTION = "Inside pi"
 STOPWATCH = Path(__file__).parents[1] / "tests" / "fakes" / "stopwatch_extension.ts"
@@ -45,5 +46,5 @@ def _start(place: Place, url: str) -> float:
         text=True,
         check=True,
     )
-    told = json.loads(done.stderr.splitlines()[-1])
+    told: dict[str, float] = json.loads(done.stderr.splitlines()[-1])
     return told["loadMs"] + told["startMs"]

@@ -16,8 +16,8 @@ from measuring import Figure, Place, progress
 from real_work import JSON_MODE, MAIN, own_place, tool_call
 from scripted_model import scripted_model
 
-from pi_subagents.disk.pi_extension import extension_dir
-from pi_subagents.engines.pi_command import resolve_pi_command
+from pi_subagents.engines.pi.command import resolve_pi_command
+from pi_subagents.hosts.pi.extension import extension_dir
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -55,7 +55,7 @@ class _Load:
 def measure(place: Place) -> list[Figure]:
     """Return how many updates there are, and what they and the whole stream take."""
     rounds = place.rounds(ROUNDS)
-    loads = [(steps, size) for steps in STEPS for size in PROMPT_BYTES]
+    loads = [(steps, size) for steps in STEPS for size in PROMPT_BYTES][: 1 if place.sample else 4]
     figures = []
     every = [_Load(*load, number) for load in loads for number in range(rounds)]
     with scripted_model(_script(every), place.env) as url_of:

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 
 from measuring import Figure, Place, interleaved, peak_memory_mb, progress, ratios, timed_ms
 
-from pi_subagents.core.invocation import QUIET
-from pi_subagents.core.pi_versions import TESTED_VERSIONS, traits_of
-from pi_subagents.engines.offline_model.provider import URL_VARIABLE, pi_arguments
-from pi_subagents.engines.offline_model.server import OfflineModel
+from pi_subagents.engines.offline.provider import URL_VARIABLE
+from pi_subagents.engines.offline.server import OfflineModel
+from pi_subagents.engines.pi.invocation import QUIET
+from pi_subagents.engines.pi.offline import pi_arguments
+from pi_subagents.engines.pi.versions import TESTED_VERSIONS, traits_of
 
 sys.path.append(str(Path(__file__).parents[1]))
 

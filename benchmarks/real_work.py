@@ -26,11 +26,11 @@ from measuring import Cost, Figure, Place, Target, cost_of, progress, ratios, st
 from scripted_model import scripted_model
 from tree_memory import watched
 
-from pi_subagents.core.invocation import QUIET
 from pi_subagents.core.value import replace
-from pi_subagents.disk.pi_extension import extension_dir, remember_interpreter
-from pi_subagents.engines.offline_model.conversations import EACH_PROMPT
-from pi_subagents.engines.pi_command import resolve_pi_command
+from pi_subagents.engines.offline.conversations import EACH_PROMPT
+from pi_subagents.engines.pi.command import resolve_pi_command
+from pi_subagents.engines.pi.invocation import QUIET
+from pi_subagents.hosts.pi.extension import extension_dir, remember_interpreter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -84,7 +84,8 @@ class _Call:
 
 def measure(place: Place) -> list[Figure]:
     """Return wall and CPU of every way, held against the ideal and against xargs, and memory."""
-    rounds = {count: place.rounds(full) for count, full in ROUNDS.items()}
+    counts = list(ROUNDS)[: place.amount(2, 2, 1)]
+    rounds = {count: place.rounds(ROUNDS[count]) for count in counts}
     with scripted_model(_script(rounds), place.env) as url_of:
         bench = _Bench(own_place(place, url_of), own_place(place, url_of, warm=AT_ONCE))
         bench.warm_up()
@@ -315,4 +316,4 @@ def own_place(place: Place, url_of: Callable[[str], str], warm: int = 1) -> Plac
     (agent / "settings.json").write_text(json.dumps(settings))
     env = {**place.env, **QUIET, "HOME": str(path / "home")}
     remember_interpreter(env)
-    return Place(path, path / "project", env, place.quick)
+    return replace(place, path=path, project=path / "project", env=env)

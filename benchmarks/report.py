@@ -69,7 +69,10 @@ def _amended(known: str, figures: Sequence[Figure], machine: Mapping[str, str]) 
     """Return the tables with some sections measured anew, or added; they say when."""
     head, *sections = known.strip("\n").split("\n### ")
     bodies = {section.partition("\n")[0]: section.partition("\n")[2] for section in sections}
-    when = f"Measured by itself: {machine['date']}, load before {machine['load before']}."
+    when = (
+        f"Measured by itself: {machine['date']}, pi {machine['pi']}, "
+        f"load before {machine['load before']}."
+    )
     for name, lines in _sections(figures):
         bodies[name] = "\n".join(["", when, *lines])
     told = [f"### {name}\n{body.rstrip()}\n" for name, body in bodies.items()]

@@ -36,7 +36,7 @@ import supervisor_cost
 import watch_cost
 from measuring import Place, progress
 
-from pi_subagents.engines.pi_command import resolve_pi_command
+from pi_subagents.engines.pi.command import resolve_pi_command
 
 PARTS = {
     "start-up": start_up.measure,
@@ -61,16 +61,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Measure what we promise; nothing asserts.")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--quick", action="store_true", help="two small rounds of everything")
+    parser.add_argument("--sample", action="store_true", help="the least that runs all of its code")
     parser.add_argument("--only", action="append", choices=PARTS, help="this part (repeatable)")
     parser.add_argument(
         "--write-docs", action="store_true", help="rewrite these tables in docs/performance.md"
     )
     options = parser.parse_args()
     chosen = options.only or list(PARTS)
-    if options.write_docs and options.quick:
+    if options.write_docs and (options.quick or options.sample):
         parser.error("--write-docs wants all rounds")
     with tempfile.TemporaryDirectory(prefix="subagents-bench-") as scratch:
-        place = _place(Path(scratch), quick=options.quick)
+        place = _place(Path(scratch), quick=options.quick, sample=options.sample)
         measured_on = machine.describe(place.env, place.project)
         figures = [figure for name in chosen for figure in PARTS[name](place)]
     progress("done")
@@ -82,7 +83,7 @@ def main() -> None:
         report.write_document(figures, measured_on, whole=not options.only)
 
 
-def _place(path: Path, *, quick: bool) -> Place:
+def _place(path: Path, *, quick: bool, sample: bool) -> Place:
     """Return a place whose runs, settings and pi state are nobody else's."""
     pi = resolve_pi_command(os.environ, Path.cwd(), None)  # before the home is another one
     project, home = path / "project", path / "home"
@@ -91,7 +92,7 @@ def _place(path: Path, *, quick: bool) -> Place:
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("PI_", "XDG_"))}
     kept.pop("PYTHONDONTWRITEBYTECODE", None)  # what is compiled once stays compiled for a user
     env = {**kept, "HOME": str(home), "PI_SUBAGENTS_PI": shlex.join(pi.argv)}
-    return Place(path, project, env, quick)
+    return Place(path, project, env, quick or sample, sample)
 
 
 if __name__ == "__main__":

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 SERVE = """
 import json, signal, sys
-from pi_subagents.engines.offline_model.script import parse_script
-from pi_subagents.engines.offline_model.server import OfflineModel
+from pi_subagents.core.offline.script import parse_script
+from pi_subagents.engines.offline.server import OfflineModel
 signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
 with OfflineModel(parse_script(json.load(sys.stdin)), keep_requests=0) as model:
     print(model.url_for("@"), flush=True)
@@ -37,9 +37,9 @@ def scripted_model(script: object, env: Mapping[str, str]) -> Iterator[Callable[
         stdout=subprocess.PIPE,
         env=dict(env),
     )
+    assert server.stdin is not None
+    assert server.stdout is not None
     try:
-        assert server.stdin is not None
-        assert server.stdout is not None
         server.stdin.write(json.dumps(script).encode("ascii"))
         server.stdin.close()
         address = server.stdout.readline().decode("ascii").strip()

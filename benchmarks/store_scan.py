@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 from measuring import Figure, Place, Target, cost_of, interleaved, progress, timed_ms
 
-from pi_subagents.core import events as ev
-from pi_subagents.core.run_result import RunResult
+from pi_subagents.core.run import events as ev
+from pi_subagents.core.run.result import RunResult
 from pi_subagents.core.usage import Usage
 from pi_subagents.core.value import replace
-from pi_subagents.disk.run_index import FILE_NAME, IndexedRun
-from pi_subagents.disk.run_log import RunLog
-from pi_subagents.disk.run_store import new_run_id, new_session_id
-from pi_subagents.runs import Runs
+from pi_subagents.service.runs import Runs
+from pi_subagents.store.run_index import FILE_NAME
+from pi_subagents.store.run_log import RunLog
+from pi_subagents.store.run_store import new_run_id, new_session_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,7 +29,7 @@ SCAN = "Runs().newest(): every run read"
 
 def measure(place: Place) -> list[Figure]:
     """Return how long each look takes, with warm caches, over finished runs."""
-    count = 200 if place.quick else 1000
+    count = place.amount(1000, 200, 20)
     section = f"Store of {count:,} runs"
     cwd, data = place.path / "store", place.path / "store-data"
     (cwd / ".pi").mkdir(parents=True)
@@ -105,9 +105,9 @@ def make_runs(runs: Runs, count: int) -> None:
             )
         )
         os.close(lock)
-        rows.append(IndexedRun(run_id, session_id, str(run_dir.path), now))
+        rows.append((run_id, session_id, str(run_dir.path), now, False))
     runs.index.add(rows)
-    runs.index.mark_ended(row.run_id for row in rows)
+    runs.index.mark_ended(run_id for run_id, *_ in rows)
 
 
 def _after_loss(index: Path, runs: Callable[[], Runs]) -> float:

@@ -18,15 +18,15 @@ from typing import TYPE_CHECKING
 from measuring import MB, Figure, PeakWatch, Place, Target, progress
 from synthetic_stream import long_line_files, shell_child
 
-from pi_subagents.core.run_spec import RunSpec
-from pi_subagents.disk.run_store import RunStore
-from pi_subagents.procs.supervisor_start import spec_line, start_supervisor
+from pi_subagents.core.run.spec import ChildOrder, PlaceOrder, RunLimits, RunSpec
+from pi_subagents.runners.supervisor_start import spec_line, start_supervisor
+from pi_subagents.store.run_store import RunStore
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from pi_subagents.disk.run_dir import RunDir
+    from pi_subagents.store.run_dir import RunDir
 
 SECTION = "Supervisor"
 LONG_LINE = 20 * MB
@@ -98,14 +98,14 @@ def _supervised(place: Place, fifo: Path, reader: int) -> tuple[float, float, fl
     process.communicate()
     spent = (usage.ru_utime + usage.ru_stime) * 1000
     assert run_dir.read_result() is not None
-    assert spec.lock_fd is not None
-    os.close(spec.lock_fd)
+    assert spec.place.lock_fd is not None
+    os.close(spec.place.lock_fd)
     return reached, ended, spent, float(run_dir.stderr.read_text("ascii").split()[1]) / 1024
 
 
 def _started(spec: RunSpec, place: Place) -> subprocess.Popen[bytes]:
     """Start a supervisor and tell it what to do, as a caller does."""
-    process = start_supervisor(place.env, lock_fd=spec.lock_fd)
+    process = start_supervisor(place.env, lock_fd=spec.place.lock_fd)
     assert process.stdin is not None
     process.stdin.write(spec_line(spec))
     return process
@@ -136,8 +136,8 @@ def _peak_of(place: Place, argv: Sequence[str]) -> float:
     result = run_dir.read_result()
     assert result is not None, "no result"
     assert result.completed, result.error_message
-    assert spec.lock_fd is not None
-    os.close(spec.lock_fd)
+    assert spec.place.lock_fd is not None
+    os.close(spec.place.lock_fd)
     return peak
 
 
@@ -158,11 +158,8 @@ def _begin(place: Place, argv: Sequence[str]) -> tuple[RunSpec, RunDir]:
         run_id=run_id,
         session_id="0" * 16,
         name="bench",
-        run_dir=str(run_dir.path),
-        desk=str(run_dir.desk.path),
-        argv=tuple(argv),
-        cwd=str(place.project),
-        looping_tool_count=0,
-        lock_fd=lock,
+        child=ChildOrder(tuple(argv), str(place.project), engine="pi", mode="json"),
+        limits=RunLimits(looping_tool_count=0),
+        place=PlaceOrder(str(run_dir.path), str(run_dir.desk.path), lock_fd=lock),
     )
     return spec, run_dir

@@ -2,7 +2,7 @@
 A large stream as pi prints it, made of recorded lines (tests/golden).
 
 97 of 100 lines are `message_update`, as measured on long runs of pi, and texts are as long as so
-many updates would make them, so that two thirds of the bytes are updates too.
+many updates would make them, so that seven tenths of the bytes are updates too.
 """
 
 from __future__ import annotations
@@ -13,7 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-RECORDING = Path(__file__).resolve().parents[1] / "tests/golden/pi-0.87.1-tools.jsonl"
+from pi_subagents.errors import PINNED_PI_VERSION
+
+GOLDEN = Path(__file__).resolve().parents[1] / "tests/golden"
+RECORDING = GOLDEN / f"pi-{PINNED_PI_VERSION}-tools.jsonl"
 SHARE_OF_UPDATES = 0.97
 TEXT_LENGTH = 5000
 _FILLER = ("The quick brown fox jumps over the lazy dog. " * (TEXT_LENGTH // 40))[:TEXT_LENGTH]
@@ -38,7 +41,7 @@ class Stream:
 
     def files(self, place: Path, size: int) -> list[Path]:
         """Return files that make up a stream of that size when printed one after the other."""
-        block = 64
+        block = min(64, self.repeats(size))
         parts = {"head": self.head, "block": self.body * block, "tail": self.tail}
         for name, data in parts.items():
             (place / f"stream-{name}").write_bytes(data)
@@ -88,8 +91,10 @@ def long_line_files(place: Path, size: int) -> list[Path]:
 
 
 def shell_child(files: list[Path]) -> tuple[str, ...]:
-    """Return a child that prints files and ignores pi's options."""
-    return ("/bin/sh", "-c", f"exec cat {shlex.join(map(str, files))}", "child")
+    """Return a child that prints files and ignores pi's options, but for the question who it is."""
+    printing = f"exec cat {shlex.join(map(str, files))}"
+    asked = f'[ "$*" = --version ] && exec echo {PINNED_PI_VERSION}'
+    return ("/bin/sh", "-c", f"{asked}; {printing}", "child")
 
 
 def _longer(value: Any) -> Any:

@@ -38,10 +38,11 @@ def talk_of(updates: int) -> Iterator[bytes]:
         message = {"role": "assistant", "content": [words, call], "stopReason": "toolUse", **told}
         named = {"toolCallId": call_id, "toolName": name}
         done = {"content": [{"type": "text", "text": f"time @TIME@\n{result}"}]}
-        for record in (
+        records: tuple[dict[str, object], ...] = (
             {"type": "message_end", "message": message},
             {"type": "tool_execution_end", **named, "result": done, "isError": False},
-        ):
+        )
+        for record in records:
             yield _as_line(_UPDATE) * updates
             yield _as_line(record)
     answer = {"role": "assistant", "content": [{"type": "text", "text": "I said it all."}]}

@@ -7,6 +7,7 @@ Resident memory is summed up, so pages that processes share count in each of the
 
 from __future__ import annotations
 
+import os
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,13 +15,15 @@ from typing import TYPE_CHECKING
 
 from measuring import MB, peak_memory_mb
 
-from pi_subagents.procs.process_tree import descendants
+from pi_subagents.runners.supervisor_start import supervisor_argv
+from pi_subagents.system.process_tree import descendants
 
 if TYPE_CHECKING:
     import subprocess
 
 SAMPLE_EVERY_S = 0.05
 PAGES_PER_MB = MB // 4096
+_SUPERVISOR = b"\0".join(map(os.fsencode, supervisor_argv()))
 
 
 @dataclass(slots=True)
@@ -52,6 +55,6 @@ def _resident_mb(pid: int) -> float:
 
 def _is_supervisor(pid: int) -> bool:
     try:
-        return b"procs.supervise" in Path(f"/proc/{pid}/cmdline").read_bytes()
+        return _SUPERVISOR in Path(f"/proc/{pid}/cmdline").read_bytes()
     except OSError:
         return False

@@ -24,18 +24,18 @@ from measuring import Figure, Place, Target, interleaved, peak_memory_mb, progre
 from store_scan import CLI, make_runs
 
 from pi_subagents.core.value import replace
-from pi_subagents.runs import Runs
+from pi_subagents.service.runs import Runs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROWS, COLUMNS = 40, 120
 PATIENCE_S = 60.0
-IDLE_S = 5.0
+IDLE_S = 5
 
 
 def measure(place: Place) -> list[Figure]:
-    count = 200 if place.quick else 1000
+    count = place.amount(1000, 200, 20)
     section = f"Watching {count:,} runs"
     cwd, data = place.path / "watch", place.path / "watch-data"
     (cwd / ".pi").mkdir(parents=True)
@@ -61,9 +61,10 @@ def measure(place: Place) -> list[Figure]:
     with _watching(placed) as (terminal, pid, _):
         _seen(terminal, every)
         _drained(terminal, 1.0)
+        seconds = place.amount(IDLE_S, IDLE_S, 1)
         before = _cpu_ms(pid)
-        _drained(terminal, IDLE_S)
-        idle = (_cpu_ms(pid) - before) / IDLE_S
+        _drained(terminal, seconds)
+        idle = (_cpu_ms(pid) - before) / seconds
         memory = peak_memory_mb(pid) or 0.0
     return [
         Figure(section, "first screen", "ms", times["first screen"], Target(1000)),

@@ -10,7 +10,7 @@ import asyncio
 import sys
 
 from pi_subagents import RunResult, StopSwitch, Task, Update, delegate
-from pi_subagents.engines.offline_model.script import parse_script
+from pi_subagents.core.offline.script import parse_script
 
 SCRIPT = parse_script(
     {

@@ -14,6 +14,7 @@ from __future__ import annotations
 import ast
 import sys
 import tomllib
+from collections import Counter
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -29,9 +30,24 @@ HEAD = """\
 # Conformance
 
 What was specified, fact by fact, and the tests that prove it. Written by `make conformance` from
-`tests/conformance/*.toml`; do not edit it by hand. *Differs*: we do it otherwise, and a test
-proves how. *Later*: it belongs, at least in part, to what is still to come.
+`tests/conformance/*.toml`; do not edit it by hand.
 """
+# Why something is not as it was specified; each fact that differs names one of them.
+REASONS = {
+    "rpc": "children are spoken to in pi's RPC mode and may serve several tasks, one after the "
+    "other ([026](decisions/026-rpc-children.md), [027](decisions/027-reused-children.md)); "
+    '`child_mode: "json"` and `reuse_children: false` give what was specified',
+    "fault": "what is specified is a fault of the reference: it loses an answer, a stop or a count",
+    "disk": "runs are kept on disk and found by their ids from anywhere: only views are forgotten",
+    "pi": "pi does it otherwise by now, or there is no pi above us that could be asked",
+    "private": "prompts and keys reach a child by private files, standard input or variables, "
+    "never by its command line ([002](decisions/002-prompts-are-data.md))",
+    "trust": "a project that the user does not trust decides nothing ([security](security.md))",
+    "bounded": "what a host or a model is told is bounded, however much there is to tell",
+    "design": "the design decided it otherwise, later",
+    "more": "more than was specified, or what it left open",
+    "python": "it is a Python package",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +57,7 @@ class Item:
     fact: str
     tests: tuple[str, ...] = ()
     differs: str = ""
+    why: str = ""
     later: str = ""
 
 
@@ -108,7 +125,7 @@ def problems(sources: Sequence[Source], root: Path = ROOT) -> list[str]:
 
 def page(sources: Sequence[Source]) -> str:
     """Return docs/conformance.md as it should be."""
-    parts = [HEAD, _counts(sources)]
+    parts = [HEAD, _holds(sources), _differs(sources), _counts(sources)]
     for source in sources:
         parts.append(f"## {source.title}\n")
         for section in source.sections:
@@ -134,6 +151,8 @@ def _problems_of(item: Item, root: Path) -> Iterator[str]:
         yield "says nothing"
     if not item.tests and not item.later:
         yield "no test proves it"
+    if bool(item.differs) != (item.why in REASONS):
+        yield "differs without one of the reasons, or has one and does not differ"
     if len(set(item.tests)) < len(item.tests):
         yield "names a test twice"
     for test in item.tests:
@@ -156,6 +175,23 @@ def _names(body: Sequence[ast.stmt], prefix: str = "") -> Iterator[str]:
             yield from _names(node.body, f"{prefix}{node.name}::")
         elif isinstance(node, _FUNCTIONS) and node.name.startswith("test"):
             yield prefix + node.name
+
+
+def _holds(sources: Sequence[Source]) -> str:
+    items = [item for source in sources for item in source.items]
+    facts, proven, differing, later = _count(items)
+    coming = "; ".join(item.later for item in items if item.later)
+    return (
+        f"**What holds.** {proven} of {facts} facts are proven by tests, {proven - differing} of "
+        f"them as they were specified. Left for later: {later}{f' ({coming})' if later else ''}.\n"
+    )
+
+
+def _differs(sources: Sequence[Source]) -> str:
+    counted = Counter(item.why for source in sources for item in source.items if item.differs)
+    rows = [f"| {REASONS[why]} | {number} |" for why, number in counted.most_common()]
+    said = "**What differs, and why.** Each says below how it is met, and a test proves that."
+    return "\n".join([said, "", *_table("because", "facts"), *rows, ""])
 
 
 def _counts(sources: Sequence[Source]) -> str:

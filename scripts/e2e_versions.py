@@ -28,19 +28,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
-from pi_subagents.core.pi_versions import TESTED_VERSIONS
-from pi_subagents.disk.config_home import data_dir
-from pi_subagents.engines.managed_pi import KEEP_CACHE, install_managed_pi, installed_pi
-from pi_subagents.engines.node import find_node
-from pi_subagents.engines.pi_command import VARIABLE
-from pi_subagents.engines.programs import is_runnable
+from tests.which_pi import PI_UNDER_TEST
+
+from pi_subagents.engines.pi.install.managed import KEEP_CACHE, install_managed_pi, installed_pi
+from pi_subagents.engines.pi.install.node import find_node
+from pi_subagents.engines.pi.versions import TESTED_VERSIONS
 from pi_subagents.errors import SetupError
+from pi_subagents.system.home import data_dir
+from pi_subagents.system.programs import is_runnable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pi_subagents.engines.installing import SetupProgress
-    from pi_subagents.engines.managed_pi import ManagedPi
+    from pi_subagents.core.setup import SetupProgress
+    from pi_subagents.engines.pi.install.managed import ManagedPi
 
 ROOT = Path(__file__).resolve().parents[1]
 CACHE = ROOT / ".cache"
@@ -150,7 +151,7 @@ def tested(pi: ManagedPi, arguments: Sequence[str]) -> Lane:
             done = subprocess.run(
                 [sys.executable, "-m", "pytest", "-q", f"--junitxml={results}", *arguments],
                 cwd=ROOT,
-                env={**os.environ, VARIABLE: shlex.join(pi.argv)},
+                env={**os.environ, PI_UNDER_TEST: shlex.join(pi.argv)},
                 stdout=sys.stderr,
                 check=False,
             )

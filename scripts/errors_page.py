@@ -13,11 +13,13 @@ import inspect
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from pathlib import Path
     from types import ModuleType
 
 Arguments = Mapping[str, object]
@@ -191,6 +193,13 @@ def errors_page(errors: ModuleType, messages: Iterable[ModuleType], advice: Advi
     return "\n".join(parts)
 
 
+def message_modules(package: Path) -> list[ModuleType]:
+    """Return every module of messages: each stands beside what says them."""
+    found = sorted(package.rglob("messages.py"))
+    names = (path.relative_to(package.parent).with_suffix("").parts for path in found)
+    return [import_module(".".join(parts)) for parts in names]
+
+
 def exceptions_of(module: ModuleType) -> list[Message]:
     """Return every exception that has words of its own, in the order of their definition."""
     return [
@@ -208,6 +217,8 @@ def messages_of(module: ModuleType) -> list[Message]:
         for name in _names(node):
             value = getattr(module, name)
             section = NOTES if name.lower().startswith("note_") else _section(source, node.lineno)
+            if not section:  # said in passing: nobody will look it up
+                continue
             texts = (value,) if isinstance(value, str) else texts_of(name, value)
             meaning = "" if isinstance(value, str) else _on_one_line(value)
             found.append(Message(name, texts, meaning, (section,)))
@@ -233,10 +244,10 @@ def _names(node: ast.stmt) -> list[str]:
 
 
 def _section(source: str, line: int) -> str:
-    """Return the heading above a line: a comment that stands between blank lines."""
+    """Return the heading above a line: a comment between blank lines, if any."""
     above = "\n".join(source.split("\n")[: line - 1])
-    *_, heading = re.finditer(r"(?<=\n\n)# (.+?)\.?\n\n", above + "\n")
-    return heading[1]
+    headings = re.findall(r"(?<=\n\n)# (.+?)\.?\n\n", above + "\n")
+    return headings[-1] if headings else ""
 
 
 def _placeholder(name: str, annotation: str) -> Any:

@@ -29,7 +29,7 @@ from scripts.screenshot_chromium import PROGRAM, a_browser
 from scripts.screenshot_svg import drawn
 from scripts.screenshot_tmux import NeverShown, screen_of_our_own
 
-from pi_subagents.engines.pi_command import VARIABLE, resolve_pi_command
+from pi_subagents.engines.pi.command import VARIABLE, resolve_pi_command
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pi_subagents.core.pi_versions import version_numbers
+from pi_subagents.engines.pi.versions import version_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

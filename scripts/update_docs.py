@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """
-Write the generated parts of the documents: docs/cli.md, docs/errors.md, the table of modules.
+Write the generated parts of the documents: docs/cli.md, docs/errors.md, docs/architecture.md's.
 
     python scripts/update_docs.py            rewrite what is out of date
     python scripts/update_docs.py --check    change nothing, exit 1 if anything is
 
-In: the live `--help` of every verb and of what is below it, every exception and message, and the
-first sentence of every module's docstring.
+In: the live `--help` of every verb and of what is below it, every exception and message, the first
+sentence of every module's docstring, the measures of the house, and one request on its way.
 Needs the package's own dependencies and nothing else.
 """
 
@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src"
@@ -36,24 +36,22 @@ PI_TOOLS = PACKAGE / "pi_extension" / "tools.json"
 PI_PACKAGE = PACKAGE / "pi_extension" / "package.json"
 PI_CHANGELOG = PACKAGE / "pi_extension" / "CHANGELOG.md"
 CHANGELOG = ROOT / "CHANGELOG.md"
-BEGIN, END = "<!-- modules -->", "<!-- /modules -->"
 HELP_WIDTH = 80
 # As a request meets them, the public face first.
 ROOMS = (
     "",
     "errors",
-    "messages",
-    "profile_messages",
-    "setup_messages",
     "api",
-    "runs",
-    "sessions",
-    "doctor",
     "faces",
-    "delegation",
-    "procs",
+    "service",
+    "runners",
+    "supervisor",
     "engines",
-    "disk",
+    "hosts",
+    "store",
+    "config",
+    "system",
+    "view",
     "core",
 )
 
@@ -95,12 +93,45 @@ def modules_table() -> str:
 
 
 def architecture_page() -> str:
-    """Return docs/architecture.md with the table of modules as it should be."""
-    before, begin, rest = ARCHITECTURE.read_text("utf-8").partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise SystemExit(f"{ARCHITECTURE} lacks {BEGIN} or {END}")
-    return f"{before}{BEGIN}\n{modules_table()}\n{END}{after}"
+    """Return docs/architecture.md with its generated parts as they should be."""
+    from scripts import measures, trip
+    from scripts.source_tree import Tree
+
+    tree = Tree()
+    way = trip.trip()
+    parts = {
+        "rooms": rooms_table(measures.room_imports(tree)),
+        "trip": trip.picture(way),
+        "measures": measures.table([*measures.measures(tree), measures.way(trip.counted(way))]),
+        "modules": modules_table(),
+    }
+    page = ARCHITECTURE.read_text("utf-8")
+    for name, wanted in parts.items():
+        page = with_part(page, name, wanted)
+    return page
+
+
+def rooms_table(imports: Mapping[str, set[str]]) -> str:
+    """Return a Markdown table: every room, what it is for and what it imports."""
+    lines = ["| room | holds | imports |", "|---|---|---|"]
+    for name in ROOMS[1:]:
+        home = PACKAGE / f"{name}.py"
+        path = home if home.is_file() else PACKAGE / name / "__init__.py"
+        sentence = first_sentence(ast.get_docstring(ast.parse(path.read_text("utf-8"))) or "")
+        others = sorted(imports[name].intersection(ROOMS), key=ROOMS.index)
+        shown = name if home.is_file() else f"{name}/"
+        lines.append(f"| `{shown}` | {sentence} | {', '.join(others)} |")
+    return "\n".join(lines)
+
+
+def with_part(page: str, name: str, wanted: str) -> str:
+    """Return a page with what stands between `<!-- name -->` and `<!-- /name -->` replaced."""
+    begin, end = f"<!-- {name} -->", f"<!-- /{name} -->"
+    before, found, rest = page.partition(begin)
+    _, ended, after = rest.partition(end)
+    if not found or not ended:
+        raise SystemExit(f"{ARCHITECTURE} lacks {begin} or {end}")
+    return f"{before}{begin}\n{wanted}\n{end}{after}"
 
 
 def cli_page() -> str:
@@ -157,15 +188,14 @@ def errors_page() -> str:
     from scripts import errors_advice
     from scripts import errors_page as page
 
-    from pi_subagents import errors, messages, profile_messages, setup_messages
+    from pi_subagents import errors
 
-    words = [messages, profile_messages, setup_messages]
-    return page.errors_page(errors, words, errors_advice.ADVICE)
+    return page.errors_page(errors, page.message_modules(PACKAGE), errors_advice.ADVICE)
 
 
 def pi_tools() -> str:
     """Return pi_extension/tools.json as it should be."""
-    from pi_subagents.core.pi_tools import tools_to_json
+    from pi_subagents.faces.bridge.extension_tools import tools_to_json
 
     return json.dumps(tools_to_json(), indent=2, ensure_ascii=False) + "\n"
 

@@ -1,14 +1,14 @@
-"""What every lane needs: a Ctrl+C that counts, and the real pi, found before HOME is moved."""
+"""What every lane needs: a Ctrl+C that counts, the real pi found before HOME is moved, how long to look."""
 
 import os
-import shlex
 import signal
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+from tests.which_pi import PI_UNDER_TEST, pi_for_tests
 
-from pi_subagents.engines.pi_command import VARIABLE, resolve_pi_command
-from pi_subagents.errors import SetupError
+from pi_subagents.engines.pi.command import VARIABLE
 
 # Needs a registry, and other people's programs: `make e2e-mcp`.
 collect_ignore = ["e2e_mcp"]
@@ -23,12 +23,13 @@ def pytest_configure(config: pytest.Config) -> None:
     would inherit that.
     """
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    if VARIABLE not in os.environ:
-        try:
-            found = resolve_pi_command(os.environ, Path.cwd(), None)
-        except SetupError:
-            return
-        os.environ[VARIABLE] = shlex.join(found.argv)
+    if "PROPERTY_EXAMPLES" in os.environ:
+        examples = int(os.environ["PROPERTY_EXAMPLES"])
+        settings.register_profile("soak", max_examples=examples, deadline=None)
+        settings.load_profile("soak")
+    found = pi_for_tests(os.environ, Path.cwd())
+    if found:
+        os.environ[PI_UNDER_TEST] = os.environ[VARIABLE] = found
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

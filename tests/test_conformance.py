@@ -92,11 +92,13 @@ def test_what_is_not_proven_is_named_with_its_place(tmp_path: Path) -> None:
         Item("b", ("test_a.py::TestGroup::test_inside",)),
         Item("c", later="another day"),
         Item("d"),
-        Item("e", differs="otherwise"),
+        Item("e", differs="otherwise", why="more"),
         Item("f", ("test_a.py::helper", "test_a.py::test_inside")),
         Item("g", ("test_b.py::test_plain", "test_a.py")),
         Item(" ", ("test_a.py::test_plain", "test_a.py::test_plain")),
         Item("h", ("test_a.py::test_gone",), later="another day"),
+        Item("i", ("test_a.py::test_plain",), differs="otherwise", why="whim"),
+        Item("j", ("test_a.py::test_plain",), why="more"),
     ) == [
         "Here: d: no test proves it",
         "Here: e: no test proves it",
@@ -107,6 +109,8 @@ def test_what_is_not_proven_is_named_with_its_place(tmp_path: Path) -> None:
         "Here:  : says nothing",
         "Here:  : names a test twice",
         "Here: h: no such test: test_a.py::test_gone",
+        "Here: i: differs without one of the reasons, or has one and does not differ",
+        "Here: j: differs without one of the reasons, or has one and does not differ",
     ]
 
 
@@ -115,14 +119,23 @@ def test_a_page_tells_facts_proofs_and_counts() -> None:
         "000 §1 Start",
         (
             Item("`a || b`", ("tests/test_a.py::test_x", "tests/test_a.py::test_y[a|b]")),
-            Item("b", ("tests/test_a.py::test_x",), differs="so | so"),
+            Item("b", ("tests/test_a.py::test_x",), differs="so | so", why="more"),
             Item("c", later="the wizard"),
-            Item("d", ("tests/test_a.py::test_x",), later="the rest", differs="so"),
+            Item("d", ("tests/test_a.py::test_x",), later="the rest", differs="so", why="more"),
         ),
     )
     text = conformance.page([Source("Seed 000", (section,)), Source("Faults", ())])
     assert text == (
         f"{conformance.HEAD}\n"
+        "**What holds.** 2 of 4 facts are proven by tests, 1 of them as they were specified. "
+        "Left for later: 2 (the wizard; the rest).\n"
+        "\n"
+        "**What differs, and why.** Each says below how it is met, and a test proves that.\n"
+        "\n"
+        "| because | facts |\n"
+        "|---|---|\n"
+        f"| {conformance.REASONS['more']} | 2 |\n"
+        "\n"
         "|  | facts | proven | of these differ | later |\n"
         "|---|---|---|---|---|\n"
         "| Seed 000 | 4 | 2 | 1 | 2 |\n"

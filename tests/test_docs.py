@@ -11,8 +11,9 @@ from xml.etree import ElementTree as ET
 import pytest
 from scripts import errors_page, screenshots, update_docs
 from scripts.errors_advice import ADVICE
+from scripts.errors_page import message_modules, messages_of
 
-from pi_subagents import __version__, errors, messages, profile_messages, setup_messages
+from pi_subagents import __version__, errors
 
 ROOT = update_docs.ROOT
 HIDDEN_OR_MADE = {"node_modules", "dist", "build"}
@@ -23,6 +24,12 @@ PICTURE = re.compile(r"!\[([^\]]*)\]\(([^)\s]+)\)")
 PICTURES = ROOT / "docs" / "pictures"
 # What makes whoever looks at an SVG fetch something: a reference that is not to the picture itself.
 FETCHED = re.compile(r"@import|href=|src=|url\((?!#)|https?:(?!//www\.w3\.org/2000/svg\")")
+SOURCES = (ROOT, ROOT / "src" / "pi_subagents", ROOT / "tests")
+# A file of ours, or a folder; `core/run/events` is one too, `faults/test_*.py` are several.
+NAMED = re.compile(
+    r"`((?:[\w*-]+/)*[\w*-]+(?:\.(?:py|ts|mjs|html)|/)|(?:core|engines|tests)/[\w/*-]+)`"
+)
+NOT_OF_THE_SOURCE = {"runs/"}  # a folder of what is kept
 OF_ONE_MACHINE = re.compile(r"(?<![\w.~])/(?:home|root|tmp|Users|work|private)/")
 
 
@@ -56,6 +63,26 @@ def broken_links(path: Path) -> list[str]:
         if not target.exists() or (anchor and anchor not in anchors(target)):
             broken.append(link)
     return broken
+
+
+def at(name: str) -> list[Path]:
+    """Return what a name in a document means: below the checkout, the package or the tests."""
+    return [path for base in SOURCES for end in ("", ".py") for path in base.glob(f"{name}{end}")]
+
+
+def stale_names(text: str) -> list[str]:
+    """Return the files and folders that text names and nobody has; one line may shorten a path."""
+    stale = []
+    for line in text.splitlines():
+        folders: set[Path] = set()
+        for name in NAMED.findall(line):
+            found = at(name) or [path for folder in folders for path in folder.glob(name)]
+            if not found and not folders and "/" not in name:
+                found = at(f"**/{name}")
+            if not found and name not in NOT_OF_THE_SOURCE:
+                stale.append(name)
+            folders.update(path if path.is_dir() else path.parent for path in found)
+    return stale
 
 
 def test_there_are_documents_to_look_at():
@@ -101,7 +128,11 @@ EXCEPTIONS = {
     for name, value in vars(errors).items()
     if inspect.isclass(value) and issubclass(value, Exception)
 }
-WORDS = {**vars(messages), **vars(profile_messages), **vars(setup_messages)}
+WORDS = {
+    message.name: getattr(module, message.name)
+    for module in message_modules(update_docs.PACKAGE)
+    for message in messages_of(module)
+}
 CONSTANTS = {name: value for name, value in WORDS.items() if name.isupper()}
 FUNCTIONS = {name: value for name, value in WORDS.items() if inspect.isfunction(value)}
 MAKERS: dict[str, Callable[..., object]] = {**EXCEPTIONS, **FUNCTIONS}
@@ -306,3 +337,16 @@ def test_a_link_to_nowhere_is_found(tmp_path: Path):
 )
 def test_the_first_sentence_ends_at_its_full_stop(docstring: str, sentence: str):
     assert update_docs.first_sentence(docstring) == sentence
+
+
+@pytest.mark.parametrize("path", documents(), ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_files_of_the_source_that_are_named_exist(path: Path):
+    assert stale_names(prose(path)) == []
+
+
+def test_a_name_that_nobody_has_is_found():
+    line = "`core/value.py` `usage.py` `cells.py` `disk/` `unit/core/test_v*.py` `core/run/gone`"
+    assert stale_names(line) == ["cells.py", "disk/", "core/run/gone"]
+    assert stale_names("`messages.py`, `no_such_file.py`\n`e2e/`, `runs/`, `a b.py`") == [
+        "no_such_file.py"
+    ]

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 from scripts import e2e_versions
 from scripts.e2e_versions import Lane, Row, counted, main, selections, table
+from tests.which_pi import pi_for_tests
 
-from pi_subagents.engines.managed_pi import ManagedPi
+from pi_subagents.engines.pi.install.managed import ManagedPi
 from pi_subagents.errors import InstallFailed
 
 RESULTS = '<testsuites><testsuite tests="{}" failures="{}" errors="{}" skipped="{}"/></testsuites>'
@@ -41,7 +42,7 @@ class Runs:
         self, argv: list[str], *, env: dict[str, str], **_: object
     ) -> subprocess.CompletedProcess[bytes]:
         words = argv[3:]
-        version = Path(shlex.split(env["PI_SUBAGENTS_PI"])[1]).parts[-7]
+        version = Path(shlex.split(pi_for_tests(env, Path("/")))[1]).parts[-7]
         (results,) = [word.partition("=")[2] for word in words if word.startswith("--junitxml=")]
         self.ran.append((version, words))
         failed = self.failures.get(version, 0)

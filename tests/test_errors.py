@@ -11,8 +11,17 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
+from scripts import update_docs
+from scripts.errors_page import message_modules, messages_of
 
-from pi_subagents import errors, messages, profile_messages, setup_messages
+from pi_subagents import errors
+from pi_subagents.config import messages as config_messages
+from pi_subagents.core import messages as core_messages
+from pi_subagents.core.run import messages as run_messages
+from pi_subagents.core.task import messages as task_messages
+from pi_subagents.service import messages as service_messages
+from pi_subagents.store import messages as store_messages
+from pi_subagents.supervisor import messages as supervisor_messages
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,7 +31,11 @@ CLASSES = {
     for name, value in vars(errors).items()
     if inspect.isclass(value) and issubclass(value, Exception)
 }
-WORDS = {**vars(messages), **vars(profile_messages), **vars(setup_messages)}
+WORDS = {
+    message.name: getattr(module, message.name)
+    for module in message_modules(update_docs.PACKAGE)
+    for message in messages_of(module)
+}
 
 
 def drawn_tree() -> dict[str, str]:
@@ -186,48 +199,48 @@ def test_the_message_of_every_exception(name: str) -> None:
 
 def ended(**facts: object) -> str:
     whole = {"exit_code": 7, "signal_name": "", "has_spoken": False, "error_tail": "", **facts}
-    return messages.child_ended_early(**whole)  # type: ignore[arg-type]  # fields by name, of many types
+    return run_messages.child_ended_early(**whole)  # type: ignore[arg-type]  # fields by name, of many types
 
 
 TEXTS: list[tuple[Callable[..., str], str, str]] = [
-    (messages.timed_out, messages.timed_out(300),
+    (run_messages.timed_out, run_messages.timed_out(300),
      "Timed out after 300s. Consider resuming with a longer timeout."),
-    (messages.timed_out, messages.timed_out(1.5),
+    (run_messages.timed_out, run_messages.timed_out(1.5),
      "Timed out after 1.5s. Consider resuming with a longer timeout."),
-    (messages.cwd_missing, messages.cwd_missing("/x"),
+    (service_messages.cwd_missing, service_messages.cwd_missing("/x"),
      "cwd does not exist or is not a directory: /x"),
-    (messages.child_stopped_with, messages.child_stopped_with("aborted"),
+    (run_messages.child_stopped_with, run_messages.child_stopped_with("aborted"),
      "Sub-agent stopped without an answer (stop reason: aborted)"),
-    (messages.child_stopped_with, messages.child_stopped_with(""),
+    (run_messages.child_stopped_with, run_messages.child_stopped_with(""),
      "Sub-agent stopped without an answer (stop reason: none)"),
-    (messages.child_ended_early, ended(), "Sub-agent exited with code 7 without an answer"),
-    (messages.child_ended_early, ended(signal_name="SIGKILL", has_spoken=True, error_tail="why"),
+    (run_messages.child_ended_early, ended(), "Sub-agent exited with code 7 without an answer"),
+    (run_messages.child_ended_early, ended(signal_name="SIGKILL", has_spoken=True, error_tail="why"),
      "Sub-agent was killed by SIGKILL before it finished: why"),
-    (messages.note_exit_after_answer, messages.note_exit_after_answer(7, ""),
+    (run_messages.note_exit_after_answer, run_messages.note_exit_after_answer(7, ""),
      "The process ended with exit code 7 after it had answered."),
-    (messages.note_exit_after_answer, messages.note_exit_after_answer(137, "SIGKILL"),
+    (run_messages.note_exit_after_answer, run_messages.note_exit_after_answer(137, "SIGKILL"),
      "The process ended with SIGKILL after it had answered."),
-    (messages.note_line_skipped, messages.note_line_skipped(9, 8),
+    (supervisor_messages.note_line_skipped, supervisor_messages.note_line_skipped(9, 8),
      "A line of 9 bytes was skipped: the limit is 8 bytes."),
-    (messages.note_log_cut, messages.note_log_cut("stdout.log", 8),
+    (store_messages.note_log_cut, store_messages.note_log_cut("stdout.log", 8),
      "stdout.log reached its limit of 8 bytes; what followed was not kept."),
-    (messages.note_log_unwritable, messages.note_log_unwritable("stdout.log", "why"),
+    (store_messages.note_log_unwritable, store_messages.note_log_unwritable("stdout.log", "why"),
      "stdout.log could not be written (why); what followed was not kept."),
-    (messages.wrong_task_count, messages.wrong_task_count(16, 17), "must hold 1 to 16 tasks, not 17"),
-    (messages.wrong_length, messages.wrong_length(200), "must have 1 to 200 characters"),
-    (messages.wrong_timeout, messages.wrong_timeout(1.0, 86_400.0), "must be 1 to 86400 seconds"),
-    (messages.unknown_field, messages.unknown_field("x", ("a", "b")),
+    (core_messages.wrong_task_count, core_messages.wrong_task_count(16, 17), "must hold 1 to 16 tasks, not 17"),
+    (task_messages.wrong_length, task_messages.wrong_length(200), "must have 1 to 200 characters"),
+    (core_messages.wrong_timeout, core_messages.wrong_timeout(1.0, 86_400.0), "must be 1 to 86400 seconds"),
+    (core_messages.unknown_field, core_messages.unknown_field("x", ("a", "b")),
      'unknown field "x"; known: a, b'),
-    (messages.setting_of_wrong_type, messages.setting_of_wrong_type("a number", "str"),
+    (core_messages.setting_of_wrong_type, core_messages.setting_of_wrong_type("a number", "str"),
      "should be a number, is str; ignored"),
-    (messages.file_unusable, messages.file_unusable("why"), "cannot be used: why"),
-    (messages.file_not_found, messages.file_not_found("a"), "[file not found: a]"),
-    (messages.file_unreadable, messages.file_unreadable("a"), "[could not read file: a]"),
-    (messages.file_too_large, messages.file_too_large("a", 1500 * 1024, 1024 * 1024),
+    (core_messages.file_unusable, core_messages.file_unusable("why"), "cannot be used: why"),
+    (config_messages.file_not_found, config_messages.file_not_found("a"), "[file not found: a]"),
+    (config_messages.file_unreadable, config_messages.file_unreadable("a"), "[could not read file: a]"),
+    (config_messages.file_too_large, config_messages.file_too_large("a", 1500 * 1024, 1024 * 1024),
      "[file too large: a (1500KB, limit 1024KB)]"),
-    (messages.supervisor_failed, messages.supervisor_failed("why"),
+    (supervisor_messages.supervisor_failed, supervisor_messages.supervisor_failed("why"),
      "Internal error in the supervisor: why"),
-    (messages.internal_error, messages.internal_error(ValueError("why")),
+    (core_messages.internal_error, core_messages.internal_error(ValueError("why")),
      "internal error, please report it: ValueError: why"),
 ]  # fmt: skip
 
@@ -239,7 +252,7 @@ def test_messages_made_of_data(text: str, message: str) -> None:
 
 def test_the_messages_of_the_seeds_are_contract() -> None:
     assert (
-        messages.SPAWN_FAILED, messages.LOOP_DETECTED, messages.INTERRUPTED, messages.NO_TEXT_OUTPUT,
+        run_messages.SPAWN_FAILED, run_messages.LOOP_DETECTED, core_messages.INTERRUPTED, core_messages.NO_TEXT_OUTPUT,
     ) == (
         "Failed to spawn sub-agent process",
         "Loop detected: sub-agent is repeating the same tool calls",

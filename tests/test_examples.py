@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from pi_subagents.engines.pi_command import resolve_pi_command
+from pi_subagents.engines.pi.command import resolve_pi_command
 from pi_subagents.errors import SetupError
 
 ROOT = Path(__file__).resolve().parents[1]

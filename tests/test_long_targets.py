@@ -8,6 +8,7 @@ missing fixture or import in any test of it.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -18,8 +19,8 @@ from pathlib import Path
 import pytest
 from tests.fakes.private_tmux import needs_tmux
 
-from pi_subagents.disk.config_home import data_dir
-from pi_subagents.engines.managed_pi import installed_pi
+from pi_subagents.engines.pi.install.managed import installed_pi
+from pi_subagents.system.home import data_dir
 
 ROOT = Path(__file__).parents[1]
 SHIM = ROOT / ".cache" / "shim" / ".installed"
@@ -27,6 +28,23 @@ LIMIT_S = 300
 NOT_REMADE = ("setup", "check-shim", ".venv/.dev", ".venv/.runtime")
 PYTEST_TARGETS = ("soak", "faults", "e2e-mcp", "e2e-pi")
 OTHER_TARGETS = ("bench", "screenshots", "e2e-versions")
+# What `make bench` measures, by the headings of its tables; the fewest of each that run its code.
+MEASURED = {
+    "start-up": "Start-up",
+    "mcp": "MCP server",
+    "pi": "Inside pi",
+    "stream": "Stream of pi while sub-agents work",
+    "supervisor": "Supervisor",
+    "delegation": "Delegation against xargs",
+    "many": "20 short tasks",
+    "events": "Event path",
+    "display": "Display",
+    "store": "Store of 20 runs",
+    "watch": "Watching 20 runs",
+    "models": "Models of a child",
+}
+# Both take longer than a sample may; the first also fetches versions of pi.
+NOT_SAMPLED = {"versions", "work"}
 SAMPLES = {
     "soak": {"passed": 5},
     "faults": {"passed": 4},
@@ -84,12 +102,22 @@ def test_the_sample_of_a_long_target_passes(target: str) -> None:
     assert ends == {"failed": 0, "skipped": 0, **SAMPLES[target]}, said
 
 
+def test_every_part_of_what_is_measured_has_a_sample() -> None:
+    listed = re.search(r"\{([^}]*)\}", made("bench", BENCH_ARGS="--help"))
+    assert listed is not None
+    assert set(listed[1].split(",")) == MEASURED.keys() | NOT_SAMPLED
+
+
 @pytest.mark.pi
-def test_a_part_of_what_is_measured_is_measured() -> None:
-    parts = " ".join(f"--only {part}" for part in ("start-up", "store", "supervisor", "models"))
-    said = made("bench", BENCH_ARGS=f"--quick {parts}")
-    for section in ("Start-up", "Store of 200 runs"):
-        assert section in said
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is read from /proc")
+@pytest.mark.parametrize("part", MEASURED)
+def test_a_sample_of_what_is_measured_is_measured(part: str) -> None:
+    said = made("bench", BENCH_ARGS=f"--sample --json --only {part}")
+    figures = json.loads(said.splitlines()[-1])["figures"]
+    assert {figure["section"] for figure in figures} == {MEASURED[part]}
+    memory = {figure["name"]: figure["median"] for figure in figures if figure["unit"] == "MB"}
+    unseen = [name for name, size in memory.items() if size <= 0 and "growth" not in name]
+    assert unseen == [], "a process that was looked for and not found"
 
 
 def test_both_sides_are_tried_on_a_version_of_pi() -> None:

@@ -11,18 +11,19 @@ from typing import TYPE_CHECKING
 from pi_subagents._version import __version__
 
 if TYPE_CHECKING:
-    from pi_subagents.api import Delegation, call_tool, delegate, delegate_sync
-    from pi_subagents.core.attachment import FileSpec
-    from pi_subagents.core.progress import ProgressFormatter
-    from pi_subagents.core.request import Task
-    from pi_subagents.core.run_result import RunResult
-    from pi_subagents.core.steer import Steered
+    from pi_subagents.api import call_tool, delegate, delegate_sync
+    from pi_subagents.core.offline.script import parse_script
+    from pi_subagents.core.run.progress import ProgressFormatter
+    from pi_subagents.core.run.result import RunResult
+    from pi_subagents.core.run.steer import Steered
     from pi_subagents.core.stop_switch import StopSwitch
-    from pi_subagents.delegation.ports import Update
-    from pi_subagents.engines.offline_model.script import parse_script
+    from pi_subagents.core.task.attachment import FileSpec
+    from pi_subagents.core.task.request import Task
     from pi_subagents.errors.base import RequestError, SetupError, StoreError, SubagentsError
-    from pi_subagents.procs.pool import Pool
-    from pi_subagents.steering import steer
+    from pi_subagents.service.foreground import Delegation
+    from pi_subagents.service.planned_task import Update
+    from pi_subagents.service.pool import Pool
+    from pi_subagents.service.steering import steer
 
 __all__ = [
     "Delegation",
@@ -47,24 +48,24 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Delegation": "api",
+    "Delegation": "service.foreground",
     "call_tool": "api",
     "delegate": "api",
     "delegate_sync": "api",
-    "FileSpec": "core.attachment",
-    "ProgressFormatter": "core.progress",
-    "Task": "core.request",
-    "RunResult": "core.run_result",
-    "Steered": "core.steer",
+    "FileSpec": "core.task.attachment",
+    "ProgressFormatter": "core.run.progress",
+    "Task": "core.task.request",
+    "RunResult": "core.run.result",
+    "Steered": "core.run.steer",
     "StopSwitch": "core.stop_switch",
-    "Update": "delegation.ports",
-    "parse_script": "engines.offline_model.script",
-    "Pool": "procs.pool",
+    "Update": "service.planned_task",
+    "parse_script": "core.offline.script",
+    "Pool": "service.pool",
     "RequestError": "errors.base",
     "SetupError": "errors.base",
     "StoreError": "errors.base",
     "SubagentsError": "errors.base",
-    "steer": "steering",
+    "steer": "service.steering",
 }
 
 

@@ -10,8 +10,8 @@ import pytest
 from tests.fakes import canary
 
 from pi_subagents import Delegation, Task, delegate
-from pi_subagents.core.run_spec import CHILD_MODES
-from pi_subagents.engines.offline_model.script import parse_script
+from pi_subagents.core.offline.script import parse_script
+from pi_subagents.core.settings import CHILD_MODES
 
 
 @dataclass

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from pi_subagents.core.pi_versions import TESTED_VERSIONS, traits_of
-from pi_subagents.engines.pi_command import VARIABLE, parse_command
-from pi_subagents.engines.pi_version import find_version
+from pi_subagents.engines.pi.command import VARIABLE, parse_command
+from pi_subagents.engines.pi.installed_version import find_version
+from pi_subagents.engines.pi.versions import TESTED_VERSIONS, traits_of
 
 _COMMAND = parse_command(os.environ.get(VARIABLE, ""), os.environ)
 TRAITS = traits_of(find_version(_COMMAND, os.environ, Path.cwd()) if _COMMAND else None)

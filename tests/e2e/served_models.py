@@ -11,8 +11,8 @@ import json
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from pi_subagents.engines.offline_model.script import parse_script
-from pi_subagents.engines.offline_model.server import OfflineModel
+from pi_subagents.core.offline.script import parse_script
+from pi_subagents.engines.offline.server import OfflineModel
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

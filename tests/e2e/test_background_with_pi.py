@@ -16,8 +16,8 @@ from tests.e2e.conftest import Project
 from tests.e2e.served_models import serving
 
 from pi_subagents.api import call_tool
-from pi_subagents.disk.preset_files import global_presets_dir, invalidate_presets_cache
-from pi_subagents.engines.offline_model.server import OfflineModel
+from pi_subagents.config.preset_files import global_presets_dir, invalidate_presets_cache
+from pi_subagents.engines.offline.server import OfflineModel
 
 pytestmark = pytest.mark.pi
 

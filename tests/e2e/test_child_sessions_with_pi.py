@@ -13,9 +13,9 @@ import pytest
 from tests.e2e.pi_under_test import needs_early_sessions
 
 from pi_subagents.api import call_tool
+from pi_subagents.config.preset_files import invalidate_presets_cache
 from pi_subagents.core.stop_switch import StopSwitch
-from pi_subagents.disk.preset_files import invalidate_presets_cache
-from pi_subagents.runs import Runs
+from pi_subagents.service.runs import Runs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -9,8 +9,9 @@ from tests.e2e.command import subagents
 from tests.e2e.conftest import Project
 
 from pi_subagents import Task, call_tool
-from pi_subagents.engines.offline_model.script import parse_script
-from pi_subagents.runs import Runs
+from pi_subagents.core.offline.script import parse_script
+from pi_subagents.service.runs import Runs
+from pi_subagents.store.run_records import directory_of
 
 pytestmark = pytest.mark.pi
 
@@ -75,7 +76,7 @@ async def test_presets_keep_their_sessions_though_the_project_was_cleaned(
         ("completed", "unharmed"),
     ]
     for each in results:
-        run = Runs(Path(project.env["HOME"]), project.env).find(each["runId"]).run_dir
+        run = directory_of(Runs(Path(project.env["HOME"]), project.env).find(each["runId"]))
         lines = [json.loads(line) for line in run.child_session.read_text().splitlines()]
         assert lines[0]["type"] == "session"
         assert each["output"] in json.dumps(lines[-1])

@@ -14,7 +14,7 @@ from tests.e2e.command import heard, start, subagents
 from tests.e2e.conftest import Project
 from tests.e2e.pi_under_test import TRAITS, needs_tested_version
 
-from pi_subagents.messages import INTERRUPTED
+from pi_subagents.core.messages import INTERRUPTED
 
 pytestmark = pytest.mark.pi
 

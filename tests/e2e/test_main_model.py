@@ -11,14 +11,13 @@ import pytest
 from tests.e2e.pi_under_test import TRAITS
 from tests.fakes.main_pi import CHILDREN, MAIN, main_pi, rpc
 
-from pi_subagents.core import tool_defs
-from pi_subagents.core.tool_offer import (
+from pi_subagents.service.tools.offer import (
     MAX_GUIDANCE_TOKENS,
     MAX_TOKENS,
-    guide_of,
     make_offer,
     tokens,
 )
+from pi_subagents.service.tools.registry import TOOLS, all_tools, find_tool
 
 if TYPE_CHECKING:
     from tests.e2e.conftest import Project
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.pi
 
-ALL = [tool.name for tool in tool_defs.TOOLS]
+ALL = list(TOOLS)
 MUTE = Path(__file__).parents[1] / "fakes" / "mute_core.py"
 HELLO = {"text": "hello", "repeat": True}
 
@@ -45,9 +44,9 @@ def write_profile(project: Project, name: str, prompt: str) -> None:
 
 def guidance(names: list[str]) -> list[str]:
     """Return the lines that pi makes of what each of these tools says of itself."""
-    guides = [(name, guide_of(name)) for name in names]
-    lines = [f"- {name}: {guide.snippet}" for name, guide in guides]
-    return lines + [f"- {rule}" for _, guide in guides for rule in guide.rules]
+    tools = [find_tool(name) for name in names]
+    lines = [f"- {tool.name}: {tool.snippet}" for tool in tools]
+    return lines + [f"- {rule}" for tool in tools for rule in tool.rules]
 
 
 def ours(pi: MainPi) -> list[str]:
@@ -148,6 +147,6 @@ def test_where_scripts_call_the_tools_ours_are_still_the_models_alone(
     own = ["codemode"] if mode == "only" else ["read", "bash", "edit", "write", "codemode"]
     assert [name for name in described if name not in ALL] == own
     assert "delegate_to_subagents" not in described["codemode"]
-    plain = {tool.name: tool.description for tool in tool_defs.TOOLS}
+    plain = {tool.name: tool.description for tool in all_tools()}
     assert [name for name in ALL if not described[name].startswith(plain[name])] == []
     assert [name for name in ALL if "codemode" in described[name]] == []

@@ -13,9 +13,10 @@ from tests.e2e.test_profiles_with_pi import PI_DEFAULT_TOOLS, Served, served, to
 from tests.fakes.auditor import read_journal
 
 from pi_subagents import Task
-from pi_subagents.core import events as ev
+from pi_subagents.core.run import events as ev
+from pi_subagents.engines.pi.messages import no_known_tool, note_unknown_tools
 from pi_subagents.errors import ProfileRefused
-from pi_subagents.runs import Runs
+from pi_subagents.service.runs import Runs
 
 if TYPE_CHECKING:
     from tests.e2e.conftest import Project
@@ -86,11 +87,28 @@ async def test_a_pi_without_mcp_refuses_a_profile_that_wants_it(served: Served) 
     assert served.model.requests("all") == []
 
 
-@pytest.mark.parametrize("listed", ["+grep", "-bash", "*", "read, -bash", "gr*p"])
+@pytest.mark.parametrize("listed", ["+grep", "-bash", "*", "read, -bash", "gr*p", "\ufeff+grep"])
 async def test_no_list_of_tools_fails_open(served: Served, listed: str) -> None:
     name = served.profile("open", f'tools: "{listed}"')
     with pytest.raises(ProfileRefused, match='because of "tools"'):
         await served.run(Task("task", "Hello."), profile=name)
+
+
+@needs_mcp
+async def test_codemode_without_its_extension_is_refused_or_mentioned_and_never_missing_in_silence(
+    served: Served,
+) -> None:
+    alone = served.profile("alone", "noExtensions: true\ntools: codemode")
+    (result,) = (await served.run(Task("task", "Hello."), profile=alone)).results
+    assert (result.status, served.model.requests("all")) == ("failed", [])
+    assert result.error_message == no_known_tool("alone", ("codemode",))
+    beside = served.profile("beside", "noExtensions: true\ntools: read, codemode")
+    (result,) = (await served.run(Task("task", "Hello."), profile=beside)).results
+    assert note_unknown_tools("profile", ("codemode",)) in result.notes
+    named = served.profile(
+        "named", "noExtensions: true\nextensions: builtin:codemode\ntools: read, codemode"
+    )
+    assert tools(await served.received(named)) == ["codemode", "read"]
 
 
 @needs_mcp

@@ -6,11 +6,12 @@ import pytest
 from tests.e2e.command import Ran, subagents
 from tests.e2e.conftest import Project
 
-from pi_subagents.core.model_names import Model, resolve_model
-from pi_subagents.disk.config_home import data_dir
-from pi_subagents.engines.available_models import available_models
-from pi_subagents.engines.pi_command import resolve_pi_command
+from pi_subagents.core.models import Model
+from pi_subagents.engines.pi.command import resolve_pi_command
+from pi_subagents.engines.pi.models.available import available_models
+from pi_subagents.engines.pi.models.names import resolve_model
 from pi_subagents.errors import ModelsUnknown
+from pi_subagents.system.home import data_dir
 
 pytestmark = pytest.mark.pi
 

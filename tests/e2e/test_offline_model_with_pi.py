@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from pi_subagents.engines.offline_model.provider import URL_VARIABLE, pi_arguments
-from pi_subagents.engines.offline_model.script import parse_script
-from pi_subagents.engines.offline_model.server import OfflineModel
+from pi_subagents.core.offline.script import parse_script
+from pi_subagents.engines.offline.provider import URL_VARIABLE
+from pi_subagents.engines.offline.server import OfflineModel
+from pi_subagents.engines.pi.offline import pi_arguments
 
 PI = os.environ.get("PI_SUBAGENTS_PI", "")
 

@@ -9,11 +9,13 @@ from typing import Any
 
 import pytest
 from tests.e2e.conftest import Project
+from tests.e2e.pi_under_test import TRAITS
 from tests.fakes.fake_node import write_script
-from tests.fakes.main_pi import CHILDREN, MAIN, MainPi, call, delegate, main_pi
+from tests.fakes.main_pi import CHILDREN, MAIN, MainPi, call, delegate, main_pi, rpc
 
-from pi_subagents.core.tool_defs import TOOLS
-from pi_subagents.disk.pi_extension import extension_dir
+from pi_subagents.engines.pi import messages as pi_messages
+from pi_subagents.hosts.pi.extension import extension_dir
+from pi_subagents.service.tools.registry import TOOLS
 
 pytestmark = pytest.mark.pi
 
@@ -25,7 +27,7 @@ SWITCHING, SWITCHING_CORE = FAKES / "switching_extension.ts", FAKES / "switching
 
 def ours(names: object) -> list[str]:
     assert isinstance(names, dict)
-    return [name for name in names if name in {tool.name for tool in TOOLS}]
+    return [name for name in names if name in TOOLS]
 
 
 def test_the_main_model_sees_what_four_sub_agents_came_to(project: Project) -> None:
@@ -33,7 +35,7 @@ def test_the_main_model_sees_what_four_sub_agents_came_to(project: Project) -> N
     with main_pi(project, delegate(*names), {"text": "all done"}) as pi:
         records = pi.records("please delegate")
         (seen,) = pi.tool_results()
-        assert ours(pi.offered_tools()) == [tool.name for tool in TOOLS]
+        assert ours(pi.offered_tools()) == list(TOOLS)
     lines = seen.splitlines()
     assert [line.split(" (session: ")[0] for line in lines] == [
         f"✓ {name}: completed" for name in names
@@ -74,9 +76,23 @@ def texts_of(updates: list[dict[str, Any]]) -> list[str]:
     return [update["content"][0]["text"] for update in updates]
 
 
-def test_a_client_of_pis_stream_sees_the_windows_at_work(project: Project) -> None:
+def streamed(pi: MainPi, mode: str, prompt: str) -> list[dict[str, Any]]:
+    """Return what a client of pi's stream gets of one turn."""
+    if mode == "json":
+        return pi.records(prompt)
+    with rpc(pi) as client:
+        client.send(type="prompt", message=prompt)
+        client.wait_for(type="agent_settled")
+        return client.seen
+
+
+of_every_stream = pytest.mark.parametrize("mode", ["json", "rpc"])
+
+
+@of_every_stream
+def test_a_client_of_pis_stream_sees_the_windows_at_work(project: Project, mode: str) -> None:
     with main_pi(project, delegate("one"), {"text": "done"}, children=WORKING) as pi:
-        updates = updates_of(pi.records("please delegate"))
+        updates = updates_of(streamed(pi, mode, "please delegate"))
     last = texts_of(updates)[-1]
     assert re.match(r"Sub-agents: 1 done\n\n✓ one • \d+s/600s • .* tokens .*\n", last)
     assert last.endswith("  I look.\n  → bash → echo hello\n  All is well.")
@@ -90,11 +106,12 @@ def test_a_client_of_pis_stream_sees_the_windows_at_work(project: Project) -> No
     assert {each["details"]["sessionIds"][0] for each in updates} == {session_id}
 
 
-def test_a_client_of_pis_stream_reads_what_a_preset_does(project: Project) -> None:
+@of_every_stream
+def test_a_client_of_pis_stream_reads_what_a_preset_does(project: Project, mode: str) -> None:
     write_scout(project)
     asked = call("subagent", preset="scout", task="the prompt of a scout")
     with main_pi(project, asked, {"text": "done"}, children=WORKING) as pi:
-        updates = updates_of(pi.records("please look"))
+        updates = updates_of(streamed(pi, mode, "please look"))
     assert texts_of(updates) == [
         "I look.", "echo hello", "Command finished: echo hello", "All is well.",
     ]  # fmt: skip
@@ -154,6 +171,44 @@ def test_children_of_a_compiled_pi_run_on_that_program(project: Project) -> None
         pi.ran("-p", "please delegate", COMPILED_PI=str(compiled))
         assert pi.tool_results()[0].startswith("✓ one: completed")
     assert (pis_of_runs(project), taken.exists(), noted.exists()) == (["host"], False, True)
+
+
+def another_pi(project: Project) -> str:
+    """Give sub-agents this pi in a package of another version; return that note."""
+    folder = project.path.parent / "other"
+    real = os.environ["PI_SUBAGENTS_PI"]
+    script = write_script(folder / "cli", f'#!/bin/sh\nexec {real} "$@"\n')
+    version = f"{TRAITS.version}-other"
+    manifest = {"name": "@earendil-works/pi-coding-agent", "version": version}
+    (folder / "package.json").write_text(json.dumps(manifest))
+    settings = project.agent_dir / "settings.json"
+    known = json.loads(settings.read_text())
+    settings.write_text(json.dumps({**known, "subagents": {"pi_command": [str(script)]}}))
+    chosen_by = "the setting subagents.pi_command"
+    return pi_messages.other_pi_than_the_host(version, chosen_by, TRAITS.version)
+
+
+@pytest.mark.parametrize("mode", ["print", "json"])
+def test_that_versions_differ_is_said_on_standard_error_where_there_is_no_screen(
+    project: Project, mode: str
+) -> None:
+    asked = delegate("one")
+    with main_pi(project, asked, asked, {"text": "done"}) as pi:
+        note = another_pi(project)
+        del pi.env["PI_SUBAGENTS_PI"]
+        streaming = ("--mode", "json") if mode == "json" else ()
+        done = pi.ran(*streaming, "-p", "please delegate")
+        assert pi.tool_results()[0].startswith("✓ one: completed")
+    assert (done.returncode, done.stderr) == (0, f"{note}\n"), "once"
+
+
+def test_that_versions_differ_is_a_notification_for_a_client_of_rpc(project: Project) -> None:
+    with main_pi(project, delegate("one"), {"text": "done"}) as pi:
+        note = another_pi(project)
+        del pi.env["PI_SUBAGENTS_PI"]
+        told = [each for each in streamed(pi, "rpc", "please delegate") if "method" in each]
+    said = [(each["notifyType"], each["message"]) for each in told if each["method"] == "notify"]
+    assert said == [("warning", note)]
 
 
 def test_nothing_is_registered_inside_a_sub_agent(project: Project) -> None:

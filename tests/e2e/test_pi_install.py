@@ -7,7 +7,7 @@ import pytest
 from tests.e2e.command import subagents
 from tests.e2e.conftest import Project
 
-from pi_subagents.disk.pi_extension import extension_dir
+from pi_subagents.hosts.pi.extension import extension_dir
 
 pytestmark = pytest.mark.pi
 

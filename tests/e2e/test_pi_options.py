@@ -14,11 +14,11 @@ import pytest
 from tests.e2e.pi_under_test import TRAITS
 from tests.fakes.inside_pi import inside_pi
 
-from pi_subagents.core import extra_args, provider_keys
-from pi_subagents.core.extra_args import extra_args_problem, words_of_no_option
-from pi_subagents.core.profile import Profile
-from pi_subagents.core.profile_invocation import KEY_VARIABLE, profile_invocation
-from pi_subagents.core.provider_keys import KeyVariables, key_variables
+from pi_subagents.core.profile.profile import Profile
+from pi_subagents.engines.pi.profile import extra_args, provider_keys
+from pi_subagents.engines.pi.profile.extra_args import extra_args_problem, words_of_no_option
+from pi_subagents.engines.pi.profile.options import KEY_VARIABLE, profile_invocation
+from pi_subagents.engines.pi.profile.provider_keys import KeyVariables, key_variables
 
 pytestmark = pytest.mark.pi
 

@@ -7,17 +7,19 @@ from typing import Any
 import pytest
 from tests.e2e.conftest import Project
 from tests.fakes.main_pi import main_pi
+from tests.fakes.records import record, with_facts
+from tests.fakes.window_lines import added, following_line, kept, path_call, removed, tool_line
 
-from pi_subagents.core.background import BackgroundRun
-from pi_subagents.core.background_picture import end_picture
-from pi_subagents.core.bounded_details import bounded_picture
-from pi_subagents.core.picture import part_to_json
-from pi_subagents.core.todos import TodoCount
+from pi_subagents.core.run.record import RunRecord
 from pi_subagents.core.usage import Usage
 from pi_subagents.core.value import replace
-from pi_subagents.core.window import Window, WindowLine, WindowTitle
-from pi_subagents.core.window_delta import WindowDeltas
-from pi_subagents.disk.pi_extension import extension_dir
+from pi_subagents.hosts.pi.extension import extension_dir
+from pi_subagents.view.background_picture import end_picture
+from pi_subagents.view.bounded_details import bounded_picture
+from pi_subagents.view.picture import part_to_json
+from pi_subagents.view.todos import TodoCount
+from pi_subagents.view.window import Window, WindowLine, WindowTitle
+from pi_subagents.view.window_delta import WindowDeltas
 
 pytestmark = pytest.mark.pi
 
@@ -32,7 +34,7 @@ DONE = Window(
     WindowTitle("review", "careful", "acme", "big", "high", 3, 1, 600, "0123456789abcdef"),
     "completed",
     elapsed_ms=61_999,
-    history=tuple(WindowLine(f"finding {number}", "text") for number in range(1, 5)),
+    history=tuple(WindowLine.said(f"finding {number}") for number in range(1, 5)),
     usage=Usage(total_tokens=1234, cost=0.01234),
 )
 FAILED = Window(
@@ -42,22 +44,21 @@ FAILED = Window(
     error_message="Timed out after 1s.",
 )
 TOOLS = [
-    "read → a.txt:1+5 (5 lines)",
-    "edit → a.txt (1 edit) +2/-1",
-    "write → b.txt +3",
-    "ls → . → 2 files, 1 dir",
-    "find → *.py → 3 matches+",
-    "bash → echo 2 files +1",
-    "│ && true",
+    tool_line("read → a.txt:1+5 ", added("(5 lines)")),
+    tool_line("edit → a.txt (1 edit) ", added("+2"), "/", removed("-1")),
+    tool_line("write → b.txt ", added("+3")),
+    tool_line("ls → . → ", added("2"), " files, ", added("1"), " dir"),
+    tool_line("find → *.py → ", added("3"), " matches+"),
+    tool_line("bash → echo 2 files +1"),
+    following_line("│ && true"),
 ]
+LONG, FIRST = tool_line("bash → one two three"), tool_line("bash → first")
 AT_WORK = Window(WindowTitle("look", timeout_s=60), "running", elapsed_ms=1500)
 FRESH = replace(AT_WORK, title=WindowTitle("fresh", timeout_s=None), todo=TodoCount(1, 3))
 PROFILED = "<dim>(default profile: researcher)</> <dim>profiles: [writer]</>"
 STATUS = "<toolTitle>*Sub-agents: *</>"
 FIGURES = "3 tools • 1 file • 61s/600s • 1.2k tokens $0.0123"
-RUN = BackgroundRun(
-    "0f", "5e", "scout", "look", "/w", None, None, 0, status="completed", duration_ms=2500
-)
+RUN = record("0f", "5e", preset="scout", task="look", cwd="/w", duration_ms=2500)
 # What the version before this one left in session files.
 OLD = {
     "status": "done",
@@ -80,12 +81,11 @@ def live(max_lines: int, *instants: list[Window], **how: object) -> dict[str, An
     return {"kind": "live", "changes": [deltas.since(windows) for windows in instants], **how}
 
 
-def called(window: Window, *calls: str) -> Window:
-    lines = tuple(WindowLine(call, "tool") for call in calls)
+def called(window: Window, *lines: WindowLine) -> Window:
     return replace(window, history=lines, line_count=len(lines))
 
 
-def ended(run: BackgroundRun) -> dict[str, Any]:
+def ended(run: RunRecord) -> dict[str, Any]:
     picture = [part_to_json(part) for part in end_picture(run, run.output)]
     return {"kind": "end", "content": "unused", "details": {"picture": picture}}
 
@@ -168,7 +168,7 @@ CASES: list[tuple[dict[str, Any], list[str]]] = [
         live(
             9,
             [AT_WORK, Window(WindowTitle("wait"))],
-            [called(AT_WORK, *TOOLS[:3], "ls → ."), Window(WindowTitle("wait"))],
+            [called(AT_WORK, *TOOLS[:3], tool_line("ls → .")), Window(WindowTitle("wait"))],
             [called(AT_WORK, *TOOLS), Window(WindowTitle("wait"))],
         ),
         [
@@ -200,7 +200,7 @@ CASES: list[tuple[dict[str, Any], list[str]]] = [
         ],
     ),
     (
-        live(1, [called(AT_WORK, "bash → one two three")], [called(AT_WORK, *["bash → one two three"] * 600)], width=14),
+        live(1, [called(AT_WORK, LONG)], [called(AT_WORK, *[LONG] * 600)], width=14),
         [
             f"{STATUS}<warning>1…",
             "",
@@ -213,7 +213,14 @@ CASES: list[tuple[dict[str, Any], list[str]]] = [
     (
         live(
             9,
-            [called(AT_WORK, "write → src/deep/a.py +3", "bash → echo one two… &&", f"read → a/{'n' * 40}")],
+            [
+                called(
+                    AT_WORK,
+                    path_call("write", "src/deep/a.py", " ", added("+3")),
+                    tool_line("bash → echo one two…", kept(" &&")),
+                    path_call("read", f"a/{'n' * 40}"),
+                )
+            ],
             width=26,
         ),
         [
@@ -228,7 +235,7 @@ CASES: list[tuple[dict[str, Any], list[str]]] = [
         ],
     ),
     (
-        live(1, [called(AT_WORK, "bash → first")], [called(AT_WORK, "bash → first", *["bash → x"] * 500)], expanded=True),
+        live(1, [called(AT_WORK, FIRST)], [called(AT_WORK, FIRST, *[tool_line("bash → x")] * 500)], expanded=True),
         [
             f"{STATUS}<warning>1 running</>",
             "",
@@ -271,7 +278,7 @@ CASES: list[tuple[dict[str, Any], list[str]]] = [
         ["<toolOutput>✓ old: completed</>"],
     ),
     (
-        ended(replace(RUN, output="\n".join(f"room {number}" for number in range(1, 18)))),
+        ended(with_facts(RUN, output="\n".join(f"room {number}" for number in range(1, 18)))),
         [
             "",
             "<success>✓</> *scout*<muted> • completed in the background • 2s • run 0f</>",
@@ -282,7 +289,7 @@ CASES: list[tuple[dict[str, Any], list[str]]] = [
         ],
     ),
     (
-        ended(replace(RUN, status="failed", task="", duration_ms=0, error_message="no key")),
+        ended(with_facts(RUN, status="failed", task="", duration_ms=0, error_message="no key")),
         ["", "<error>✗</> *scout*<muted> • failed in the background • 0s • run 0f</>", "  no key", ""],
     ),
     (

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.e2e.test_reused_children import Place, tasks
 
-from pi_subagents.engines.offline_model.script import parse_script
-from pi_subagents.engines.offline_model.server import OfflineModel
-from pi_subagents.engines.pi_command import resolve_pi_command
+from pi_subagents.core.offline.script import parse_script
+from pi_subagents.engines.offline.server import OfflineModel
+from pi_subagents.engines.pi.command import resolve_pi_command
 
 if TYPE_CHECKING:
     from tests.e2e.conftest import Project

@@ -9,16 +9,16 @@ import pytest
 from tests.e2e.conftest import Project
 from tests.e2e.served_models import serving
 
-from pi_subagents.core.pi_versions import traits_of
-from pi_subagents.core.preset import preset_profile
-from pi_subagents.core.profile_invocation import profile_invocation
-from pi_subagents.disk.preset_files import (
+from pi_subagents.config.preset_files import (
     global_presets_dir,
     invalidate_presets_cache,
     load_presets,
 )
-from pi_subagents.engines.offline_model.server import OfflineModel
-from pi_subagents.engines.pi_command import resolve_pi_command
+from pi_subagents.core.preset.preset import preset_profile
+from pi_subagents.engines.offline.server import OfflineModel
+from pi_subagents.engines.pi.command import resolve_pi_command
+from pi_subagents.engines.pi.profile.options import profile_invocation
+from pi_subagents.engines.pi.versions import traits_of
 
 pytestmark = pytest.mark.pi
 

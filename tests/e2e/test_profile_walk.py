@@ -11,8 +11,10 @@ from tests.e2e.served_models import serving
 from tests.fakes.profile_home import keep_the_rest_and_save
 from tests.fakes.pty_terminal import DOWN, ENTER, ESC, TAB, UP, PtyTerminal
 
-from pi_subagents import messages, profile_messages
-from pi_subagents.engines.offline_model.server import OfflineModel
+from pi_subagents.core.run import messages as run_messages
+from pi_subagents.engines.offline.server import OfflineModel
+from pi_subagents.faces.cli import messages as cli_messages
+from pi_subagents.faces.profile_wizard import messages as profile_wizard_messages
 
 pytestmark = pytest.mark.pi
 
@@ -66,7 +68,7 @@ def test_with_arrow_keys_a_profile_is_made_used_edited_and_used_again(
         keep_the_rest_and_save(screen)
         assert [line for line in screen.screen() if line][-2:] == [
             SAVED,
-            f"{{2}}{profile_messages.use_profile('walker')}{{0}}",
+            f"{{2}}{cli_messages.use_profile('walker')}{{0}}",
         ]
     file = walk.path / ".pi" / "agent-profiles" / "walker.md"
     made = "---\nname: walker\nprovider: scripted\nmodel: two\ntools:\n- read\n---\n\n"
@@ -98,7 +100,7 @@ def test_with_arrow_keys_a_profile_is_made_used_edited_and_used_again(
 def test_on_a_dumb_terminal_without_a_model_the_way_is_the_same(walk: Project) -> None:
     with wizard(walk, "create", "dumb") as screen:
         screen.press("1-2 [1]: ", "2\n")
-        screen.press(profile_messages.models_not_offered("")[:40])
+        screen.press(profile_wizard_messages.models_not_offered("")[:40])
         screen.press("[] > ", "\n")
         screen.press("[] > ", "\n")
         screen.press("Set a custom system prompt? [y/N]: ", "y\n")
@@ -111,7 +113,7 @@ def test_on_a_dumb_terminal_without_a_model_the_way_is_the_same(walk: Project) -
         screen.press("[y/N]: ", "\n")
         screen.press("Save this profile? [Y/n]: ", "\n")
         assert screen.ended() == 0
-        assert messages.NOTE_NO_MODEL in screen.shown
+        assert run_messages.NOTE_NO_MODEL in screen.shown
     assert NO_BASH in counted(walk).out
 
     with wizard(walk, "edit", "dumb") as screen:

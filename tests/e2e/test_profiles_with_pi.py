@@ -10,9 +10,11 @@ from tests.e2e.conftest import Project
 from tests.e2e.listening import listening_for
 from tests.e2e.served_models import serving
 
-from pi_subagents import Delegation, Task, delegate, profile_messages
-from pi_subagents.disk.profile_files import invalidate_profiles_cache
-from pi_subagents.engines.offline_model.server import OfflineModel
+from pi_subagents import Delegation, Task, delegate
+from pi_subagents.config.profile_files import invalidate_profiles_cache
+from pi_subagents.engines.offline.server import OfflineModel
+from pi_subagents.engines.pi import messages as pi_messages
+from pi_subagents.service import messages as service_messages
 
 pytestmark = pytest.mark.pi
 
@@ -113,7 +115,7 @@ async def test_an_unknown_tool_is_noted_and_the_rest_stays(served: Served) -> No
     name = served.profile("limited", "tools: read,web_search")
     (result,) = (await served.run(Task("t", "Hello."), profile=name)).results
     assert tools(served.model.requests("all")[-1]) == ["read"]
-    assert result.notes == (profile_messages.note_unknown_tools("profile", ("web_search",)),)
+    assert result.notes == (pi_messages.note_unknown_tools("profile", ("web_search",)),)
 
 
 async def test_the_model_is_asked_for_the_thinking_level(served: Served) -> None:
@@ -207,7 +209,7 @@ async def test_a_word_with_a_command_in_it_passes_and_nothing_runs_it(
     settings.write_text(json.dumps(content))
     name = served.profile("worded", "extraArgs: arg$(whoami)")
     (result,) = (await served.run(Task("task", "Hello."), profile=name)).results
-    note = profile_messages.note_extra_words(("arg$(whoami)",))
+    note = pi_messages.note_extra_words(("arg$(whoami)",))
     assert (result.status, result.notes) == ("completed", (note,))
     asked = served.model.requests("all")[-1]["messages"][-1]["content"]
     assert (asked if isinstance(asked, str) else asked[0]["text"]) == told
@@ -229,7 +231,7 @@ async def test_a_projects_profile_gains_power_only_by_trust(served: Served) -> N
     (directory / "theirs.md").write_text(PROJECT_PROFILE)
     (served.project.path / "special.js").write_text(TOOL.replace("NAME", "special"))
     (result,) = (await served.run(Task("t", "Hello."), profile="theirs")).results
-    note = profile_messages.note_untrusted_profile("theirs", ("extensions", "extraArgs", "apiKey"))
+    note = service_messages.note_untrusted_profile("theirs", ("extensions", "extraArgs", "apiKey"))
     assert (result.model, result.notes) == ("two", (note,))
     assert tools(served.model.requests("all")[-1]) == PI_DEFAULT_TOOLS
     trusted = await served.received("theirs", trust_project=True)

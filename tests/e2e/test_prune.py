@@ -12,16 +12,16 @@ from tests.e2e.command import subagents
 from tests.e2e.conftest import Project
 
 from pi_subagents import Task, delegate
-from pi_subagents.core.retention import APART_S, Watch
-from pi_subagents.core.run_result import RunResult
-from pi_subagents.disk.config_home import data_dir
-from pi_subagents.disk.retention_looks import RetentionLooks
-from pi_subagents.disk.run_dir import RunDir
-from pi_subagents.disk.run_index import IndexedRun
-from pi_subagents.disk.run_removal import kept_run
-from pi_subagents.engines.offline_model.script import parse_script
+from pi_subagents.core.offline.script import parse_script
+from pi_subagents.core.run.result import RunResult
+from pi_subagents.core.run.retention import APART_S, Watch
 from pi_subagents.errors import RunNotFound
-from pi_subagents.runs import Runs, look_now
+from pi_subagents.service.runs import Runs, look_now
+from pi_subagents.store.retention_looks import RetentionLooks
+from pi_subagents.store.run_dir import RunDir
+from pi_subagents.store.run_records import directory_of
+from pi_subagents.store.run_removal import kept_run
+from pi_subagents.system.home import data_dir
 
 A, B, C, D = (letter * 32 for letter in "abcd")
 DAY_S = 86_400
@@ -45,7 +45,7 @@ def make(project: Project, run_id: str, *, days_ago: float | None, known: bool =
         ended_s = time.time() - days_ago * DAY_S
         os.utime(run.result, (ended_s, ended_s))
     if known:
-        runs.index.add([IndexedRun(run_id, "5" * 16, str(run.path), 7)])
+        runs.index.add([(run_id, "5" * 16, str(run.path), 7, False)])
     return run
 
 
@@ -65,8 +65,8 @@ def names(project: Project) -> set[str]:
 
 
 def described(run: RunDir, reason: str) -> dict[str, object]:
-    kept = kept_run(run)
-    return {"runId": run.run_id, "endedAt": kept.ended_ms, "bytes": kept.size, "reason": reason}
+    run_id, ended_ms, size = kept_run(run)
+    return {"runId": run_id, "endedAt": ended_ms, "bytes": size, "reason": reason}
 
 
 def test_a_dry_run_says_what_would_go_and_changes_nothing(project: Project) -> None:
@@ -91,7 +91,7 @@ def test_with_yes_they_go_and_the_index_forgets_them(project: Project) -> None:
     assert ran.code == 0
     assert re.fullmatch(r"Removed 1 run \(\d\d KiB\)\.", ran.out.splitlines()[-1])
     assert names(project) == {young.run_id}
-    assert [row.run_id for row in runs_of(project).index.all()] == [young.run_id]
+    assert [each.run_id for each in runs_of(project).index.all()] == [young.run_id]
     with pytest.raises(RunNotFound):
         runs_of(project).find(old.run_id)
     assert subagents(project, "prune", "--yes").out == "Nothing to remove.\n"
@@ -100,7 +100,7 @@ def test_with_yes_they_go_and_the_index_forgets_them(project: Project) -> None:
 def test_json_says_what_was_chosen_why_and_what_is_gone(project: Project) -> None:
     oldest, old = make(project, A, days_ago=45), make(project, B, days_ago=2)
     young = make(project, C, days_ago=1)
-    room = str((kept_run(young).size + 1) / 1024 / 1024)
+    room = str((kept_run(young)[2] + 1) / 1024 / 1024)
     chosen = [described(oldest, "age"), described(old, "space")]
     shown = subagents(project, "prune", "--json", "--megabytes", room)
     assert shown.json == {
@@ -144,7 +144,7 @@ def test_a_copy_of_a_run_is_not_the_run(project: Project) -> None:
     shutil.copytree(project.path, copy.path)
     assert subagents(copy, "prune", "--yes").out == "Nothing to remove.\n"
     assert names(copy) == {A}
-    assert runs_of(project).find(A).run_dir == original
+    assert directory_of(runs_of(project).find(A)) == original
 
 
 def test_a_project_seen_through_a_link_has_the_same_runs(project: Project) -> None:
@@ -152,7 +152,7 @@ def test_a_project_seen_through_a_link_has_the_same_runs(project: Project) -> No
     link = project.path.parent / "link"
     link.symlink_to(project.path)
     removals = Runs(link, project.env).choose_removals()
-    assert [removal.run.run_id for removal in removals] == [A]
+    assert [removal.run_id for removal in removals] == [A]
 
 
 def test_where_the_index_cannot_be_used_our_seal_still_tells_our_runs(project: Project) -> None:
@@ -164,7 +164,7 @@ def test_where_the_index_cannot_be_used_our_seal_still_tells_our_runs(project: P
     index = Path(project.env["XDG_DATA_HOME"]) / "pi-subagents" / "index.sqlite3"
     index.unlink(missing_ok=True)
     index.mkdir()
-    assert [removal.run.run_id for removal in runs.choose_removals()] == [B]
+    assert [removal.run_id for removal in runs.choose_removals()] == [B]
 
 
 def test_a_link_in_the_place_of_a_run_is_left_alone(project: Project, tmp_path: Path) -> None:
@@ -222,7 +222,7 @@ def test_tidying_happens_by_itself_and_once_a_day(project: Project) -> None:
     leftover = make(project, B, days_ago=1)
     leftover.path.rename(leftover.path.with_name(f".removing-{B}"))
     seen_a_day_ago(runs)
-    assert [each.run.run_id for each in runs.keep_tidy()] == [A]
+    assert [each.run_id for each in runs.keep_tidy()] == [A]
     assert names(project) == {".tidied"}
 
     make(project, C, days_ago=45)
@@ -232,7 +232,7 @@ def test_tidying_happens_by_itself_and_once_a_day(project: Project) -> None:
 
     yesterday = time.time() - DAY_S - 1
     os.utime(mark, (yesterday, yesterday))
-    assert [each.run.run_id for each in runs.keep_tidy()] == [C]
+    assert [each.run_id for each in runs.keep_tidy()] == [C]
     assert names(project) == {".tidied"}
 
 
@@ -241,7 +241,7 @@ def test_for_its_age_nothing_goes_at_the_first_look(project: Project) -> None:
     make(project, A, days_ago=45)
     assert runs.keep_tidy() == []
     assert names(project) == {".tidied", A}
-    assert [each.run.run_id for each in runs.choose_removals()] == [A]  # for `prune`
+    assert [each.run_id for each in runs.choose_removals()] == [A]  # for `prune`
 
 
 def test_tidying_where_nothing_was_ever_run_makes_nothing(project: Project) -> None:
@@ -270,4 +270,4 @@ async def test_a_delegation_tidies_and_keeps_its_own_runs(project: Project) -> N
     run = runs_of(project).store.run_dir(result.run_id)
     old_s = time.time() - 45 * DAY_S
     os.utime(run.result, (old_s, old_s))
-    assert [each.run.run_id for each in runs_of(project).choose_removals()] == [result.run_id]
+    assert [each.run_id for each in runs_of(project).choose_removals()] == [result.run_id]

@@ -12,13 +12,14 @@ import pytest
 from tests.e2e.conftest import Project
 
 from pi_subagents import Delegation, Pool, RunResult, Task, delegate
-from pi_subagents.disk.run_dir import RunDir
-from pi_subagents.disk.run_store import open_store
-from pi_subagents.engines.offline_model.conversations import EACH_PROMPT
-from pi_subagents.engines.offline_model.provider import URL_VARIABLE, pi_arguments
-from pi_subagents.engines.offline_model.script import parse_script
-from pi_subagents.engines.offline_model.server import OfflineModel
-from pi_subagents.engines.pi_command import resolve_pi_command
+from pi_subagents.core.offline.script import parse_script
+from pi_subagents.engines.offline.conversations import EACH_PROMPT
+from pi_subagents.engines.offline.provider import URL_VARIABLE
+from pi_subagents.engines.offline.server import OfflineModel
+from pi_subagents.engines.pi.command import resolve_pi_command
+from pi_subagents.engines.pi.offline import pi_arguments
+from pi_subagents.store.run_dir import RunDir
+from pi_subagents.store.run_store import open_store
 
 pytestmark = pytest.mark.pi
 

@@ -6,6 +6,7 @@ import os
 import shlex
 import subprocess
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,11 +22,12 @@ from tests.e2e.conftest import Project
 from tests.fakes.driver import PATIENCE_S
 from tests.fakes.private_tmux import needs_tmux, private_tmux
 
-from pi_subagents import Steered, Task, child_messages, delegate, errors, parse_script, steer
-from pi_subagents.core.prompt import GUARD
-from pi_subagents.disk.file_news import FileNews
-from pi_subagents.disk.preset_files import global_presets_dir, invalidate_presets_cache
-from pi_subagents.engines.offline_model.server import OfflineModel
+from pi_subagents import Steered, Task, delegate, errors, parse_script, steer
+from pi_subagents.config.preset_files import global_presets_dir, invalidate_presets_cache
+from pi_subagents.engines.offline.server import OfflineModel
+from pi_subagents.engines.pi import messages as pi_messages
+from pi_subagents.engines.pi.prompt import GUARD
+from pi_subagents.service import messages as service_messages
 
 pytestmark = pytest.mark.pi
 
@@ -80,13 +82,10 @@ def at_work(project: Project) -> AtWork:
 
 
 def wait_for(path: Path, words: bytes) -> None:
-    news = FileNews()
-    try:
-        news.watch(path.parent)
-        while words not in (path.read_bytes() if path.exists() else b""):
-            news.wait(PATIENCE_S)
-    finally:
-        news.close()
+    deadline = time.monotonic() + PATIENCE_S
+    while words not in (path.read_bytes() if path.exists() else b""):
+        assert not threading.Event().wait(0.02)
+        assert time.monotonic() < deadline, f"never in {path.name}: {words!r}"
 
 
 def ended(process: subprocess.Popen[str]) -> Ran:
@@ -133,7 +132,7 @@ def test_a_message_is_delivered_after_the_tool_call_and_seen_in_the_shell(
     too_late = subagents(project, "steer", session, MESSAGE)
     assert (too_late.code, too_late.out) == (
         1,
-        f"Not delivered to look. {child_messages.steer_after_end('completed', session)}\n",
+        f"Not delivered to look. {service_messages.steer_after_end('completed', session)}\n",
     )
     parameters = json.dumps({"sessionId": session, "message": MESSAGE})
     called = subagents(project, "call", "steer_subagent", parameters)
@@ -209,7 +208,7 @@ async def test_python_steers_what_it_delegated_before_and_after_its_end(at_work:
         result.session_id,
         "look",
         "refused",
-        child_messages.steer_after_end("completed", result.session_id),
+        service_messages.steer_after_end("completed", result.session_id),
     )
     with pytest.raises(errors.SteerTargetNotFound):
         await steer("no-such-session", MESSAGE, cwd=project.path, env=project.env)
@@ -252,7 +251,7 @@ def test_a_child_in_json_mode_takes_no_message(at_work: AtWork, tmp_path: Path) 
         assert ended(run).code == 0
     assert (refused.code, refused.out) == (
         1,
-        f"Not delivered to look. {child_messages.STEER_JSON_MODE}\n",
+        f"Not delivered to look. {pi_messages.STEER_JSON_MODE}\n",
     )
     assert list(run_dir.glob("steer-*")) == []
 

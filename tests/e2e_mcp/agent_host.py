@@ -15,13 +15,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pi_subagents.disk.config_home import data_dir
-from pi_subagents.engines.node import find_node
+from pi_subagents.engines.pi.install.node import find_node
+from pi_subagents.system.home import data_dir
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from pi_subagents.engines.offline_model.server import OfflineModel
+    from pi_subagents.engines.offline.server import OfflineModel
 
 CACHE = Path(__file__).parents[2] / ".cache" / "agent-hosts"
 PATIENCE_S = 180

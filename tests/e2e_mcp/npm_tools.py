@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pi_subagents.disk.config_home import data_dir
-from pi_subagents.engines.node import find_node
+from pi_subagents.engines.pi.install.node import find_node
+from pi_subagents.system.home import data_dir
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.e2e_mcp.agent_host import AGENT_HOSTS, Desk, desk
 
-from pi_subagents.engines.offline_model.script import parse_script
-from pi_subagents.engines.offline_model.server import OfflineModel
+from pi_subagents.core.offline.script import parse_script
+from pi_subagents.engines.offline.server import OfflineModel
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

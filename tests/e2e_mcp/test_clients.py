@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests import tool_names
 from tests.e2e.command import ENTRY
 from tests.e2e.conftest import Project, project
 from tests.e2e_mcp.npm_tools import CONFORMANCE, INSPECTOR, npm_tool, run, with_token
@@ -14,8 +15,8 @@ from tests.fakes import canary
 from tests.fakes.mcp_host import NEWEST, McpHost, Progress, text_of, value_of
 from tests.fakes.samples import first_as_sample
 
-from pi_subagents.core import tool_defs
 from pi_subagents.faces.mcp_server.prompts import PROMPTS
+from pi_subagents.service.tools.registry import TOOLS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -49,10 +50,10 @@ def host(project: Project, tmp_path: Path) -> McpHost:
 async def test_the_sdk_delegates_over_stdio(host: McpHost, mode: str) -> None:
     progress = Progress()
     async with host.stdio("--offline", mode=mode) as client:
-        result = await client.call_tool(tool_defs.DELEGATE, COUNT, progress_callback=progress)
+        result = await client.call_tool(tool_names.DELEGATE, COUNT, progress_callback=progress)
         (entry,) = value_of(result)["results"]
         assert (entry["status"], "1" in entry["output"]) == ("completed", True), entry
-        told = await client.call_tool(tool_defs.GET_SESSION, {"sessionId": entry["sessionId"]})
+        told = await client.call_tool(tool_names.GET_SESSION, {"sessionId": entry["sessionId"]})
         assert "Count the files" in text_of(told)
         assert (client.protocol_version == NEWEST) == (mode == "auto")
     assert progress.lines
@@ -61,7 +62,7 @@ async def test_the_sdk_delegates_over_stdio(host: McpHost, mode: str) -> None:
 @pytest.mark.parametrize("mode", first_as_sample(["legacy", "auto"]))
 async def test_the_sdk_delegates_over_http(host: McpHost, mode: str) -> None:
     async with host.http("--offline") as server, server.client(mode) as client:
-        result = await client.call_tool(tool_defs.DELEGATE, COUNT)
+        result = await client.call_tool(tool_names.DELEGATE, COUNT)
         (entry,) = value_of(result)["results"]
         assert entry["status"] == "completed"
         found = await client.read_resource(f"subagents://sessions/{entry['sessionId']}/result")
@@ -96,9 +97,9 @@ async def target(request: pytest.FixtureRequest, host: McpHost, tmp_path: Path) 
 
 async def test_the_inspector_lists_calls_and_reads(host: McpHost, target: list[str]) -> None:
     listed = await inspected(host, target, "--method", "tools/list")
-    assert [tool["name"] for tool in listed["tools"]] == [tool.name for tool in tool_defs.TOOLS]
+    assert [tool["name"] for tool in listed["tools"]] == list(TOOLS)
     tasks = f"tasks={json.dumps(COUNT['tasks'])}"
-    call = ("--method", "tools/call", "--tool-name", tool_defs.DELEGATE, "--tool-arg", tasks)
+    call = ("--method", "tools/call", "--tool-name", tool_names.DELEGATE, "--tool-arg", tasks)
     called = await inspected(host, target, *call)
     (entry,) = called["structuredContent"]["results"]
     assert entry["status"] == "completed"

@@ -6,7 +6,6 @@ import asyncio
 import os
 import re
 import signal
-import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -36,11 +35,10 @@ async def two_at_work(stage: Stage, pi: Watched) -> list[FakeProcess]:
     return others
 
 
-async def all_gone(children: list[FakeProcess], since: float) -> None:
+async def all_gone(children: list[FakeProcess]) -> None:
     async with asyncio.timeout(LIMIT_S):
         for child in children:
             await child.gone()
-    assert time.monotonic() - since < LIMIT_S
 
 
 @pytest.mark.parametrize("victim", ["pi", "core"])
@@ -48,10 +46,9 @@ async def test_after_kill_9_no_sub_agent_is_left(stage: Stage, victim: str) -> N
     with stage.screen(delegate("done", "stubborn", "busy"), {"text": "so it goes"}) as pi:
         children = await two_at_work(stage, pi)
         core = pi.core_pid()
-        began = time.monotonic()
         with watched(core):
             os.kill(pi.pi_pid() if victim == "pi" else core, signal.SIGKILL)
-        await all_gone(children, began)
+        await all_gone(children)
 
 
 async def test_a_core_that_dies_is_started_again_and_the_call_says_what_happened(

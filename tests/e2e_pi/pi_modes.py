@@ -12,8 +12,8 @@ from tests.fakes.main_pi import CHILDREN, MAIN, call, delegate, main_pi, rpc
 from tests.fakes.processes import children_of, command_lines
 from tests.fakes.samples import first_as_sample
 
-from pi_subagents.disk.pi_extension import extension_dir
-from pi_subagents.host_messages import SHIM_WORDS
+from pi_subagents.faces.bridge.messages import SHIM_WORDS
+from pi_subagents.hosts.pi.extension import extension_dir
 
 if TYPE_CHECKING:
     from tests.e2e.conftest import Project

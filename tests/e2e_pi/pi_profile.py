@@ -8,7 +8,7 @@ import pytest
 from tests.fakes.main_pi import main_pi, rpc
 from tests.fakes.private_tmux import needs_tmux
 
-from pi_subagents.profile_messages import NOTHING_CHANGED
+from pi_subagents.faces.cli.messages import NOTHING_CHANGED
 
 if TYPE_CHECKING:
     from tests.e2e.conftest import Project

@@ -13,7 +13,7 @@ from tests.e2e.pi_under_test import TRAITS
 from tests.fakes.main_pi import main_pi
 from tests.fakes.pi_screen import pi_screen
 
-from pi_subagents.disk.pi_extension import extension_dir
+from pi_subagents.hosts.pi.extension import extension_dir
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 
 pytestmark = [
     pytest.mark.pi,
-    pytest.mark.skipif(not TRAITS.has_mcp, reason=f"{TRAITS.shown} shows no updates of packages"),
+    # Both came with the same version.
+    pytest.mark.skipif(
+        not TRAITS.has_slashed_providers, reason=f"{TRAITS.shown} shows no updates of packages"
+    ),
 ]
 
 CHANGELOG = "## [Unreleased]: 9.2.0\n\n- Not yet.\n\n## [9.1.0]\n\n### Added\n\n- A new colour.\n"

@@ -11,13 +11,13 @@ import stat
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pi_subagents import messages
-from pi_subagents.core import events as ev
-from pi_subagents.core.journal import MAX_TEXT, Entry, decode_entry
+from pi_subagents.core import messages
+from pi_subagents.core.run import events as ev
+from pi_subagents.core.run.journal import MAX_TEXT, JournalEntry, decode_entry
 
 if TYPE_CHECKING:
-    from pi_subagents.disk.run_dir import RunDir
-    from pi_subagents.disk.run_store import RunStore
+    from pi_subagents.store.run_dir import RunDir
+    from pi_subagents.store.run_store import RunStore
 
 MARKER = b"PI_SUBAGENTS_RUN="
 FINAL_STATES = ("completed", "failed", "aborted", "interrupted")
@@ -55,7 +55,7 @@ def find_text(root: Path, secret: bytes) -> list[Path]:
     return [path for path in files if secret in path.read_bytes()]
 
 
-def read_journal(run: RunDir, *, finished: bool = True) -> list[Entry]:
+def read_journal(run: RunDir, *, finished: bool = True) -> list[JournalEntry]:
     """
     Return every entry of a journal, which must be whole, in order and without gaps.
 

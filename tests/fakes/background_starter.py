@@ -11,8 +11,8 @@ import signal
 import sys
 from pathlib import Path
 
-from pi_subagents.background import start
-from pi_subagents.core.preset_request import PresetTask
+from pi_subagents.core.preset.request import PresetTask
+from pi_subagents.service.background import start
 
 if __name__ == "__main__":
     for task in sys.argv[2:]:

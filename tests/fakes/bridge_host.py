@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from tests.fakes.driver import PATIENCE_S
 
 import pi_subagents
-from pi_subagents.core.bridge_params import PROTOCOL
+from pi_subagents.faces.bridge.params import PROTOCOL
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from tests.fakes.driver import PATIENCE_S
 
-from pi_subagents.core.run_spec import TAKEN
-from pi_subagents.procs.control import listen_on
+from pi_subagents.core.run.spec import TAKEN
+from pi_subagents.supervisor.control import listen_on
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pi_subagents.disk.desk import Desk
+    from pi_subagents.store.desk import Desk
 
 
 class FakeControl:

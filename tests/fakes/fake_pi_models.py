@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from tests.fakes.fake_node import write_script
 
-from pi_subagents.disk.model_config import ChildSetup
+from pi_subagents.engines.pi.models.config import ChildSetup
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -15,24 +15,22 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tests.fakes.driver import PATIENCE_S
+from tests.fakes.records import with_facts
 
-from pi_subagents.core.run_result import RunResult
+from pi_subagents.core.run.result import RunResult
 from pi_subagents.core.usage import Usage
 from pi_subagents.core.value import replace
-from pi_subagents.core.value import replace as replace_result
-from pi_subagents.disk.run_index import IndexedRun
-from pi_subagents.disk.run_log import RunLog
-from pi_subagents.fleet import Fleet
-from pi_subagents.runs import Runs
+from pi_subagents.service.fleet import Fleet
+from pi_subagents.service.runs import Runs
+from pi_subagents.store.run_log import RunLog
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from pi_subagents.core import events as ev
-    from pi_subagents.core.fleet import FleetRow
-    from pi_subagents.disk.file_news import FileNews
-    from pi_subagents.disk.run_dir import RunDir
+    from pi_subagents.core.run import events as ev
+    from pi_subagents.core.run.record import RunRecord
+    from pi_subagents.store.run_dir import RunDir
 
 START_MS = 1_000_000
 
@@ -52,7 +50,7 @@ class GoingOn:
 
     def ends(self, status: str = "completed", **facts: object) -> None:
         self.log.close()
-        self.run_dir.write_result(replace_result(self.result, status=status, **facts))
+        self.run_dir.write_result(replace(self.result, status=status, **facts))
         os.close(self.lock)
 
     def dies(self) -> None:
@@ -87,7 +85,7 @@ class FleetPlace:
             "cwd": str(self.path), "createdAt": created, "startedAt": created, "attached": True, **meta,
         }  # fmt: skip
         lock = run_dir.begin(facts, b"")
-        runs.index.add([IndexedRun(run_id, session, str(run_dir.path), created)])
+        runs.index.add([(run_id, session, str(run_dir.path), created, False)])
         result = RunResult(
             run_id, session, name, "completed",
             model="mini", started_at_ms=created, finished_at_ms=created + 1000, duration_ms=1000,
@@ -113,7 +111,7 @@ class Following:
             self.changes += 1
             self._changed.notify_all()
 
-    def until(self, seen: Callable[[dict[str, FleetRow]], bool]) -> dict[str, FleetRow]:
+    def until(self, seen: Callable[[dict[str, RunRecord]], bool]) -> dict[str, RunRecord]:
         """Return the rows by name, as soon as something is true of them."""
         with self._changed:
             arrived = self._changed.wait_for(
@@ -122,16 +120,14 @@ class Following:
         assert arrived, f"never so: {self.rows()}"
         return self.rows()
 
-    def rows(self) -> dict[str, FleetRow]:
+    def rows(self) -> dict[str, RunRecord]:
         return {row.name: row for row in self.fleet.rows}
 
 
 @contextmanager
-def following(
-    place: FleetPlace, *, machine: bool = False, news: FileNews | None = None
-) -> Iterator[Following]:
+def following(place: FleetPlace, *, machine: bool = False) -> Iterator[Following]:
     """Follow the runs of a place; no thread is left."""
-    followed = Following(Fleet(place.runs, place.env, machine=machine, news=news))
+    followed = Following(Fleet(place.runs, place.env, machine=machine))
     thread = threading.Thread(target=followed.fleet.follow, args=(followed.change,))
     thread.start()
     try:
@@ -143,9 +139,9 @@ def following(
         assert not thread.is_alive()
 
 
-def settled(row: FleetRow) -> FleetRow:
-    """Return a row without where it is on this machine."""
-    return replace(row, path="", cwd="")
+def settled(row: RunRecord) -> RunRecord:
+    """Return a record without where it is on this machine."""
+    return with_facts(row, path="", cwd="")
 
 
 def now_ms() -> int:

@@ -13,7 +13,7 @@ import shlex
 import subprocess
 from typing import TYPE_CHECKING, Any
 
-from pi_subagents.core.invocation import QUIET
+from pi_subagents.engines.pi.invocation import QUIET
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -21,10 +21,10 @@ from tests.fakes import canary
 from tests.fakes.driver import PATIENCE_S
 from tests.fakes.processes import command_lines
 
-from pi_subagents.core.invocation import QUIET
-from pi_subagents.disk.pi_extension import extension_dir, remember_interpreter
-from pi_subagents.engines.offline_model.script import parse_script
-from pi_subagents.engines.offline_model.server import OfflineModel
+from pi_subagents.core.offline.script import parse_script
+from pi_subagents.engines.offline.server import OfflineModel
+from pi_subagents.engines.pi.invocation import QUIET
+from pi_subagents.hosts.pi.extension import extension_dir, remember_interpreter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -22,13 +22,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pi_subagents import Task, delegate
-from pi_subagents.procs.pool import Pool
-from pi_subagents.procs.process_tree import descendants
+from pi_subagents.service.pool import Pool
+from pi_subagents.system.process_tree import descendants
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pi_subagents.launch import Options
+    from pi_subagents.service.call import Options
 
 PER_CALL = 10
 AT_ONCE = 4

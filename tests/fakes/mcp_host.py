@@ -23,7 +23,7 @@ from tests.e2e.command import ENTRY
 from tests.fakes.driver import PATIENCE_S
 
 import pi_subagents
-from pi_subagents.faces.mcp_server.calls import Calls
+from pi_subagents.faces.mcp_server.calls import McpCalls
 from pi_subagents.faces.mcp_server.http import LIMITS, Limits, listen, serve_http
 from pi_subagents.faces.mcp_server.server import build_server
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from mcp.types import CallToolResult
     from tests.fakes.workplace import Workplace
 
-    from pi_subagents.launch import Options
+    from pi_subagents.service.call import Options
 
 SOURCES = Path(pi_subagents.__file__).parents[1]
 LEGACY = "legacy"
@@ -186,7 +186,7 @@ class McpHost:
 async def http_in_process(place: Workplace, limits: Limits = LIMITS) -> AsyncIterator[HttpServer]:
     """Serve over HTTP from this process, without a limit of time for calls."""
     options: Options = {"cwd": place.project, "env": place.env}
-    calls = Calls(options, None, tick_s=0.01)
+    calls = McpCalls(options, None, tick_s=0.01)
     listening = listen(0)
     url: asyncio.Future[str] = asyncio.get_running_loop().create_future()
     serving = asyncio.create_task(
@@ -244,7 +244,7 @@ class Progress:
                 await self._news.wait()
 
 
-class HurriedCalls(Calls):
+class HurriedCalls(McpCalls):
     """Calls whose time is up when a test says so."""
 
     time_is_up: asyncio.Event | None = None

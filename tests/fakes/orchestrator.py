@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from pi_subagents.api import delegate_sync
-from pi_subagents.core.request import Task
+from pi_subagents.core.task.request import Task
 
 if __name__ == "__main__":
     tasks = [Task(prompt, prompt) for prompt in sys.argv[2:]]

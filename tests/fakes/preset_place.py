@@ -15,9 +15,9 @@ from tests.fakes.driver import PATIENCE_S
 from tests.fakes.profile_home import write_preset
 
 from pi_subagents.api import call_tool
-from pi_subagents.background import BackgroundRuns
-from pi_subagents.disk.preset_files import invalidate_presets_cache
-from pi_subagents.runs import Runs
+from pi_subagents.config.preset_files import invalidate_presets_cache
+from pi_subagents.service.background import BackgroundRuns
+from pi_subagents.service.runs import Runs
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tests.fakes.driver import FakeProcess
     from tests.fakes.workplace import Workplace
 
-    from pi_subagents.disk.run_dir import RunDir
+    from pi_subagents.store.run_dir import RunDir
 
 MODEL = "fake/fake-1"
 OTHER_MODEL = "fake/fake-2"

@@ -9,8 +9,8 @@ import pytest
 from tests.fakes.driver import FAKE_PI_COMMAND
 from tests.fakes.pty_terminal import ENTER
 
-from pi_subagents.disk.preset_files import invalidate_presets_cache
-from pi_subagents.disk.profile_files import invalidate_profiles_cache
+from pi_subagents.config.preset_files import invalidate_presets_cache
+from pi_subagents.config.profile_files import invalidate_profiles_cache
 from pi_subagents.faces.cli.main import main
 
 if TYPE_CHECKING:

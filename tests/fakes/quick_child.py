@@ -1,9 +1,10 @@
 """
-A `pi --mode rpc` that answers every prompt at once, by itself, and nothing else.
+A pi that answers every prompt at once, by itself, and nothing else.
 
-Started as `python -I -S quick_child.py`, followed by pi's options, which it ignores.  In: commands
-as JSON lines; their end is its own.  Out: the records of a run whose answer names its prompt.  For
-measurements and for many runs; a child that is to misbehave is fake_child.py.
+Started as `python -I -S quick_child.py`, followed by pi's options, which it ignores but for the
+mode.  In: commands as JSON lines, whose end is its own; with `--mode json` the prompt.  Out: the
+records of a run whose answer names its prompt.  For measurements and for many runs; a child that is
+to misbehave is fake_child.py.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from itertools import pairwise
 from typing import Any
 
 Json = dict[str, Any]
@@ -26,7 +28,10 @@ DATA: dict[str, Json] = {
 
 
 def main() -> None:
-    """Obey until there is nobody left to obey."""
+    """Obey until there is nobody left to obey, or answer the one prompt there is."""
+    if ("--mode", "json") in pairwise(sys.argv):
+        _say(*run_of(sys.stdin.read()))
+        return
     for line in sys.stdin.buffer:
         request = json.loads(line)
         name = request["type"]

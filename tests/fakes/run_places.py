@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pi_subagents.disk.run_store import RunStore
+from pi_subagents.store.run_store import RunStore
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pi_subagents.disk.run_dir import RunDir
+    from pi_subagents.store.run_dir import RunDir
 
 
 def store_at(path: Path) -> RunStore:

@@ -30,6 +30,7 @@ export default async function switching(): Promise<void> {
   function context(id: string): ExtensionToolContext {
     return {
       cwd: process.cwd(),
+      hasUI: true,
       ui: { notify: (text: string) => told.push(`${id}: ${text}`) },
       sessionManager: { getSessionId: () => id, getEntries: () => [] },
       modelRegistry: { getAvailable: () => [] },

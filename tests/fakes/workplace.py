@@ -28,27 +28,31 @@ from tests.fakes.driver import (
 )
 from tests.fakes.fake_rpc import FAULT_VARIABLE, FAULTS
 from tests.fakes.fake_wire import VERSION_VARIABLE
+from tests.fakes.pi_calls import pi_call
 
 from pi_subagents.api import delegate
-from pi_subagents.core import events as ev
-from pi_subagents.core.pi_versions import traits_of
-from pi_subagents.core.request import Task, checked_request
-from pi_subagents.core.run_result import RunResult
+from pi_subagents.config.settings_files import load_settings
+from pi_subagents.core.run import events as ev
+from pi_subagents.core.run.result import RunResult
+from pi_subagents.core.run.spec import changed
 from pi_subagents.core.stop_switch import StopSwitch
+from pi_subagents.core.task.request import Task, checked_request
 from pi_subagents.core.usage import Usage
 from pi_subagents.core.value import replace
-from pi_subagents.delegation.delegate import delegate_runs
-from pi_subagents.delegation.plan import Surroundings, plan_runs
-from pi_subagents.disk.run_store import RunStore, open_store
-from pi_subagents.disk.settings_files import load_settings
-from pi_subagents.procs.process_runner import ProcessRunner
+from pi_subagents.runners.pool import ChildPool
+from pi_subagents.runners.process import ProcessRunner
+from pi_subagents.runners.table import RunnerPlace
+from pi_subagents.service.delegate import delegate_runs
+from pi_subagents.service.plan import PlanContext, plan_runs
+from pi_subagents.store.held_runs import HeldRuns
+from pi_subagents.store.run_store import RunStore, open_store
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Coroutine
     from pathlib import Path
 
-    from pi_subagents.delegation.ports import PlannedRun, Update
-    from pi_subagents.disk.run_dir import RunDir
+    from pi_subagents.service.planned_task import PlannedTask, Update
+    from pi_subagents.store.run_dir import RunDir
 
 KEPT_BYTES = 1024 * 1024
 LEAVE_S = 5.0
@@ -185,25 +189,35 @@ class Workplace:
         """Start tasks (a text is name and prompt at once), with changes to each RunSpec."""
         request = checked_request(map(as_task, tasks))
         settings, _ = load_settings(self.project, self.env)
-        around = Surroundings(
+        held = HeldRuns(self.store, changes.pop("slots_dir", ""))
+        around = PlanContext(
             cwd=self.project,
             settings=settings,
             store=self.store,
-            pi_command=FAKE_PI,
-            pi_source="test",
-            traits=traits_of(None),
+            held=held,
+            engine=pi_call(FAKE_PI, settings=settings),
             trusted=lambda _: False,
         )
 
-        def changed(run: PlannedRun) -> PlannedRun:
+        def planned(run: PlannedTask) -> PlannedTask:
             own: dict[str, Any] = {"argv": pi(run.task)} if pi else {}
-            return replace(run, spec=replace(run.spec, **changes, **own))
+            return replace(run, spec=changed(run.spec, **changes, **own))
 
-        runs = [changed(run) for run in plan_runs(request, around)]
+        runs = [planned(run) for run in plan_runs(request, around)]
 
         async def work(show: Callable[[Update], None], switch: StopSwitch) -> tuple[RunResult, ...]:
-            runner = ProcessRunner(self.env, concurrency=concurrency)
-            runner.expect(run.spec for run in runs if not run.refusal)
+            runner = ProcessRunner(
+                RunnerPlace(
+                    cwd=self.project,
+                    env=self.env,
+                    held=held,
+                    concurrency=concurrency,
+                    pool=ChildPool(),
+                    kind_now=lambda kind: kind,
+                    notice=lambda _: None,
+                )
+            )
+            runner.expect(run.spec for run in runs if not run.needs.refusal)
             try:
                 return await delegate_runs(
                     runs, runner=runner, concurrency=concurrency, observe=show, stop=switch

@@ -19,21 +19,20 @@ from typing import TYPE_CHECKING
 from tests.fakes.driver import PATIENCE_S
 
 import pi_subagents
-from pi_subagents.runs import Runs
+from pi_subagents.service.runs import Runs
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping
 
     from tests.fakes.workplace import Workplace
 
-    from pi_subagents.core.run_result import RunResult
-    from pi_subagents.disk.run_dir import RunDir
+    from pi_subagents.core.run.result import RunResult
+    from pi_subagents.store.run_dir import RunDir
 
 HERE = Path(__file__).parent
 SOURCES = Path(pi_subagents.__file__).parents[1]
 INTERRUPTED = "Session was interrupted (main agent session ended unexpectedly)"
 LEFTOVERS = (".making-", ".removing-")
-TREE_GONE_S = 7.0
 
 
 @asynccontextmanager

@@ -12,21 +12,21 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pi_subagents import api, launch
-from pi_subagents.core.request import Task
-from pi_subagents.core.run_result import RunResult
+from pi_subagents import api
+from pi_subagents.core.run.result import RunResult
+from pi_subagents.core.task.request import Task
 from pi_subagents.core.value import replace
-from pi_subagents.disk import crash_points
-from pi_subagents.disk.safe_io import write_all
-from pi_subagents.procs.attached_runner import run_dir_of
-from pi_subagents.procs.process_runner import ProcessRunner
-from pi_subagents.procs.supervisor_start import spec_line, start_supervisor
+from pi_subagents.runners import process
+from pi_subagents.runners.process import ProcessRunner
+from pi_subagents.runners.supervisor_start import spec_line, start_supervisor
+from pi_subagents.system import crash_points
+from pi_subagents.system.safe_io import write_all
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pi_subagents.core.events import Event
-    from pi_subagents.core.run_spec import RunSpec
+    from pi_subagents.core.run.events import Event
+    from pi_subagents.core.run.spec import RunSpec
     from pi_subagents.core.stop_switch import StopSwitch
 
 
@@ -39,15 +39,15 @@ class DetachedRunner(ProcessRunner):
         on_event: Callable[[Event], None],  # noqa: ARG002 - nobody watches
         stop: StopSwitch,  # noqa: ARG002 - nobody stops
     ) -> RunResult:
-        alone = replace(spec, attached=False)
-        supervisor = start_supervisor(self._env, lock_fd=alone.lock_fd)
+        alone = replace(self._held.placed(spec), attached=False)
+        supervisor = start_supervisor(self._env, lock_fd=alone.place.lock_fd)
         assert supervisor.stdin is not None
         write_all(supervisor.stdin.fileno(), spec_line(alone))
         supervisor.stdin.close()
-        self._release(spec)
+        self._held.release(spec.run_id)
         crash_points.reach(crash_points.SUPERVISOR_STARTED)
         await asyncio.to_thread(supervisor.wait)
-        result = run_dir_of(spec).read_result()
+        result = self._held.run_dir(spec.run_id).read_result()
         crash_points.reach(crash_points.RESULT_READ)
         return result or RunResult(spec.run_id, spec.session_id, spec.name, "interrupted")
 
@@ -55,7 +55,7 @@ class DetachedRunner(ProcessRunner):
 if __name__ == "__main__":
     mode, project, *prompts = sys.argv[1:]
     if mode == "detached":
-        vars(launch)["ProcessRunner"] = DetachedRunner
+        vars(process)["ProcessRunner"] = DetachedRunner
     tasks = [Task(prompt, prompt) for prompt in prompts]
     delegation = api.delegate_sync(tasks, cwd=Path(project), concurrency=16)
     for result in delegation.results:

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 from tests.faults.aftermath import leftovers
 
-from pi_subagents import messages
-from pi_subagents.disk import calls
 from pi_subagents.errors import StoreUnwritable
+from pi_subagents.store import messages
+from pi_subagents.system import calls
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tests.fakes.driver import FakeProcess
     from tests.fakes.workplace import Workplace
 
-    from pi_subagents.core.run_result import RunResult
+    from pi_subagents.core.run.result import RunResult
 
 ERRORS = ("ENOSPC", "EIO", "EDQUOT", "EFBIG", "EMFILE")
 ANSWER = "All is well. " * 8000  # more than the space that is reserved for a result
@@ -117,7 +117,7 @@ def counting_here() -> Iterator[list[str]]:
         return attempt
 
     for name in calls.NAMES:
-        setattr(calls.Calls, name, staticmethod(noting(name)))
+        setattr(calls.FileCalls, name, staticmethod(noting(name)))
     try:
         yield made
     finally:
@@ -126,7 +126,7 @@ def counting_here() -> Iterator[list[str]]:
 
 def _put_back() -> None:
     for name in calls.NAMES:
-        setattr(calls.Calls, name, staticmethod(getattr(os, name)))
+        setattr(calls.FileCalls, name, staticmethod(getattr(os, name)))
 
 
 async def count_calls_of_caller(place: Workplace) -> int:

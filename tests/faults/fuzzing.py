@@ -12,14 +12,15 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pi_subagents.core import events as ev
 from pi_subagents.core.framing import Line, LineFramer
-from pi_subagents.core.guards import LoopGuard
-from pi_subagents.core.journal import Entry, bounded, decode_entry, encode_entry
-from pi_subagents.core.outcome import Ending, RunFold
+from pi_subagents.core.limits.loop import LoopLimit
 from pi_subagents.core.plain_text import one_line, printable
-from pi_subagents.core.progress import ProgressFormatter
-from pi_subagents.core.run_result import RunResult, result_from_json, result_to_json
+from pi_subagents.core.run import events as ev
+from pi_subagents.core.run.journal import JournalEntry, bounded, decode_entry, encode_entry
+from pi_subagents.core.run.outcome import Ending, RunFold
+from pi_subagents.core.run.progress import ProgressFormatter
+from pi_subagents.core.run.result import RunResult, result_from_json, result_to_json
+from pi_subagents.engines.pi.records import decode_pi_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -120,7 +121,7 @@ def good_line(number: int) -> tuple[bytes, ev.AssistantMessage]:
         "usage": {"input": 1},
     }
     line = json.dumps({"type": "message_end", "message": message}, ensure_ascii=False).encode()
-    event = ev.decode_pi_line(line)
+    event = decode_pi_line(line)
     assert isinstance(event, ev.AssistantMessage)
     assert event.text == f"good {number} ü"
     return line, event
@@ -133,7 +134,7 @@ class Reader:
         self._framer = LineFramer()
         self._fold = RunFold()
         self._formatter = ProgressFormatter()
-        self._loops = LoopGuard(3)
+        self._loops = LoopLimit(3)
         self._sequence = 0
         self.last: ev.Event | None = None
 
@@ -141,21 +142,17 @@ class Reader:
         for frame in self._framer.feed(data):
             assert isinstance(frame, Line)
             if frame.data:
-                self._take(ev.decode_pi_line(frame.data))
+                self._take(decode_pi_line(frame.data))
 
     def _take(self, event: ev.Event) -> None:
         self.last = event
         self._fold.apply(event)
-        if isinstance(event, ev.AssistantMessage):
-            for call in event.tool_calls:
-                self._loops.saw_call(call)
-        elif isinstance(event, ev.ToolStarted):
-            self._loops.saw_call(event.call)
+        self._loops.saw(event, 0.0)
         kept = bounded(event)
         self._sequence += 1
-        line = encode_entry(Entry(self._sequence, 1, kept))
+        line = encode_entry(JournalEntry(self._sequence, 1, kept))
         assert line.count(b"\n") == 1
-        assert decode_entry(line[:-1]) == Entry(self._sequence, 1, kept)
+        assert decode_entry(line[:-1]) == JournalEntry(self._sequence, 1, kept)
         json.loads(line, parse_constant=_refuse)
         text = self._formatter.text(event)
         for shown in (printable(text or ""), one_line(text or "", 80)):

@@ -8,18 +8,18 @@ import shutil
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pi_subagents.core import events as ev
-from pi_subagents.core.run_result import RunResult
-from pi_subagents.disk.run_log import RunLog
-from pi_subagents.disk.run_store import new_run_id
-from pi_subagents.runs import Runs
+from pi_subagents.core.run import events as ev
+from pi_subagents.core.run.result import RunResult
+from pi_subagents.service.runs import Runs
+from pi_subagents.store.run_log import RunLog
+from pi_subagents.store.run_store import new_run_id
 
 if TYPE_CHECKING:
     import random
     from collections.abc import Callable
     from pathlib import Path
 
-    from pi_subagents.disk.run_dir import RunDir
+    from pi_subagents.store.run_dir import RunDir
 
 CREATED_MS = 1_700_000_000_000
 

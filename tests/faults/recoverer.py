@@ -10,7 +10,7 @@ import json
 import sys
 from pathlib import Path
 
-from pi_subagents.runs import Runs
+from pi_subagents.service.runs import Runs
 
 if __name__ == "__main__":
     runs = Runs(Path(sys.argv[1]))

@@ -13,9 +13,9 @@ import signal
 import sys
 from pathlib import Path
 
-from pi_subagents.procs import identity as ids
-from pi_subagents.procs.process_tree import descendants
-from pi_subagents.procs.strays import end_strays
+from pi_subagents.store.orphans import end_strays
+from pi_subagents.system import identity as ids
+from pi_subagents.system.process_tree import descendants
 
 LAST_PID = Path("/proc/sys/kernel/ns_last_pid")
 TRIES = 200
@@ -75,11 +75,9 @@ def main() -> None:
         if innocent is None:
             continue
         rounds += 1
-        seen = ids.process_stat(innocent.pid)
-        same_tick += seen is not None and seen[1] == known.start_ticks
-        handle = ids.open_proven(known)
-        if handle is not None or ids.is_alive(known):
-            fooled += 1
+        found = ids.process_state(innocent.pid)
+        same_tick += found is not None and found.started == known.start_ticks
+        fooled += ids.is_alive(known)
         end_strays("f" * 32)  # it carries another mark
         harmed += not innocent.lives()
         innocent.end()

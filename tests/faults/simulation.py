@@ -1,7 +1,7 @@
 """
 Delegations in simulated time: an event loop whose clock jumps, and children that only pretend.
 
-The runner does with our guards exactly what the supervisor does with them, so that a thousand runs
+The runner does with our limits exactly what the supervisor does with them, so that a thousand runs
 of an hour take a second.  Everything follows from the seed.
 """
 
@@ -13,22 +13,25 @@ import selectors
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from tests.unit.delegation.fake_runner import planned
+from tests.unit.service.fake_runner import FakeRunner, planned
 
-from pi_subagents import messages
-from pi_subagents.core import events as ev
-from pi_subagents.core.guards import ASK_GRACE_S, LoopGuard, Rung, StopLadder, TimeoutGuard
-from pi_subagents.core.outcome import Cause, Ending, RunFold
-from pi_subagents.core.run_result import RunResult
+from pi_subagents.core.limits.base import EndRun
+from pi_subagents.core.limits.ladder import ASK_GRACE_S, Rung, StopLadder
+from pi_subagents.core.limits.table import limits_of
+from pi_subagents.core.run import events as ev
+from pi_subagents.core.run import messages
+from pi_subagents.core.run.outcome import Cause, Ending, RunFold
+from pi_subagents.core.run.result import RunResult
+from pi_subagents.core.run.spec import changed
 from pi_subagents.core.stop_switch import FORCING, StopSwitch
 from pi_subagents.core.value import replace
-from pi_subagents.delegation.delegate import delegate_runs
+from pi_subagents.service.delegate import delegate_runs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterable
+    from collections.abc import Callable, Coroutine
 
-    from pi_subagents.core.run_spec import RunSpec
-    from pi_subagents.delegation.ports import PlannedRun, Update
+    from pi_subagents.core.run.spec import RunSpec
+    from pi_subagents.service.planned_task import PlannedTask, Update
 
 STATUSES = ("completed", "failed", "aborted", "interrupted")
 GRACE_S = 5.0
@@ -75,6 +78,22 @@ class PretendedChild:
             self.deeds.append((at, self._deed(chance, number)))
         self.ends = at + chance.choice([0.0, 0.5, chance.uniform(0, 30)])
 
+    @classmethod
+    def that_answers(cls) -> PretendedChild:
+        """Return one without a fault, which answers at once."""
+        child = cls(random.Random(0))
+        child.refuses_to_start = child.faulty_runner = child.stubborn = False
+        child.exits, child.exit_code, child.ends = True, 0, 0.01
+        child.deeds = [(0.0, ev.AssistantMessage("an answer", stop_reason="stop"))]
+        return child
+
+    @classmethod
+    def that_stays(cls) -> PretendedChild:
+        """Return one that does nothing until it is ended."""
+        child = cls.that_answers()
+        child.exits, child.deeds = False, []
+        return child
+
     def _deed(self, chance: random.Random, number: int) -> ev.Event:
         call = ev.ToolCall("1", "bash", {"n": 0 if self._loopy else number})
         asks = ev.AssistantMessage("", (call,), stop_reason="toolUse")
@@ -106,14 +125,8 @@ class Service:
         self._dies_at = self.started + child.ends if child.exits else None
         self._exit = (child.exit_code, "")
         self._settled_at: float | None = None
-        self._loops = LoopGuard(spec.looping_tool_count)
         self._ladder = StopLadder(GRACE_S, ASK_GRACE_S if child.takes_commands else 0.0)
-        self._timeout = TimeoutGuard(
-            started=self.started,
-            timeout_s=spec.timeout_s,
-            debounce_s=spec.extend_debounce_s,
-            max_extension_s=spec.extend_max_s,
-        )
+        self._limits = limits_of(spec.limits, self.started, can_steer=False)
         self._commands: list[int] = []
         self._woken = asyncio.Event()
 
@@ -122,7 +135,7 @@ class Service:
         self._woken.set()
 
     def ending(self) -> Ending:
-        return Ending(*self._exit, self.cause, self.spec.timeout_s)
+        return Ending(*self._exit, self.cause, self.spec.limits.timeout_s)
 
     async def serve(self) -> None:
         """Return when the child is dead."""
@@ -150,20 +163,24 @@ class Service:
 
     def _take(self, event: ev.Event, now: float) -> None:
         self.fold.apply(event)
-        self._timeout.saw_event(now)
+        for limit in self._limits:
+            limit.saw(event, now)
         self._settled_at = (self._settled_at or now) if self.fold.settled else None
         self._on_event(event)
-        for call in event.tool_calls if isinstance(event, ev.AssistantMessage) else ():
-            if self._loops.saw_call(call):
-                self._stop(Cause.LOOPING, now)
+        self._judge(now)
 
     def _check_time(self, now: float) -> None:
         grace_ends = self._grace_ends()
-        if grace_ends is not None:
-            if now >= grace_ends:
-                self._ladder.begin(now)
-        elif self._timeout.expired(now):
-            self._stop(Cause.TIMED_OUT, now)
+        if grace_ends is not None and now >= grace_ends:
+            self._ladder.begin(now)
+        self._judge(now)
+
+    def _judge(self, now: float) -> None:
+        if self._settled_at is None and not self._ladder.begun:
+            for limit in self._limits:
+                verdict = limit.verdict(now)
+                if isinstance(verdict, EndRun):
+                    self._stop(verdict.cause, now)
 
     def _stop(self, cause: Cause, now: float) -> None:
         if self.cause is None and not self._ladder.begun:
@@ -177,41 +194,29 @@ class Service:
         due = [self._dies_at, self._ladder.deadline()]
         due.append(self.started + self._deeds[0][0] if self._deeds else None)
         if not self._ladder.begun:
-            due.append(self._grace_ends() or self._timeout.deadline())
+            grace_ends = self._grace_ends()
+            due += [grace_ends] if grace_ends else [each.deadline() for each in self._limits]
         return min(at for at in due if at is not None)
 
 
-class PretendingRunner:
+class PretendingRunner(FakeRunner):
     """Serve pretended children as the supervisor would, and watch over the promises."""
 
     def __init__(self, children: dict[str, PretendedChild]) -> None:
+        super().__init__()
         self._children = children
-        self.started: list[str] = []
-        self.refused: list[str] = []
         self.ended: list[str] = []
-        self.active = 0
-        self.most_active = 0
         self.forced_at: float | None = None
-
-    def expect(self, specs: Iterable[RunSpec]) -> None:
-        """Nothing is started ahead here."""
-
-    async def settle(self) -> None:
-        """Nothing is kept here."""
 
     async def run(
         self, spec: RunSpec, on_event: Callable[[ev.Event], None], stop: StopSwitch
     ) -> RunResult:
-        self.started.append(spec.run_id)
-        self.active += 1
-        self.most_active = max(self.most_active, self.active)
         try:
-            return await self._serve(spec, on_event, stop)
+            return await super().run(spec, on_event, stop)
         finally:
-            self.active -= 1
             self.ended.append(spec.run_id)
 
-    async def _serve(
+    async def act(
         self, spec: RunSpec, on_event: Callable[[ev.Event], None], stop: StopSwitch
     ) -> RunResult:
         child = self._children[spec.run_id]
@@ -219,8 +224,15 @@ class PretendingRunner:
             raise ZeroDivisionError("a fault of the runner")
         if child.refuses_to_start:
             return _told(spec, RunFold(), Ending(spawn_error="no such program"))
+        on_event(ev.StateChanged("running"))
         service = Service(spec, child, on_event)
-        leave = stop.listen(service.command)
+
+        def hear(level: int) -> None:
+            if level >= FORCING and self.forced_at is None:
+                self.forced_at = service.now()
+            service.command(level)
+
+        leave = stop.listen(hear)
         try:
             await service.serve()
         finally:
@@ -230,20 +242,21 @@ class PretendingRunner:
 
     def _check_end(self, service: Service, stop: StopSwitch) -> None:
         spec, now = service.spec, service.now()
-        assert spec.timeout_s is not None
-        latest = service.started + spec.timeout_s + spec.extend_max_s + ASK_GRACE_S + GRACE_S
+        assert spec.limits.timeout_s is not None
+        latest = (
+            service.started
+            + spec.limits.timeout_s
+            + spec.limits.extend_max_s
+            + ASK_GRACE_S
+            + GRACE_S
+        )
         jumps = (len(service.child.deeds) + 8) * SLACK_S
         assert now <= latest + jumps, "no run outlives its time-out, extension and grace"
         if service.cause is Cause.TIMED_OUT:
-            assert now >= service.started + spec.timeout_s, "and none ends before it"
+            assert now >= service.started + spec.limits.timeout_s, "and none ends before it"
         if stop.level >= FORCING:
             assert self.forced_at is not None
             assert now <= max(self.forced_at, service.started) + jumps, "forced means at once"
-
-    def refuse(self, spec: RunSpec, message: str, *, aborted: bool) -> RunResult:
-        self.refused.append(spec.run_id)
-        status: Any = "aborted" if aborted else "failed"
-        return RunResult(spec.run_id, spec.session_id, spec.name, status, error_message=message)
 
 
 async def _until(moment: float, woken: asyncio.Event) -> None:
@@ -276,16 +289,16 @@ def simulate(seed: int) -> Counter[str]:
     return Counter(result.error_message or "completed" for result in results)
 
 
-def _plan(number: int, chance: random.Random) -> PlannedRun:
+def _plan(number: int, chance: random.Random) -> PlannedTask:
     run = planned(number, refusal="no such cwd" if chance.random() < 0.1 else "")
-    spec = replace(
+    spec = changed(
         run.spec,
         timeout_s=chance.choice([1.0, 30.0, 600.0]),
         extend_debounce_s=chance.choice([0.0, 5.0, 30.0]),
         extend_max_s=chance.choice([0.0, 60.0, 3600.0]),
         looping_tool_count=chance.choice([0, 2, 5]),
     )
-    return type(run)(run.index, run.task, spec, run.refusal)
+    return replace(run, spec=spec)
 
 
 async def _simulate(chance: random.Random) -> tuple[RunResult, ...]:
@@ -306,13 +319,9 @@ async def _simulate(chance: random.Random) -> tuple[RunResult, ...]:
     stops = chance.choice([None, chance.uniform(0, 60), chance.uniform(0, 2000)])
     forces = chance.choice([None, None, chance.uniform(0, 120), chance.uniform(0, 4000)])
 
-    def force() -> None:
-        runner.forced_at = loop.time()
-        stop.force()
-
     timers = [
         loop.call_later(delay, act)
-        for delay, act in ((stops, stop.stop), (forces, force))
+        for delay, act in ((stops, stop.stop), (forces, stop.force))
         if delay is not None
     ]
     work: Coroutine[Any, Any, tuple[RunResult, ...]] = delegate_runs(
@@ -326,7 +335,7 @@ async def _simulate(chance: random.Random) -> tuple[RunResult, ...]:
 
 
 def _check(
-    runs: list[PlannedRun],
+    runs: list[PlannedTask],
     results: tuple[RunResult, ...],
     told: list[Update],
     runner: PretendingRunner,
@@ -347,8 +356,8 @@ def _check(
         assert own[-1] is result
         started, refused = run.spec.run_id in runner.started, run.spec.run_id in runner.refused
         assert started or refused, "every task was started or refused"
-        if run.refusal:
-            assert (result.status, result.error_message) == ("failed", run.refusal)
+        if run.needs.refusal:
+            assert (result.status, result.error_message) == ("failed", run.needs.refusal)
             assert not started
         elif refused and not started:
             assert stop.level > 0

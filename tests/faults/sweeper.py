@@ -14,7 +14,7 @@ import sys
 from mmap import mmap
 from pathlib import Path
 
-from pi_subagents.procs import process_tree
+from pi_subagents.system import process_tree
 
 FULL_SWING = 1000
 

@@ -15,14 +15,16 @@ from tests.fakes.workplace import answered, told
 from tests.faults.aftermath import INTERRUPTED, output_of, program
 from tests.faults.records import make_run, make_site
 
-from pi_subagents import errors, messages, runs
-from pi_subagents.core import events as ev
-from pi_subagents.core.invocation import MARKER_VARIABLE
-from pi_subagents.core.retention import Look
-from pi_subagents.core.run_result import result_to_json
-from pi_subagents.disk import crash_points
-from pi_subagents.procs import supervisor_start
-from pi_subagents.runs import Runs, look_now
+from pi_subagents import errors
+from pi_subagents.core.run import events as ev
+from pi_subagents.core.run import messages
+from pi_subagents.core.run.markers import MARKER_VARIABLE
+from pi_subagents.core.run.result import result_to_json
+from pi_subagents.core.run.retention import Look
+from pi_subagents.runners import supervisor_start
+from pi_subagents.service import runs
+from pi_subagents.service.runs import Runs, look_now
+from pi_subagents.system import crash_points
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -48,8 +50,7 @@ BACKWARDS = (
 async def test_a_time_of_day_that_jumps_changes_no_deadline_and_no_duration(
     place: Workplace, monkeypatch: pytest.MonkeyPatch, clock: str
 ) -> None:
-    monkeypatch.setattr(supervisor_start, "_BOOT", clock + supervisor_start._BOOT)
-    began = time.monotonic()
+    monkeypatch.setattr(supervisor_start, "BOOT", clock + supervisor_start.BOOT)
     work = place.delegate(
         "answers", "hangs", timeout_s=2.0, extend_debounce_s=0.0, stop_grace_s=0.2
     )
@@ -58,11 +59,10 @@ async def test_a_time_of_day_that_jumps_changes_no_deadline_and_no_duration(
     await child.answer_and_exit("now")
     await (await place.child("hangs")).gone()
     answers, hangs = await work.results()
-    elapsed_ms = (time.monotonic() - began) * 1000
     assert (answers.status, answers.output) == ("completed", "now")
     assert (hangs.status, hangs.error_message) == ("failed", messages.timed_out(2.0))
     for result in (answers, hangs):
-        assert 0 <= result.duration_ms <= elapsed_ms
+        assert 0 <= result.duration_ms < DAY_MS  # a look at that clock would be a day off
         assert result.finished_at_ms - result.started_at_ms == result.duration_ms
     assert hangs.duration_ms >= 2000
     for run in place.run_dirs():  # in order by their numbers, whatever their times
@@ -102,7 +102,7 @@ def test_a_clock_that_stays_ahead_removes_what_is_old_by_it_a_day_later_and_says
         now = Look(now_ms, begin.boot, begin.up_s + up_days * 86_400)
         monkeypatch.setattr(runs, "look_now", lambda: now)
         monkeypatch.setattr(time, "time", lambda: now_ms / 1000)
-        return [each.run.run_id for each in site.runs().keep_tidy()]
+        return [each.run_id for each in site.runs().keep_tidy()]
 
     assert looked(0, 0) == []
     assert looked(40, 0.01) == []  # ahead

@@ -26,20 +26,18 @@ from tests.faults.records import (
     truncations,
 )
 
-from pi_subagents import fault_messages
-from pi_subagents.core.retention import Removal
-from pi_subagents.delegation.run_view import RunView
-from pi_subagents.disk import run_index
-from pi_subagents.disk.run_removal import kept_run
+from pi_subagents.core.run.record import RunRecord
+from pi_subagents.core.run.retention import Removal
 from pi_subagents.errors import RunNotActive, RunNotFound, RunUnreadable
-from pi_subagents.runs import Runs
+from pi_subagents.service.runs import Runs
+from pi_subagents.store import messages, run_index
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from pi_subagents.core.run_result import RunResult
-    from pi_subagents.disk.run_dir import RunDir
+    from pi_subagents.core.run.result import RunResult
+    from pi_subagents.store.run_dir import RunDir
 
 PATIENCE_S = 30
 RECORDS = ("meta.json", "result.json", "events.jsonl")
@@ -65,15 +63,12 @@ def site(tmp_path: Path) -> Site:
     return make_site(tmp_path)
 
 
-def shown(runs: Runs) -> dict[str, RunView | RunUnreadable]:
+def shown(runs: Runs) -> dict[str, RunRecord | RunUnreadable]:
     """Return what a listing says, by name, or by id where there is none."""
-    return {
-        each.text("name") if isinstance(each, RunView) else str(each): each
-        for each in runs.newest()
-    }
+    return {each.name if isinstance(each, RunRecord) else str(each): each for each in runs.newest()}
 
 
-def check_damage(site: Site, bad: RunDir, healthy: dict[str, RunView | RunUnreadable]) -> bool:
+def check_damage(site: Site, bad: RunDir, healthy: dict[str, RunRecord | RunUnreadable]) -> bool:
     """Look at everything in every way; return whether the damaged run was called unreadable."""
     before = content(bad.path)
     listed = shown(site.runs())
@@ -98,7 +93,7 @@ def check_damage(site: Site, bad: RunDir, healthy: dict[str, RunView | RunUnread
 
 
 @pytest.fixture
-def beside(site: Site) -> dict[str, RunView | RunUnreadable]:
+def beside(site: Site) -> dict[str, RunRecord | RunUnreadable]:
     """Two runs that must never notice: one finished, one lost and by now concluded."""
     make_run(site.runs(), "healthy")
     make_run(site.runs(), "lost", finished=False)
@@ -109,7 +104,7 @@ def beside(site: Site) -> dict[str, RunView | RunUnreadable]:
 @pytest.mark.parametrize("finished", [True, False], ids=["ended", "not known to have ended"])
 @pytest.mark.parametrize("record", RECORDS)
 def test_a_record_cut_anywhere_or_with_a_bit_turned_harms_only_itself(
-    site: Site, beside: dict[str, RunView | RunUnreadable], record: str, finished: bool
+    site: Site, beside: dict[str, RunRecord | RunUnreadable], record: str, finished: bool
 ) -> None:
     chance = random.Random(f"{record} {finished}")
     bad = make_run(site.runs(), "bad")
@@ -138,7 +133,7 @@ def test_a_record_cut_anywhere_or_with_a_bit_turned_harms_only_itself(
 @pytest.mark.parametrize("record", ["meta.json", "events.jsonl", "stdout.log", "prompt.md"])
 def test_what_stands_in_the_place_of_a_file_is_neither_followed_nor_waited_for(
     site: Site,
-    beside: dict[str, RunView | RunUnreadable],
+    beside: dict[str, RunRecord | RunUnreadable],
     tmp_path: Path,
     record: str,
     kind: str,
@@ -155,7 +150,7 @@ def test_what_stands_in_the_place_of_a_file_is_neither_followed_nor_waited_for(
 @pytest.mark.parametrize("over", [True, False], ids=["ended", "not known to have ended"])
 def test_what_stands_in_the_place_of_a_result_is_put_aside_and_the_journal_tells(
     site: Site,
-    beside: dict[str, RunView | RunUnreadable],
+    beside: dict[str, RunRecord | RunUnreadable],
     tmp_path: Path,
     kind: str,
     over: bool,
@@ -169,10 +164,10 @@ def test_what_stands_in_the_place_of_a_result_is_put_aside_and_the_journal_tells
     listed = shown(site.runs())
     view = listed.pop("bad")
     assert listed == beside
-    assert isinstance(view, RunView)
+    assert isinstance(view, RunRecord)
     assert view.result is not None
     assert (view.status, view.result.output) == ("completed", "bad answer")
-    assert fault_messages.NOTE_BY_JOURNAL in view.result.notes
+    assert messages.NOTE_BY_JOURNAL in view.result.notes
     assert content(outside) == untouched
     assert [path.name.partition(".put")[0] for path in bad.path.glob("result.json*")] == (
         ["result.json"] if over else ["result.json", "result.json"]
@@ -369,7 +364,7 @@ def test_a_run_directory_that_came_from_elsewhere_is_never_touched(
     still()
     make_run(runs, "own")  # with something of ours to remove beside it
     removals = runs.choose_removals(days=1e-9)
-    assert [removal.run.run_id for removal in removals] != [foreign.run_id]
+    assert [removal.run_id for removal in removals] != [foreign.run_id]
     runs.remove(removals)
     still()
     assert runs.finish_removals() == 0
@@ -381,7 +376,7 @@ def test_a_run_directory_that_came_from_elsewhere_is_never_touched(
 
 def test_only_what_is_over_can_be_removed_even_when_asked_by_name(site: Site) -> None:
     lost = make_run(site.runs(), "lost", finished=False)
-    assert site.runs().remove([Removal(kept_run(lost), "age")]) == []
+    assert site.runs().remove([Removal(lost.run_id, 0, 0, "age")]) == []
     assert lost.path.is_dir()
 
 

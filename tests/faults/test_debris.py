@@ -13,11 +13,11 @@ from tests.fakes.workplace import answered, told
 from tests.faults.aftermath import output_of, program
 from tests.faults.records import Site, make_run, make_site
 
-from pi_subagents.core import events as ev
-from pi_subagents.disk import crash_points
-from pi_subagents.doctor.store import check_recovery
-from pi_subagents.procs.pool import Pool
-from pi_subagents.runs import Runs
+from pi_subagents.core.run import events as ev
+from pi_subagents.service.doctor.store import check_recovery
+from pi_subagents.service.pool import Pool
+from pi_subagents.service.runs import Runs
+from pi_subagents.system import crash_points
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -25,18 +25,20 @@ from tests.faults.failing_io import (
     is_clean,
 )
 
-from pi_subagents import messages
-from pi_subagents.core import events as ev
+from pi_subagents.core import messages as core_messages
+from pi_subagents.core.run import events as ev
+from pi_subagents.core.run import messages as run_messages
 from pi_subagents.errors import StoreUnwritable
-from pi_subagents.procs import pool
-from pi_subagents.runs import Runs
+from pi_subagents.runners import pool
+from pi_subagents.service.runs import Runs
+from pi_subagents.store import messages as store_messages
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from pi_subagents.core.run_spec import RunSpec
-    from pi_subagents.procs.pool import Held
+    from pi_subagents.core.run.spec import RunSpec
+    from pi_subagents.runners.pool import Held
 
 pytestmark = in_both_modes
 KIB = 1024
@@ -52,7 +54,7 @@ async def test_a_supervisor_whose_nth_write_fails_for_want_of_space_tells_the_tr
     assert is_clean(results[SOME[-1]]), "beyond the last write nothing fails"
     if not once:  # everything was lost but what was reserved
         assert results[1].artifacts_truncated
-        assert messages.NOTE_OUTPUT_CUT in results[1].notes
+        assert store_messages.NOTE_OUTPUT_CUT in results[1].notes
 
 
 @takes_long
@@ -87,10 +89,10 @@ async def test_a_run_whose_result_found_no_room_anywhere_is_concluded_once_there
         raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
 
     with monkeypatch.context() as patched:
-        patched.setattr("pi_subagents.disk.run_dir.RunDir.write_result", full)
-        patched.setattr(pool, "_new", no_start)
+        patched.setattr("pi_subagents.store.run_dir.RunDir.write_result", full)
+        patched.setattr(pool, "start_held", no_start)
         result = await place.delegate_by_api("no room").result()
-    assert (result.status, result.error_message) == ("failed", messages.SPAWN_FAILED)
+    assert (result.status, result.error_message) == ("failed", run_messages.SPAWN_FAILED)
     (run,) = place.run_dirs()
     assert run.read_result() is None
     assert Runs(place.project, place.env).recover() == [run]
@@ -178,7 +180,7 @@ async def test_a_limit_of_file_size_costs_artifacts_never_the_result(place: Work
     cut, whole = await work.results()
     check_truth(place, cut, ANSWER)
     assert (cut.status, cut.artifacts_truncated) == ("completed", True)
-    assert messages.NOTE_OUTPUT_CUT in cut.notes
+    assert store_messages.NOTE_OUTPUT_CUT in cut.notes
     run = place.run_dir(limited)
     assert max(path.stat().st_size for path in run.path.iterdir()) <= 80 * KIB
     assert told(whole) == answered("sibling", ANSWER)
@@ -210,7 +212,7 @@ async def test_a_caller_short_of_descriptors_fails_tasks_not_the_queue(
     ends = [line.split("|")[:3] for line in output.splitlines()]
     assert [name for name, *_ in ends] == names
     kinds = {(status, message) for _, status, message in ends}
-    assert kinds <= {("completed", ""), ("failed", messages.SPAWN_FAILED)}
+    assert kinds <= {("completed", ""), ("failed", run_messages.SPAWN_FAILED)}
     assert ("completed", "") in kinds
     assert limit > 40 or len(kinds) == 2, "some could not be started"
 
@@ -218,7 +220,7 @@ async def test_a_caller_short_of_descriptors_fails_tasks_not_the_queue(
 async def test_a_supervisor_short_of_descriptors_tells_the_truth(
     place: Workplace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    start = pool._new
+    start = pool.start_held
     limits = {f"limit {limit}": limit for limit in (6, 9, 12, 14, 15, 16, 18, 20, 24)}
 
     def starved(spec: RunSpec, env: Mapping[str, str]) -> Held:
@@ -234,7 +236,7 @@ async def test_a_supervisor_short_of_descriptors_tells_the_truth(
             await child.fork_setsid()
             await child.answer_and_exit("42")
 
-    monkeypatch.setattr(pool, "_new", starved)
+    monkeypatch.setattr(pool, "start_held", starved)
     work = place.delegate_by_api(*limits, "sibling", concurrency=16)
     serving = asyncio.create_task(serve())
     *results, sibling = await work.results()
@@ -248,20 +250,20 @@ async def test_a_supervisor_short_of_descriptors_tells_the_truth(
 async def test_a_start_that_the_kernel_refuses_fails_its_task_only(
     place: Workplace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    start = pool._new
+    start = pool.start_held
 
     def refused(spec: RunSpec, env: Mapping[str, str]) -> Held:
         if spec.name.startswith("unlucky"):
             raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
         return start(spec, env)
 
-    monkeypatch.setattr(pool, "_new", refused)
+    monkeypatch.setattr(pool, "start_held", refused)
     work = place.delegate_by_api("unlucky 1", "sibling", "unlucky 2", "queued", concurrency=1)
     for name in ("sibling", "queued"):
         await (await place.child(name)).answer_and_exit("42")
     first, sibling, second, queued = await work.results()
     for result in (first, second):
-        assert (result.status, result.error_message) == ("failed", messages.SPAWN_FAILED)
+        assert (result.status, result.error_message) == ("failed", run_messages.SPAWN_FAILED)
         assert result.notes == (os.strerror(errno.EAGAIN).join(("[Errno 11] ", "")),)
     assert told(sibling) == answered("sibling", "42")
     assert told(queued) == answered("queued", "42")
@@ -301,14 +303,14 @@ async def test_no_descriptor_is_left_open_by_starts_that_fail(
     before = open_descriptors()
     for number in range(20):
         results = await place.delegate_by_api(*(f"{number} {n}" for n in range(10))).results()
-        assert {result.error_message for result in results} == {messages.SPAWN_FAILED}
+        assert {result.error_message for result in results} == {run_messages.SPAWN_FAILED}
     assert open_descriptors() == before
 
 
 async def test_a_supervisor_that_dies_before_it_is_told_what_to_run_is_not_waited_for(
     place: Workplace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    start = pool._new
+    start = pool.start_held
 
     def stillborn(spec: RunSpec, env: Mapping[str, str]) -> Held:
         held = start(spec, env)
@@ -316,7 +318,7 @@ async def test_a_supervisor_that_dies_before_it_is_told_what_to_run_is_not_waite
         held.process.wait()
         return held
 
-    monkeypatch.setattr(pool, "_new", stillborn)
+    monkeypatch.setattr(pool, "start_held", stillborn)
     result = await place.delegate_by_api("untold").result()
-    assert (result.status, result.error_message) == ("interrupted", messages.INTERRUPTED)
+    assert (result.status, result.error_message) == ("interrupted", core_messages.INTERRUPTED)
     assert place.driver.children == []

@@ -17,18 +17,20 @@ from tests.fakes.workplace import Workplace, answered, open_workplace, told
 from tests.faults.aftermath import content
 from tests.faults.records import outside_of
 
-from pi_subagents import fault_messages, messages
-from pi_subagents.core import events as ev
-from pi_subagents.core.run_result import RunResult, result_to_json
-from pi_subagents.disk import calls, envelope
-from pi_subagents.procs import attached_runner
-from pi_subagents.runs import Runs
+from pi_subagents.core import messages as core_messages
+from pi_subagents.core.run import events as ev
+from pi_subagents.core.run.result import RunResult, result_to_json
+from pi_subagents.runners import attached as attached_runner
+from pi_subagents.service.runs import Runs
+from pi_subagents.store import envelope
+from pi_subagents.store import messages as store_messages
+from pi_subagents.system import calls
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from pi_subagents.disk.run_dir import RunDir
+    from pi_subagents.store.run_dir import RunDir
 
 pytestmark = in_both_modes
 FORGED = "nothing was found, all is well"
@@ -61,7 +63,7 @@ PLANTED: dict[str, Callable[[RunDir, Path], object]] = {
 def put_aside(run: RunDir) -> str:
     """Return the note of a result that found something in its place."""
     (aside,) = run.path.glob("result.json.put-aside-*")
-    return fault_messages.note_result_was_there(aside.name)
+    return store_messages.note_result_was_there(aside.name)
 
 
 def tidy(run: RunDir) -> None:
@@ -116,7 +118,7 @@ async def test_what_replaces_a_result_before_its_caller_reads_it_is_not_told(
     await child.answer_and_exit("the truth")
     result = await work.result()
     run = place.run_dir(child)
-    notes = (fault_messages.NOTE_BY_CHANNEL, put_aside(run))
+    notes = (store_messages.NOTE_BY_CHANNEL, put_aside(run))
     assert told(result) == answered("honest", "the truth", notes=notes)
     assert run.read_result() == result
     assert Runs(place.project, place.env).find(run.run_id).result == result
@@ -166,7 +168,7 @@ async def test_where_the_result_of_a_background_run_is_none_of_ours_its_journal_
     NOT_OURS[kind](run, outside)
     (row,) = (await here.status(runId=run_id))["runs"]
     assert (row["status"], row["output"]) == ("completed", "the truth")
-    assert row["notes"][0] == fault_messages.NOTE_BY_JOURNAL
+    assert row["notes"][0] == store_messages.NOTE_BY_JOURNAL
     assert content(outside) == untouched
     tidy(run)
     if looked:  # nobody looks at it again: it is told anew each time, and left as it is
@@ -190,7 +192,7 @@ def without(name: str, error: str) -> Iterator[None]:
     try:
         yield
     finally:
-        setattr(calls.Calls, name, staticmethod(getattr(os, name)))
+        setattr(calls.FileCalls, name, staticmethod(getattr(os, name)))
 
 
 @pytest.mark.parametrize("error", ["EPERM", "ENOTSUP", "EMLINK"])
@@ -281,6 +283,6 @@ async def test_an_interrupted_run_with_a_planted_result_is_concluded_from_its_jo
     await here.kill_supervisor(run_id, child, 9)
     await here.ended(run_id)
     (row,) = (await here.status(runId=run_id))["runs"]
-    assert (row["status"], row["errorMessage"]) == ("failed", messages.INTERRUPTED)
+    assert (row["status"], row["errorMessage"]) == ("failed", core_messages.INTERRUPTED)
     assert row["notes"] == [put_aside(run)]
     tidy(run)

@@ -14,18 +14,21 @@ from tests.fakes.preset_place import MODEL, PresetPlace
 from tests.fakes.processes import parent_of
 from tests.fakes.workplace import answered, expected, tokens, told
 
-from pi_subagents import fault_messages, messages
-from pi_subagents.core import events as ev
-from pi_subagents.core.request import Task
+from pi_subagents.core.run import events as ev
+from pi_subagents.core.run import messages as run_messages
+from pi_subagents.core.task.request import Task
 from pi_subagents.errors import RunNotAnswering, RunNotEnded
-from pi_subagents.procs import attachment, pool, stopping
-from pi_subagents.runs import Runs
+from pi_subagents.runners import attachment, pool
+from pi_subagents.service.pool import Pool
+from pi_subagents.service.runs import Runs
+from pi_subagents.store import messages as store_messages
+from pi_subagents.store import stopping
 
 if TYPE_CHECKING:
     from tests.fakes.driver import FakeProcess
     from tests.fakes.workplace import Delegating, Workplace
 
-    from pi_subagents.core.run_result import RunResult
+    from pi_subagents.core.run.result import RunResult
 
 pytestmark = in_both_modes
 
@@ -52,8 +55,8 @@ def halted(name: str, **more: object) -> RunResult:
     return expected(
         name,
         "aborted",
-        error_message=messages.STOPPED_ON_REQUEST,
-        notes=(fault_messages.NOTE_PUT_DOWN,),
+        error_message=run_messages.STOPPED_ON_REQUEST,
+        notes=(store_messages.NOTE_PUT_DOWN,),
         **more,
     )
 
@@ -67,7 +70,7 @@ async def test_ctrl_c_ends_a_run_whose_supervisor_stands_still(place: Workplace)
     hung, other = await work.results()
     assert told(hung) == halted("hung")
     assert told(other) == expected(
-        "sibling", "aborted", error_message=messages.STOPPED_ON_REQUEST, exit_code=143
+        "sibling", "aborted", error_message=run_messages.STOPPED_ON_REQUEST, exit_code=143
     )
     for process in (child, sibling, grandchild):
         await process.gone()
@@ -111,8 +114,8 @@ async def test_a_time_out_holds_though_the_supervisor_stands_still(place: Workpl
     assert told(await work.result_of("hung")) == expected(
         "hung",
         "failed",
-        error_message=messages.timed_out(1),
-        notes=(fault_messages.NOTE_PUT_DOWN,),
+        error_message=run_messages.timed_out(1),
+        notes=(store_messages.NOTE_PUT_DOWN,),
     )
     await child.gone()
     await sibling.answer_and_exit("unharmed")
@@ -140,7 +143,7 @@ async def test_an_answer_that_was_given_before_its_supervisor_hung_is_kept(
     os.kill(parent_of(child.pid), signal.SIGSTOP)
     work.stop()
     assert told(await work.result()) == answered(
-        "hung", "the answer", exit_code=None, notes=(fault_messages.NOTE_PUT_DOWN,)
+        "hung", "the answer", exit_code=None, notes=(store_messages.NOTE_PUT_DOWN,)
     )
 
 
@@ -159,7 +162,7 @@ async def test_a_stop_of_a_hung_run_has_an_end_and_says_what_helps(place: Workpl
     await child.echo()
     os.kill(supervisor, signal.SIGCONT)  # what it was told meanwhile, it does
     assert told(await work.result()) == expected(
-        "hung", "aborted", error_message=messages.STOPPED_ON_REQUEST, exit_code=143
+        "hung", "aborted", error_message=run_messages.STOPPED_ON_REQUEST, exit_code=143
     )
 
 
@@ -196,12 +199,12 @@ async def test_force_ends_a_background_run_whose_supervisor_is_halted(place: Wor
     os.kill(await here.supervisor(run_id, child), signal.SIGSTOP)
     runs = Runs(place.project, place.env)
     view = await asyncio.to_thread(runs.stop, runs.find(run_id), force=True)
-    assert (view.status, view.error_message) == ("aborted", messages.STOPPED_ON_REQUEST)
+    assert (view.status, view.error_message) == ("aborted", run_messages.STOPPED_ON_REQUEST)
     for process in (child, grandchild):
         await process.gone()
     assert not here.run_dir(run_id).alive()
     (row,) = (await here.status(runId=run_id))["runs"]
-    assert (row["status"], row["notes"]) == ("aborted", [fault_messages.NOTE_PUT_DOWN])
+    assert (row["status"], row["notes"]) == ("aborted", [store_messages.NOTE_PUT_DOWN])
 
 
 async def test_who_was_killed_while_he_forced_a_run_to_end_leaves_the_truth_behind(
@@ -217,7 +220,7 @@ async def test_who_was_killed_while_he_forced_a_run_to_end_leaves_the_truth_behi
     Runs(place.project, place.env).recover()
     result = here.run_dir(run_id).read_result()
     assert result is not None
-    assert (result.status, result.error_message) == ("aborted", messages.STOPPED_ON_REQUEST)
+    assert (result.status, result.error_message) == ("aborted", run_messages.STOPPED_ON_REQUEST)
 
 
 async def test_a_run_that_takes_the_order_and_does_not_end_is_said(
@@ -240,7 +243,7 @@ async def test_a_supervisor_that_waits_for_work_and_stands_still_is_ended_with_i
         pytest.skip("such children wait for nothing")
     place.settings(child_mode="rpc", reuse_children=True, warm_children=1)
     monkeypatch.setattr(pool, "LEAVE_LIMIT_S", 0.5)
-    async with pool.Pool() as host:
+    async with Pool() as host:
         work = place.delegate_by_api("one", pool=host)
         child = await place.child("one")
         await child.answer_and_exit("1")

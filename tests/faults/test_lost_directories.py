@@ -17,13 +17,17 @@ from tests.fakes.preset_place import MODEL, PresetPlace
 from tests.fakes.processes import parent_of
 from tests.fakes.workplace import answered, expected, told
 
-from pi_subagents import fault_messages, messages
-from pi_subagents.core import events as ev
+from pi_subagents.core import messages as core_messages
+from pi_subagents.core.run import events as ev
+from pi_subagents.core.run import messages as run_messages
 from pi_subagents.core.value import replace
-from pi_subagents.disk.journal_tail import JournalTail
-from pi_subagents.procs.place import Place
-from pi_subagents.runs import Runs
-from pi_subagents.steering import steer
+from pi_subagents.service.runs import Runs
+from pi_subagents.service.steering import steer
+from pi_subagents.store import messages as store_messages
+from pi_subagents.store.journal_tail import JournalTail
+from pi_subagents.store.run_records import directory_of
+from pi_subagents.supervisor import messages as supervisor_messages
+from pi_subagents.supervisor.place import RunPlace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,8 +35,8 @@ if TYPE_CHECKING:
 
     from tests.fakes.workplace import Workplace
 
-    from pi_subagents.core.run_result import RunResult
-    from pi_subagents.disk.run_dir import RunDir
+    from pi_subagents.core.run.result import RunResult
+    from pi_subagents.store.run_dir import RunDir
 
 pytestmark = in_both_modes
 
@@ -73,14 +77,14 @@ REMOVALS = [git_clean, rm_rf_pi, rm_rf_everything, delete_jsonl, delete_logs]
 def rescue_note(place: Workplace, run_id: str) -> str:
     """Return what a result says of a run that went to the data directory."""
     planned = place.project / ".pi" / "subagents" / "runs" / run_id
-    return fault_messages.note_rescued(str(planned), str(place.store.rescued_dir / run_id))
+    return supervisor_messages.note_rescued(str(planned), str(place.store.rescued_dir / run_id))
 
 
 def check_kept(place: Workplace, result: RunResult) -> RunDir:
     """Look for a run as anybody would, by its id: what was told is what is kept."""
     view = Runs(place.home, place.env).find(result.run_id)
     assert view.result == result
-    run_dir = view.run_dir
+    run_dir = directory_of(view)
     assert run_dir.path == place.store.rescued_dir / result.run_id
     modes = {stat.S_IMODE(path.stat().st_mode) for path in run_dir.path.iterdir()}
     assert modes == {0o600}
@@ -163,33 +167,6 @@ async def test_runs_that_wait_their_turn_are_not_harmed_either(
         check_kept(place, result)
 
 
-async def test_a_project_that_is_moved_takes_its_runs_along(
-    place: Workplace, tmp_path: Path
-) -> None:
-    work = place.delegate_by_api("mover", "waiting", concurrency=1)
-    child = await place.child("mover")
-    await work.sees(ev.StateChanged("running"), "mover")
-    moved = place.project.rename(tmp_path / "moved")
-    await child.tool("bash", {"command": "mv"})
-    await work.sees(ev.ToolFinished)
-    place.project.mkdir()
-    await child.answer_and_exit("moved")
-    waiting = await place.child("waiting")
-    await waiting.answer_and_exit("unharmed")
-    mover, sibling = await work.results()
-    assert (mover.status, mover.output, mover.notes) == ("completed", "moved", ())
-    there = moved / ".pi" / "subagents" / "runs" / mover.run_id
-    view = Runs(place.home, place.env).find(mover.run_id)
-    assert (view.run_dir.path, view.result) == (there, mover)
-    assert (sibling.status, sibling.output) == ("completed", "unharmed")
-    listed = {
-        view.run_dir.run_id: view.status
-        for view in Runs(moved, place.env).newest()
-        if not isinstance(view, Exception)
-    }
-    assert listed == {mover.run_id: "completed", sibling.run_id: "completed"}, "no false end"
-
-
 @pytest.mark.parametrize("pattern", ["*.lock", "*lock*", "control", "*.sock"])
 async def test_deleting_locks_in_the_project_changes_nothing(
     place: Workplace, pattern: str
@@ -236,7 +213,7 @@ async def test_an_answer_reaches_its_caller_though_it_can_be_kept_nowhere(
     rm_rf_pi(place)
     await child.answer_and_exit("the answer")
     result = await work.result()
-    assert told(result) == answered("homeless", "the answer", notes=(fault_messages.NOTE_NOT_KEPT,))
+    assert told(result) == answered("homeless", "the answer", notes=(store_messages.NOTE_NOT_KEPT,))
     blocker.unlink()
 
 
@@ -274,7 +251,7 @@ async def test_a_background_run_whose_directory_is_gone_can_be_stopped(here: Pre
     rm_rf_pi(here.work)
     answer = await here.call("background_agent_stop", runId=run_id)
     (row,) = answer["details"]["runs"]
-    assert (row["status"], row["errorMessage"]) == ("aborted", messages.STOPPED_ON_REQUEST)
+    assert (row["status"], row["errorMessage"]) == ("aborted", run_messages.STOPPED_ON_REQUEST)
     await child.gone()
 
 
@@ -285,7 +262,7 @@ async def test_a_background_run_whose_directory_is_gone_is_timed_out(here: Prese
     await child.gone()
     await here.ended(run_id)
     (row,) = (await here.status(runId=run_id))["runs"]
-    assert (row["status"], row["errorMessage"]) == ("failed", messages.timed_out(1))
+    assert (row["status"], row["errorMessage"]) == ("failed", run_messages.timed_out(1))
 
 
 async def test_the_end_of_a_background_run_whose_directory_is_gone_is_told_once(
@@ -315,7 +292,7 @@ async def test_a_background_run_that_lost_its_directory_and_then_its_supervisor_
     os.kill(supervisor, signal.SIGKILL)
     await here.ended(run_id)
     (row,) = (await here.status(runId=run_id))["runs"]
-    assert (row["status"], row["errorMessage"]) == ("failed", messages.INTERRUPTED)
+    assert (row["status"], row["errorMessage"]) == ("failed", core_messages.INTERRUPTED)
     assert row["task"] == "far away"
     await child.gone()
 
@@ -386,7 +363,7 @@ async def test_kill_9_of_the_supervisor_after_its_directory_went_loses_nothing_t
     os.kill(parent_of(child.pid), signal.SIGKILL)
     result = await work.result()
     assert (result.status, result.output) == ("interrupted", "the answer")
-    assert result.notes == (messages.NOTE_HAD_ANSWERED,)
+    assert result.notes == (store_messages.NOTE_HAD_ANSWERED,)
     check_kept(place, result)
 
 
@@ -400,7 +377,7 @@ async def test_a_directory_that_stands_in_the_place_of_the_planned_one_is_not_us
     run.path.rename(tmp_path / "moved")
     run.path.mkdir()
     (run.path / "precious").write_text("x")
-    made = Place(run, mark)
+    made = RunPlace(run, mark)
     try:
         assert made.where.path == place.store.rescued_dir / run.run_id
         assert made.dir.read_meta()["name"] == "planned"

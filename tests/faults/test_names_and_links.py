@@ -18,19 +18,19 @@ from tests.fakes.workplace import Delegating, Workplace, answered, told
 from tests.faults.aftermath import SOURCES, content
 from tests.faults.records import Site, make_run, make_site, outside_of
 
-from pi_subagents import child_messages, fault_messages, messages
-from pi_subagents.core import events as ev
-from pi_subagents.core.request import Task
-from pi_subagents.core.run_result import RunResult, result_from_json
-from pi_subagents.disk.config_home import data_dir
-from pi_subagents.disk.run_store import RunStore, open_store, place_name
+from pi_subagents.core.run import events as ev
+from pi_subagents.core.run import messages as run_messages
+from pi_subagents.core.run.result import RunResult, result_from_json
+from pi_subagents.core.task.request import Task
 from pi_subagents.errors import StoreUnwritable
-from pi_subagents.procs.attached_runner import run_dir_of
+from pi_subagents.store.run_store import RunStore, open_store, place_name
+from pi_subagents.supervisor import messages as supervisor_messages
+from pi_subagents.system.home import data_dir
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pi_subagents.disk.run_dir import RunDir
+    from pi_subagents.store.run_dir import RunDir
 
 NAMES = [
     "#(touch owned)",
@@ -59,7 +59,7 @@ async def answer(place: Workplace, work: Delegating, prompt: str) -> RunDir:
     await child.answer_and_exit("done")
     result = await work.result()
     assert told(result) == answered(result.name, "done")
-    return run_dir_of(work.updates[0].run.spec)
+    return place.store.run_dir(work.updates[0].run.spec.run_id)
 
 
 async def test_names_of_tasks_are_data_wherever_they_go(place: Workplace) -> None:
@@ -118,6 +118,7 @@ async def test_a_link_that_replaces_the_store_before_a_run_starts_is_not_followe
         moved.rename(link)
 
 
+@in_both_modes
 @pytest.mark.parametrize("target", ["another directory", "a copy of itself", "nothing"])
 async def test_a_run_whose_directory_is_swapped_for_a_link_goes_on_elsewhere(
     place: Workplace, tmp_path: Path, target: str
@@ -135,7 +136,7 @@ async def test_a_run_whose_directory_is_swapped_for_a_link_goes_on_elsewhere(
         await (await place.child(name)).answer_and_exit("unharmed")
     swapped, sibling = await work.results()
     rescued = place.store.rescued_dir / run.run_id
-    note = fault_messages.note_rescued(str(run.path), str(rescued))
+    note = supervisor_messages.note_rescued(str(run.path), str(rescued))
     assert told(swapped) == answered("swapped", "unharmed", notes=(note,))
     assert told(sibling) == answered("sibling", "unharmed")
     assert (content(outside), content(moved)) == before
@@ -143,6 +144,7 @@ async def test_a_run_whose_directory_is_swapped_for_a_link_goes_on_elsewhere(
     run.path.unlink()
 
 
+@in_both_modes
 async def test_a_run_whose_directory_becomes_a_link_while_it_runs_writes_nothing_through_it(
     place: Workplace, tmp_path: Path
 ) -> None:
@@ -215,9 +217,9 @@ async def test_a_prompt_that_is_no_file_fails_its_task_and_nobody_waits(
     unlucky, sibling = await work.results()
     assert unlucky.status == "failed"
     if place.takes_commands:  # it was there to be asked, and was not
-        assert unlucky.error_message.startswith(child_messages.prompt_refused(""))
+        assert unlucky.error_message.startswith(run_messages.prompt_refused(""))
     else:
-        assert unlucky.error_message == messages.SPAWN_FAILED
+        assert unlucky.error_message == run_messages.SPAWN_FAILED
     assert told(sibling) == answered("sibling", "unharmed")
     assert len(place.driver.children) == 1
 

@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING
 from tests.fakes.child_modes import in_both_modes
 from tests.fakes.workplace import answered, expected, told
 
-from pi_subagents import messages
-from pi_subagents.core import events as ev
-from pi_subagents.procs import supervisor_start
+from pi_subagents.core import messages as core_messages
+from pi_subagents.core.run import events as ev
+from pi_subagents.core.run import messages as run_messages
+from pi_subagents.runners import supervisor_start
+from pi_subagents.store import messages as store_messages
+from pi_subagents.supervisor import messages as supervisor_messages
 
 if TYPE_CHECKING:
     import pytest
@@ -21,11 +24,11 @@ pytestmark = in_both_modes
 
 def broken(monkeypatch: pytest.MonkeyPatch, what: str) -> None:
     """Let supervisors be started with something wrong inside them."""
-    boot = supervisor_start._BOOT
+    boot = supervisor_start.BOOT
     main = "os._exit(main())"
     assert main in boot
-    fault = f"s = sys.modules['pi_subagents.procs.supervisor']; {what}; {main}"
-    monkeypatch.setattr(supervisor_start, "_BOOT", boot.replace(main, fault))
+    fault = f"s = sys.modules['pi_subagents.supervisor.supervisor']; {what}; {main}"
+    monkeypatch.setattr(supervisor_start, "BOOT", boot.replace(main, fault))
 
 
 async def test_a_fault_while_output_is_taken_in_is_told_and_nobody_is_left(
@@ -44,7 +47,10 @@ async def test_a_fault_while_output_is_taken_in_is_told_and_nobody_is_left(
     child.tell("say", text="the last straw")
     result = await work.result()
     fault = repr(ZeroDivisionError("division by zero"))
-    assert (result.status, result.error_message) == ("failed", messages.supervisor_failed(fault))
+    assert (result.status, result.error_message) == (
+        "failed",
+        supervisor_messages.supervisor_failed(fault),
+    )
     await child.gone()
     await grandchild.gone()
     await sibling.answer_and_exit("unharmed")
@@ -56,13 +62,13 @@ async def test_a_supervisor_that_cannot_even_begin_is_told(
 ) -> None:
     broken(monkeypatch, "raise ImportError")
     result = await place.delegate_by_api("unlucky").result()
-    assert (result.status, result.error_message) == ("interrupted", messages.INTERRUPTED)
+    assert (result.status, result.error_message) == ("interrupted", core_messages.INTERRUPTED)
     assert place.driver.children == []
 
 
 POWERLESS = (
-    "t = s.process_tree; t.SWEEP_LIMIT_S = 0.05; t.kill_exactly = t._kill_child = lambda *_: None; "
-    "t._kill_group_of_dead = lambda _: None; t.os.killpg = lambda *_: None; "
+    "t = s.process_tree; t.SWEEP_LIMIT_S = 0.05; t.kill_exactly = lambda *_: None; "
+    "t.os.kill = t.os.killpg = lambda *_: None; "
     "t.kill_children = lambda _: False; t.kill_group_of_child = lambda _: None"
 )
 
@@ -78,8 +84,8 @@ async def test_a_child_that_even_sigkill_does_not_end_keeps_no_run_from_its_end(
     assert told(await work.result()) == expected(
         "undead",
         "aborted",
-        error_message=messages.STOPPED_ON_REQUEST,
-        notes=(messages.NOTE_PROCESSES_LEFT,),
+        error_message=run_messages.STOPPED_ON_REQUEST,
+        notes=(store_messages.NOTE_PROCESSES_LEFT,),
     )
     child.signal(signal.SIGKILL)
     await child.gone()
@@ -93,4 +99,4 @@ async def test_one_that_cannot_be_ended_and_never_stops_writing_is_heard_no_long
     await work.sees(ev.OutputText)
     work.force()
     result = await work.result()
-    assert (result.status, result.notes[0]) == ("aborted", messages.NOTE_PROCESSES_LEFT)
+    assert (result.status, result.notes[0]) == ("aborted", store_messages.NOTE_PROCESSES_LEFT)

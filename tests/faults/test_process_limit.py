@@ -17,9 +17,9 @@ from tests.fakes.child_modes import SETTINGS, in_both_modes
 from tests.fakes.many_tasks import QUICK_PI_COMMAND
 from tests.faults.aftermath import SOURCES
 
-from pi_subagents.engines.offline_model.server import OfflineModel
+from pi_subagents.engines.offline.server import OfflineModel
 from pi_subagents.errors import NoMoreProcesses
-from pi_subagents.procs.own_thread import in_own_thread, start_thread
+from pi_subagents.system.own_thread import in_own_thread, start_thread
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The scheduler and its guards under a jumping clock (10,000 seeds in `make soak`)."""
+"""The scheduler and its limits under a jumping clock (10,000 seeds in `make soak`)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 from tests.faults.simulation import simulate
 
-from pi_subagents import messages
+from pi_subagents.core.run import messages
 
 
 @pytest.mark.parametrize("first", range(0, 300, 50))

@@ -9,19 +9,20 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.fakes.specs import make_spec
 from tests.faults.aftermath import content
 from tests.faults.records import Site, make_run, make_site, outside_of
 
-from pi_subagents.core.run_spec import RunSpec
-from pi_subagents.disk.run_index import FILE_NAME, RunIndex
-from pi_subagents.disk.run_store import RunStore, new_run_id
-from pi_subagents.runs import Runs
+from pi_subagents.service.runs import Runs
+from pi_subagents.store.run_index import FILE_NAME, RunIndex
+from pi_subagents.store.run_store import RunStore, new_run_id
 
 if TYPE_CHECKING:
     from collections.abc import Generator
     from pathlib import Path
 
-    from pi_subagents.disk.run_dir import RunDir
+    from pi_subagents.core.run.spec import RunSpec
+    from pi_subagents.store.run_dir import RunDir
 
 STEPS = ("noted", "made", "known")
 
@@ -59,7 +60,7 @@ def lose_without_note(site: Site) -> RunDir:
 
 
 def spec_of(run: RunDir) -> RunSpec:
-    return RunSpec(run.run_id, "0" * 16, "task", str(run.path), ("pi",), "/")
+    return make_spec(run.run_id, "0" * 16, "task", str(run.path), ("pi",), "/")
 
 
 def test_a_look_that_has_nothing_to_find_looks_at_no_ended_run(hurried: Site) -> None:
@@ -172,7 +173,7 @@ def test_after_a_boot_everything_is_looked_at_once(
 ) -> None:
     """The index's last changes are not on disk yet when the power is cut; directories are."""
     first = lose_without_note(site)
-    monkeypatch.setattr("pi_subagents.runs.boot_id", lambda: "another boot")
+    monkeypatch.setattr("pi_subagents.service.runs.boot_id", lambda: "another boot")
     assert site.runs().recover() == [first]
     lose_without_note(site)
     assert site.runs().recover() == []
@@ -181,7 +182,7 @@ def test_after_a_boot_everything_is_looked_at_once(
 def test_where_boots_cannot_be_told_apart_everything_is_looked_at(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pi_subagents.runs.boot_id", lambda: None)
+    monkeypatch.setattr("pi_subagents.service.runs.boot_id", lambda: None)
     for _ in range(2):
         lost = lose_without_note(site)
         assert site.runs().recover() == [lost]
@@ -204,7 +205,7 @@ def test_a_project_that_was_away_is_looked_at_anew(site: Site) -> None:
     assert Runs(site.root, site.env).recover() == []
     away.rename(site.project)
     assert site.runs().recover() == [lost]
-    assert {row.run_dir for row in site.runs().index.all()} >= {lost, ended}
+    assert {noted.now() for noted in site.runs().index.all()} >= {lost, ended}
 
 
 def test_a_project_that_moved_and_came_back_has_its_runs(site: Site) -> None:
@@ -214,7 +215,7 @@ def test_a_project_that_moved_and_came_back_has_its_runs(site: Site) -> None:
     assert Runs(away, site.env).reindex().adopted == 2
     away.rename(site.project)
     site.runs().recover()
-    assert [row.run_dir for row in site.runs().index.starting_with(run.run_id)] == [run]
+    assert [noted.now() for noted in site.runs().index.starting_with(run.run_id)] == [run]
 
 
 def test_another_store_in_the_place_of_one_is_looked_at(site: Site) -> None:

@@ -14,10 +14,10 @@ from tests.fakes.child_modes import in_both_modes
 from tests.faults.aftermath import HERE, SOURCES, end_of, program
 from tests.faults.no_handles import forbid_handles
 
-from pi_subagents.core.invocation import MARKER_VARIABLE
+from pi_subagents.core.run.markers import MARKER_VARIABLE
 from pi_subagents.core.value import replace
-from pi_subagents.procs import identity
-from pi_subagents.procs.strays import end_strays
+from pi_subagents.store.orphans import end_strays
+from pi_subagents.system import identity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -110,7 +110,7 @@ def test_strays_are_ended_by_their_marker(without: None) -> None:
 @REFUSALS
 def test_the_doctor_says_what_is_missing(error: int) -> None:
     ask = (
-        "from pi_subagents.doctor.machine import check_platform; check = check_platform();"
+        "from pi_subagents.service.doctor.machine import check_platform; check = check_platform();"
         "print(check.state, check.found, check.fix, sep='|')"
     )
     done = subprocess.run(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pi_subagents.core.profile import Profile
+from pi_subagents.core.profile.profile import Profile
 
 PLACE = Path(__file__).parent / "profiles"
 _REVIEW = """You are an expert code reviewer. Analyze code for:

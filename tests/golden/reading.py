@@ -6,14 +6,15 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pi_subagents.core import events as ev
 from pi_subagents.core.framing import Line, LineFramer
-from pi_subagents.core.outcome import Ending, RunFold
-from pi_subagents.core.progress import ProgressFormatter
-from pi_subagents.core.rpc import decode_rpc_line
-from pi_subagents.core.rpc_talk import RpcTalk
+from pi_subagents.core.run import events as ev
+from pi_subagents.core.run.outcome import Ending, RunFold
+from pi_subagents.core.run.progress import ProgressFormatter
 from pi_subagents.core.usage import Usage
 from pi_subagents.core.value import as_dict
+from pi_subagents.engines.base import Beginning
+from pi_subagents.engines.pi.records import decode_pi_line
+from pi_subagents.engines.pi.rpc_conversation import RpcConversation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -49,26 +50,33 @@ def _plain(value: object) -> Plain:
     return {name: inner(content) for name, content in as_dict(value).items()}
 
 
+@dataclass(frozen=True, slots=True)
+class Sending:
+    """A channel that is a function."""
+
+    send: Callable[[bytes], None]
+
+
 class RpcReader:
     """Speaks with a pi in RPC mode, or with a recording of one, as a supervisor does."""
 
     def __init__(self, send: Callable[[bytes], None], *, session: str, steers: bool) -> None:
-        self.talk = RpcTalk("golden", send)
+        self.talk = RpcConversation("golden", Sending(send))
         self._steers = steers
-        self.talk.begin(PROMPT, session=session, on_ready=lambda: None)
+        self.talk.begin(Beginning(PROMPT, session, on_ready=lambda: None))
 
     def hears(self, line: bytes) -> list[ev.Event]:
         """Take one line; a message is sent at the child's first tool call."""
-        event = self.talk.hears(decode_rpc_line(line), 0.0)
-        if isinstance(event, ev.ToolStarted) and self._steers:
+        events = self.talk.hears(line, 0.0)
+        if any(isinstance(event, ev.ToolStarted) for event in events) and self._steers:
             self._steers = False
             self.talk.steer("1", STEER)
-        return [*([] if event is None else [event]), *self.talk.take_news()]
+        return [*events, *self.talk.take_news()]
 
 
 def read_stream(raw: bytes, exit_code: int, chunk: int = 65536) -> Read:
     """Return events (activity left out), progress texts, outcome and totals, as JSON has them."""
-    return _read((ev.decode_pi_line(line) for line in _lines(raw, chunk)), exit_code, Usage)
+    return _read((decode_pi_line(line) for line in _lines(raw, chunk)), exit_code, Usage)
 
 
 def read_rpc_stream(raw: bytes, exit_code: int, *, steers: bool) -> tuple[Read, list[bytes]]:

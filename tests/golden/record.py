@@ -34,11 +34,12 @@ from tests.golden.reading import (  # noqa: E402 - after the path is set
     read_stream,
 )
 
-from pi_subagents.core.pi_versions import traits_of  # noqa: E402 - after the path is set
-from pi_subagents.engines.offline_model.provider import URL_VARIABLE, pi_arguments  # noqa: E402 - after the path is set
-from pi_subagents.engines.offline_model.script import parse_script  # noqa: E402 - after the path is set
-from pi_subagents.engines.offline_model.server import OfflineModel  # noqa: E402 - after the path is set
-from pi_subagents.engines.pi_version import find_version  # noqa: E402 - after the path is set
+from pi_subagents.core.offline.script import parse_script  # noqa: E402 - after the path is set
+from pi_subagents.engines.offline.provider import URL_VARIABLE  # noqa: E402 - after the path is set
+from pi_subagents.engines.offline.server import OfflineModel  # noqa: E402 - after the path is set
+from pi_subagents.engines.pi.installed_version import find_version  # noqa: E402 - after the path is set
+from pi_subagents.engines.pi.offline import pi_arguments  # noqa: E402 - after the path is set
+from pi_subagents.engines.pi.versions import traits_of  # noqa: E402 - after the path is set
 
 RATE_LIMIT = {"error": {"status": 429, "message": "Too many requests"}}
 CONVERSATIONS: dict[str, list[object]] = {

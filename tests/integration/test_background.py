@@ -18,28 +18,30 @@ from tests.fakes.child_modes import in_both_modes
 from tests.fakes.driver import FAKE_PI, PATIENCE_S
 from tests.fakes.fake_control import FakeControl
 from tests.fakes.preset_place import MODEL, OTHER_MODEL, PROMPT, PresetPlace, counts, text_of
+from tests.fakes.specs import make_spec
 
 import pi_subagents
-from pi_subagents import messages
 from pi_subagents.api import call_tool
-from pi_subagents.core.liveness import Liveness
-from pi_subagents.core.run_result import RunResult
-from pi_subagents.core.run_spec import RunSpec
+from pi_subagents.core.run import messages as run_messages
+from pi_subagents.core.run.liveness import Liveness
+from pi_subagents.core.run.result import RunResult
 from pi_subagents.core.stop_switch import StopSwitch
 from pi_subagents.core.usage import usage_to_json
-from pi_subagents.delegation.run_view import view_run
-from pi_subagents.disk.desk import SUPERVISOR
-from pi_subagents.disk.run_index import RunIndex
-from pi_subagents.disk.run_store import new_run_id
 from pi_subagents.errors import (
     BackgroundRunNotFound,
     IndexUnreadable,
     RunAmbiguous,
     RunNotActive,
 )
-from pi_subagents.procs import stopping
-from pi_subagents.procs.stopping import Stopped, Stopping
-from pi_subagents.procs.supervisor_start import spec_line, start_supervisor
+from pi_subagents.runners.supervisor_start import spec_line, start_supervisor
+from pi_subagents.service import messages as service_messages
+from pi_subagents.store import stopping
+from pi_subagents.store.desk import SUPERVISOR
+from pi_subagents.store.run_index import RunIndex
+from pi_subagents.store.run_records import load_record
+from pi_subagents.store.run_store import new_run_id
+from pi_subagents.store.stopping import Stopped, Stopping
+from pi_subagents.view import messages as view_messages
 
 if TYPE_CHECKING:
     from tests.fakes.workplace import Workplace
@@ -79,7 +81,7 @@ async def test_a_start_returns_while_its_run_goes_on(here: PresetPlace) -> None:
     details = answer["details"]
     run_id = details["runId"]
     assert not answer["isError"]
-    assert text_of(answer) == messages.background_started("scout", run_id)
+    assert text_of(answer) == view_messages.background_started("scout", run_id)
     assert (details["status"], details["counts"]) == ("running", counts(running=1))
     place = str(here.run_dir(run_id).path)
     assert details["paths"] == {
@@ -149,7 +151,7 @@ async def test_a_run_ends_at_the_time_out_that_is_set(here: PresetPlace) -> None
     run_id, _ = await here.started("hasty")
     await here.ended(run_id)
     (row,) = (await here.status(runId=run_id))["runs"]
-    assert (row["status"], row["errorMessage"]) == ("failed", messages.timed_out(1))
+    assert (row["status"], row["errorMessage"]) == ("failed", run_messages.timed_out(1))
 
 
 async def test_a_relative_directory_is_below_the_callers(here: PresetPlace) -> None:
@@ -167,10 +169,12 @@ async def test_a_run_whose_directory_is_missing_has_failed_when_the_start_return
     missing = str(here.work.project / "missing")
     answer = await here.call("background_agent", preset="scout", task="nowhere", cwd="missing")
     details = answer["details"]
-    problem = messages.cwd_missing(missing)
+    problem = service_messages.cwd_missing(missing)
     assert (details["status"], details["counts"]) == ("failed", counts(failed=1))
     assert details["errorMessage"] == problem
-    assert text_of(answer) == messages.background_not_started("scout", details["runId"], problem)
+    assert text_of(answer) == view_messages.background_not_started(
+        "scout", details["runId"], problem
+    )
     assert here.work.driver.processes == []
 
 
@@ -412,7 +416,7 @@ async def test_one_run_can_be_stopped_and_the_others_go_on(here: PresetPlace) ->
     assert answer["details"]["counts"] == counts(running=1, aborted=1)
     (row,) = answer["details"]["runs"]
     assert (row["runId"], row["status"]) == (chosen_id, "aborted")
-    assert row["errorMessage"] == messages.STOPPED_ON_REQUEST
+    assert row["errorMessage"] == run_messages.STOPPED_ON_REQUEST
     assert text_of(answer).startswith("Stopped 1 background run.\nbg: 1 running / 2 total\n")
     await chosen.gone()
     await other.answer_and_exit("undisturbed")
@@ -457,7 +461,7 @@ async def test_a_stop_that_comes_right_after_the_start_leaves_nothing(here: Pres
         details = await here.start(f"short-lived {number}")
         answer = await here.call("background_agent_stop", runId=details["runId"])
         (row,) = answer["details"]["runs"]
-        assert (row["status"], row["errorMessage"]) == ("aborted", messages.STOPPED_ON_REQUEST)
+        assert (row["status"], row["errorMessage"]) == ("aborted", run_messages.STOPPED_ON_REQUEST)
         assert not here.run_dir(details["runId"]).alive()
     for child in here.work.driver.children:
         await child.gone()
@@ -468,9 +472,9 @@ async def test_a_supervisor_that_finds_its_run_stopped_starts_no_child(here: Pre
     here.work.store.prepare()
     run_dir = here.run_dir(new_run_id())
     lock = run_dir.begin({"runId": run_dir.run_id}, b"")
-    assert here.runs.stop(view_run(run_dir, Liveness.ALIVE), force=False).status == "aborted"
+    assert here.runs.stop(load_record(run_dir, Liveness.ALIVE), force=False).status == "aborted"
     before = run_dir.result.read_bytes()
-    spec = RunSpec(
+    spec = make_spec(
         run_dir.run_id, "s", "n", str(run_dir.path), FAKE_PI, str(here.work.project),
         attached=False, desk=str(run_dir.desk.path), lock_fd=lock,
     )  # fmt: skip

@@ -16,10 +16,11 @@ from tests.fakes.driver import PATIENCE_S
 from tests.fakes.preset_place import MODEL, PresetPlace, counts
 
 import pi_subagents
-from pi_subagents import messages
 from pi_subagents.errors import BackgroundRunNotFound
-from pi_subagents.faces.cli import background
 from pi_subagents.faces.cli.main import main
+from pi_subagents.faces.cli.work import background
+from pi_subagents.service import messages as service_messages
+from pi_subagents.view import messages as view_messages
 
 if TYPE_CHECKING:
     from tests.fakes.workplace import Workplace
@@ -86,8 +87,8 @@ async def test_a_start_says_how_to_ask_for_the_run(shell: Shell) -> None:
 async def test_a_start_that_comes_to_nothing_has_an_exit_code_of_its_own(shell: Shell) -> None:
     code, out, _ = await shell.run("start", "scout", "look", "--cwd", "missing")
     (run,) = shell.here.work.run_dirs()
-    problem = messages.cwd_missing(str(shell.here.work.project / "missing"))
-    told = messages.background_not_started("scout", run.run_id, problem)
+    problem = service_messages.cwd_missing(str(shell.here.work.project / "missing"))
+    told = view_messages.background_not_started("scout", run.run_id, problem)
     assert (code, out) == (1, f"{told}\n")
     code, out, err = await shell.run("start", "nobody", "look")
     assert (code, out) == (2, "")
@@ -132,14 +133,14 @@ async def test_one_run_is_told_with_its_answer(shell: Shell) -> None:
 async def test_a_wait_ends_with_the_last_run_and_says_how_it_went(shell: Shell) -> None:
     assert await shell.run("wait") == (0, "", f"{background.NOTHING_TO_WAIT_FOR}\n")
     good, bad = await shell.started("good"), await shell.started("bad")
-    waiting = asyncio.create_task(shell.run("wait"))
+    named = asyncio.create_task(shell.run("wait", good, bad))
     await (await shell.here.work.child("good")).answer_and_exit("done")
     await shell.here.ended(good)
     child = await shell.here.work.child("bad")
     await child.echo()
-    assert not waiting.done()
+    assert not named.done()
     await child.exit(1)
-    code, out, _ = await waiting
+    code, out, _ = await named
     assert code == 1
     assert [line.split()[:2] for line in out.splitlines()] == [
         ["RUN", "STATUS"],

@@ -17,11 +17,11 @@ from tests.fakes.driver import PATIENCE_S
 from tests.fakes.preset_place import MODEL, PresetPlace, counts
 
 import pi_subagents
-from pi_subagents import messages
-from pi_subagents.background import BackgroundRuns, Registry
-from pi_subagents.core.background import BackgroundRun
-from pi_subagents.core.background import counts as counted
-from pi_subagents.procs.notices import is_told, turn_to_tell
+from pi_subagents.service import messages
+from pi_subagents.service.background import BackgroundRuns, Registry
+from pi_subagents.store.notices import is_told, turn_to_tell
+from pi_subagents.view.background import background_status
+from pi_subagents.view.background import counts as counted
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Coroutine
@@ -29,15 +29,16 @@ if TYPE_CHECKING:
     from tests.fakes.driver import FakeProcess
     from tests.fakes.workplace import Workplace
 
-    from pi_subagents.background import Entry
+    from pi_subagents.core.run.record import RunRecord
+    from pi_subagents.service.background import LogEntry
 
 SOURCES = Path(pi_subagents.__file__).parents[1]
 WATCHER = """
 import os, signal, sys
 from pathlib import Path
-from pi_subagents.disk.desk import Desk
-from pi_subagents.disk.run_dir import RunDir
-from pi_subagents.procs.notices import turn_to_tell
+from pi_subagents.store.desk import Desk
+from pi_subagents.store.run_dir import RunDir
+from pi_subagents.store.notices import turn_to_tell
 with turn_to_tell(RunDir(Path(sys.argv[1]), Desk(Path("nowhere")))) as ours:
     print(ours, flush=True)
     signal.pause()
@@ -71,14 +72,14 @@ class Told:
     """What a watcher told, in its order."""
 
     def __init__(self) -> None:
-        self.runs: asyncio.Queue[BackgroundRun] = asyncio.Queue()
+        self.runs: asyncio.Queue[RunRecord] = asyncio.Queue()
         self.ids: list[str] = []
 
-    def __call__(self, run: BackgroundRun) -> None:
+    def __call__(self, run: RunRecord) -> None:
         self.ids.append(run.run_id)
         self.runs.put_nowait(run)
 
-    async def next(self) -> BackgroundRun:
+    async def next(self) -> RunRecord:
         async with asyncio.timeout(PATIENCE_S):
             return await self.runs.get()
 
@@ -95,8 +96,8 @@ async def test_a_watcher_tells_of_each_end_once(here: PresetPlace) -> None:
         lost_id, lost = await here.started("lost")
         await here.kill_supervisor(lost_id, lost, signal.SIGKILL)
         run = await told.next()
-        assert (run.run_id, run.status) == (lost_id, "failed")
-        assert run.finished_at_ms is not None, "it is concluded before it is told"
+        assert (run.run_id, background_status(run)) == (lost_id, "failed")
+        assert run.result is not None, "it is concluded before it is told"
     again = Told()
     async with under_way(here.known.watch(again)):
         last = await here.answered("last")
@@ -145,7 +146,7 @@ async def test_a_telling_that_fails_is_another_watchers_turn(here: PresetPlace) 
     run_id = await here.answered("news")
     run_dir = here.run_dir(run_id)
 
-    def fail(_: BackgroundRun) -> None:
+    def fail(_: RunRecord) -> None:
         raise ConnectionError
 
     with pytest.raises(ConnectionError):
@@ -175,19 +176,19 @@ async def test_a_run_that_cannot_be_read_does_not_end_the_watch(here: PresetPlac
 # What a host's log tells, and the disk knows better
 
 
-def restarted(here: PresetPlace, log: list[Entry]) -> Registry:
+def restarted(here: PresetPlace, log: list[LogEntry]) -> Registry:
     """Return what a host knows that comes back and reads its log."""
     return Registry(here.runs, json.loads(json.dumps(log)))
 
 
-async def begun(here: PresetPlace, registry: Registry, task: str) -> tuple[Entry, FakeProcess]:
+async def begun(here: PresetPlace, registry: Registry, task: str) -> tuple[LogEntry, FakeProcess]:
     run_id, child = await here.started(task)
     return registry.add(here.known.find(run_id)), child
 
 
 async def test_a_host_that_comes_back_takes_in_what_ended_meanwhile(here: PresetPlace) -> None:
     registry = Registry(here.runs)
-    log: list[Entry] = []
+    log: list[LogEntry] = []
     children = []
     for task in ("ends", "goes on", "is lost"):
         entry, child = await begun(here, registry, task)
@@ -234,7 +235,7 @@ async def test_two_hosts_of_one_session_both_log_an_end_and_one_tells_it(
     entry, child = await begun(here, first, "shared")
     second = restarted(here, [entry])
     told = Told()
-    logs: list[asyncio.Queue[Entry]] = [asyncio.Queue(), asyncio.Queue()]
+    logs: list[asyncio.Queue[LogEntry]] = [asyncio.Queue(), asyncio.Queue()]
     async with (
         under_way(first.watch(logs[0].put_nowait, told)),
         under_way(second.watch(logs[1].put_nowait, told)),
@@ -264,7 +265,7 @@ async def test_a_logged_run_whose_directory_is_gone_does_not_run_for_ever(
     removed = here.run_dir(child.run_id).path
     removed.rename(here.work.home / "elsewhere")
     back = restarted(here, [entry])
-    log: list[Entry] = []
+    log: list[LogEntry] = []
     assert back.look(log.append, Told(), set()) is False
     (news,) = log
     assert news["data"]["errorMessage"] == messages.RUN_DIRECTORY_GONE  # type: ignore[index]  # what hosts get is plain JSON
@@ -278,7 +279,7 @@ async def test_a_logged_run_that_no_index_knows_is_told_by_its_directory(here: P
     await here.ended(child.run_id)
     here.runs.index.remove([child.run_id])
     back = restarted(here, [entry])
-    log: list[Entry] = []
+    log: list[LogEntry] = []
     assert back.look(log.append, Told(), set()) is False
     assert [(run.status, run.output) for run in back.all()] == [("completed", "done")]
 

@@ -9,7 +9,7 @@ import pytest
 from tests.fakes.child_modes import takes_long
 from tests.fakes.workplace import answered, told
 
-from pi_subagents.core import events as ev
+from pi_subagents.core.run import events as ev
 
 if TYPE_CHECKING:
     from tests.fakes.workplace import Workplace

@@ -17,13 +17,19 @@ from tests.fakes.bridge_host import SOURCES, BridgeHost, open_bridge
 from tests.fakes.driver import PATIENCE_S
 from tests.fakes.preset_place import MODEL, PresetPlace, counts, text_of
 from tests.fakes.processes import peak_memory
+from tests.fakes.records import record
 
-from pi_subagents import errors, host_messages, messages, profile_messages
-from pi_subagents.core.bridge_params import PROTOCOL
-from pi_subagents.core.session import StoredRun
-from pi_subagents.core.session_entry import entry_of
-from pi_subagents.core.window import MAX_HISTORY
-from pi_subagents.core.window_picture import place_of_lines
+from pi_subagents import errors
+from pi_subagents.core import messages as core_messages
+from pi_subagents.core.definitions import messages as definitions_messages
+from pi_subagents.core.run import messages as run_messages
+from pi_subagents.core.session.log_entry import entry_of
+from pi_subagents.faces.bridge import messages as bridge_messages
+from pi_subagents.faces.bridge.params import PROTOCOL
+from pi_subagents.faces.cli import messages as cli_messages
+from pi_subagents.service import messages as service_messages
+from pi_subagents.view.window import MAX_HISTORY
+from pi_subagents.view.window_picture import place_of_lines
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -213,7 +219,7 @@ async def test_calls_run_side_by_side_and_a_cancel_reaches_every_child_of_one(
     host.tell("cancel", callId="c1")
     answer = (await host.answer(stopped))["result"]
     statuses = [(r["status"], r["errorMessage"]) for r in answer["details"]["results"]]
-    assert statuses == [("error", messages.STOPPED_ON_REQUEST)] * 2
+    assert statuses == [("error", run_messages.STOPPED_ON_REQUEST)] * 2
     assert not answer["isError"]
     await a.gone()
     await b.gone()
@@ -230,7 +236,7 @@ async def test_a_cancel_right_behind_its_call_is_not_lost(
     host.tell("cancel", callId="c1")
     host.tell("cancel", callId="unknown")
     answer = (await host.answer(number))["result"]
-    assert answer["details"]["results"][0]["errorMessage"] == messages.STOPPED_ON_REQUEST
+    assert answer["details"]["results"][0]["errorMessage"] == run_messages.STOPPED_ON_REQUEST
     assert place.driver.children == []
     assert await host.bye() == 0
 
@@ -501,7 +507,7 @@ async def test_a_background_run_is_logged_shown_and_told_once_when_it_ends(
     assert await host.told("status") == {**mine, "text": "bg: 1 running / 1 total"}
     await child.answer_and_exit("gold")
     told = await host.told("message")
-    ended = host_messages.background_ended("scout", "completed", row["runId"], "")
+    ended = bridge_messages.background_ended("scout", "completed", row["runId"], "")
     assert told["customType"] == "pi-subagents:bg-end"
     assert told["content"] == f"{ended}\nTask: dig\n\ngold"
     assert (told["details"]["runId"], told["details"]["status"]) == (row["runId"], "completed")
@@ -675,7 +681,10 @@ async def test_a_background_run_whose_directory_is_gone_is_told_from_the_log(
         status = "background_agent_status"
         told = await back.call(status, {"runId": row["runId"][:10]})
         (run,) = told["details"]["runs"]
-        assert (run["status"], run["errorMessage"]) == ("failed", messages.RUN_DIRECTORY_GONE)
+        assert (run["status"], run["errorMessage"]) == (
+            "failed",
+            service_messages.RUN_DIRECTORY_GONE,
+        )
         refused = await back.call(status, {"runId": "f" * 32})
         assert text_of(refused) == str(errors.BackgroundRunNotFound("f" * 32))
 
@@ -699,7 +708,7 @@ async def test_a_watcher_that_fails_is_complained_of_once_and_the_core_goes_on(
     here: PresetPlace,
 ) -> None:
     broken = (
-        "from pi_subagents.background import Registry\n"
+        "from pi_subagents.service.background import Registry\n"
         "def look(*_): raise RuntimeError('no watching today')\n"
         f"Registry.look = look\n{RESTLESS}"
     )
@@ -726,7 +735,7 @@ async def test_a_goodbye_stops_calls_in_order_and_lets_background_runs_go_on(
     child = await here.work.child("goes")
     assert await host.bye() == 0
     (result,) = (await host.answer(number))["result"]["details"]["results"]
-    assert result["errorMessage"] == messages.STOPPED_ON_REQUEST
+    assert result["errorMessage"] == run_messages.STOPPED_ON_REQUEST
     await child.gone()
     await background.echo()
     await background.answer_and_exit("done")
@@ -772,7 +781,7 @@ async def test_a_host_or_core_that_vanishes_leaves_no_child_and_a_truthful_recor
             await asyncio.to_thread(run.desk.wait_for_end, PATIENCE_S)
     results = {run.read_result().name: run.read_result() for run in place.run_dirs()}  # type: ignore[union-attr]  # each ended
     told = {name: (r.status, r.error_message) for name, r in results.items() if r is not None}
-    interrupted = ("interrupted", messages.INTERRUPTED)
+    interrupted = ("interrupted", core_messages.INTERRUPTED)
     assert told == {"done": ("completed", ""), "cut": interrupted, "stubborn": interrupted}
     assert all(line.get("id") != number for line in host.lines)
     async with open_bridge(place.project, place.env) as back:
@@ -822,7 +831,7 @@ async def test_broken_lines_are_answered_and_the_connection_goes_on(host: Bridge
         (7, -32601), (None, -32600), (None, -32600), (None, -32700), (None, -32700),
     ]  # fmt: skip
     too_long = [line for line in host.lines if "error" in line][-1]["error"]["message"]
-    assert too_long == host_messages.rpc_line_too_long(64 * 1024 * 1024 + 2, 64 * 1024 * 1024)
+    assert too_long == bridge_messages.rpc_line_too_long(64 * 1024 * 1024 + 2, 64 * 1024 * 1024)
 
 
 @pytest.mark.parametrize(
@@ -843,7 +852,7 @@ async def test_another_protocol_is_refused_with_what_to_update(
 async def test_what_comes_right_behind_a_greeting_waits_for_it(
     place: Workplace, host: BridgeHost
 ) -> None:
-    kept = entry_of(StoredRun("r", "0123456789abcdef", "n", "completed", output="kept"))
+    kept = entry_of(record("r", "0123456789abcdef", "n", "completed", output="kept"))
     session: dict[str, Any] = {"sessionId": "s1", "reason": "resume"}
     session["entries"] = [{"customType": "pi-subagents", "data": kept}]
     host.ask("hello", protocol=PROTOCOL, cwd=str(place.project), **session)
@@ -861,7 +870,7 @@ async def test_an_entry_that_the_host_could_not_keep_is_told_to_its_user(host: B
     for method in ("notify", "entry"):
         told = {"method": method, "message": "disk\nfull"}
         host.send({"method": "failed", "params": told})
-    message = host_messages.entry_not_kept("disk full")
+    message = bridge_messages.entry_not_kept("disk full")
     warning = {"sessionId": "s1", "message": message, "level": "warning"}
     assert await host.told("notify") == warning
     assert await host.bye() == 0
@@ -916,7 +925,7 @@ async def test_what_is_said_of_settings_is_said_once(place: Workplace, host: Bri
         await host.answer(number)
     (told,) = host.all_told("notify")
     assert told["level"] == "warning"
-    assert messages.SETTING_GLOBAL_ONLY in told["message"]
+    assert core_messages.SETTING_GLOBAL_ONLY in told["message"]
     assert await host.bye() == 0
 
 
@@ -947,16 +956,16 @@ async def test_a_profile_is_created_through_the_hosts_dialogs_where_the_host_is(
     text = (project / ".pi/agent-profiles/demo.md").read_text()
     assert text == "---\nname: demo\nmodel: big\n---\n"
     listed = await host.request("profile", line="", hasUI=True)
-    assert listed == {"text": host_messages.PROFILE_USAGE, "level": "warning"}
+    assert listed == {"text": bridge_messages.PROFILE_USAGE, "level": "warning"}
     assert host.all_told("notify") == []
     assert (await host.request("profile", line="list", hasUI=True))["level"] == "info"
     (warned,) = host.all_told("notify")
     assert (warned["sessionId"], warned["level"]) == ("s2", "warning")
-    assert profile_messages.FENCE_NOT_CLOSED in warned["message"]
+    assert definitions_messages.FENCE_NOT_CLOSED in warned["message"]
     items = (await host.request("complete", prefix="show "))["items"]
     assert "show demo" in [item["value"] for item in items]
     nobody = await host.request("profile", line="list", hasUI=False)
-    assert nobody == {"text": host_messages.PROFILE_NEEDS_TERMINAL, "level": "error"}
+    assert nobody == {"text": bridge_messages.PROFILE_NEEDS_TERMINAL, "level": "error"}
 
 
 @pytest.mark.parametrize("trusted", [True, False])
@@ -997,6 +1006,6 @@ async def test_a_person_who_starts_it_by_hand_is_told_whom_it_is_for(place: Work
     os.close(theirs)
     assert process.stderr is not None
     async with asyncio.timeout(PATIENCE_S):
-        assert host_messages.BRIDGE_IS_FOR_PI in (await process.stderr.readline()).decode()
+        assert cli_messages.BRIDGE_IS_FOR_PI in (await process.stderr.readline()).decode()
         os.close(ours)
         await process.wait()

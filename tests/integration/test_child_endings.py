@@ -9,8 +9,10 @@ import pytest
 from tests.fakes.child_modes import in_both_modes
 from tests.fakes.workplace import answered, expected, tokens, told
 
-from pi_subagents import messages
-from pi_subagents.core import events as ev
+from pi_subagents.core import messages as core_messages
+from pi_subagents.core.run import events as ev
+from pi_subagents.core.run import messages as run_messages
+from pi_subagents.supervisor import messages as supervisor_messages
 
 if TYPE_CHECKING:
     from tests.fakes.workplace import Workplace
@@ -148,7 +150,7 @@ async def test_settled_stubborn_children_are_killed_and_their_answer_counts(
     child.tell("settle")
     result = await work.result()
     assert (result.status, result.output, result.signal_name) == ("completed", "done", "SIGKILL")
-    assert messages.NOTE_FORCED in result.notes
+    assert supervisor_messages.NOTE_FORCED in result.notes
 
 
 async def test_work_that_goes_on_after_settling_is_not_ended(place: Workplace) -> None:
@@ -207,8 +209,8 @@ async def test_an_error_that_pi_retries_is_not_the_end(place: Workplace) -> None
 @pytest.mark.parametrize(
     ("stop_reason", "text", "output", "note"),
     [
-        ("stop", " \n", messages.NO_TEXT_OUTPUT, messages.NOTE_EMPTY_ANSWER),
-        ("length", "half an ans", "half an ans", messages.NOTE_LENGTH),
+        ("stop", " \n", core_messages.NO_TEXT_OUTPUT, run_messages.NOTE_EMPTY_ANSWER),
+        ("length", "half an ans", "half an ans", run_messages.NOTE_LENGTH),
     ],
 )
 async def test_an_empty_or_cut_answer_is_completed_with_a_note(

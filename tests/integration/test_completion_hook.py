@@ -8,42 +8,21 @@ import os
 import signal
 import sys
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
+from tests.fakes.completion_hook import Hook, open_hook
 from tests.fakes.driver import PATIENCE_S
 from tests.fakes.preset_place import MODEL, PresetPlace
 from tests.integration.test_crashes import orchestrator
 
-from pi_subagents.core.run_result import result_to_json
-from pi_subagents.procs.completion_hook import REAPER
+from pi_subagents.core.run.result import result_to_json
+from pi_subagents.store.completion_hook import REAPER
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from tests.fakes.workplace import Workplace
-
-HOOK = """
-import socket, sys
-with socket.create_connection((sys.argv[1], int(sys.argv[2]))) as link:
-    link.sendall(sys.stdin.buffer.read())
-"""
-
-
-class Hook:
-    """A user's command that repeats here what it is told."""
-
-    def __init__(self) -> None:
-        self.heard: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
-        self.command: list[str] = []
-
-    async def take(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self.heard.put_nowait(json.loads(await reader.read()))
-        writer.close()
-
-    async def next(self) -> dict[str, Any]:
-        async with asyncio.timeout(PATIENCE_S):
-            return await self.heard.get()
 
 
 @pytest.fixture
@@ -57,10 +36,7 @@ def here(place: Workplace) -> PresetPlace:
 @pytest.fixture
 async def hook(here: PresetPlace) -> AsyncIterator[Hook]:
     """A user whose command is told of every end."""
-    made = Hook()
-    async with await asyncio.start_server(made.take, "127.0.0.1", 0) as server:
-        host, port = server.sockets[0].getsockname()
-        made.command = [sys.executable, "-I", "-S", "-c", HOOK, host, str(port)]
+    async with open_hook() as made:
         here.settings(json.dumps({"subagents": {"on_complete": made.command}}))
         yield made
 

@@ -19,9 +19,10 @@ from tests.fakes.processes import parent_of
 from tests.fakes.workplace import answered, expected, tokens, told
 
 import pi_subagents
-from pi_subagents import fault_messages, messages
-from pi_subagents.core import events as ev
-from pi_subagents.runs import Runs
+from pi_subagents.core.run import events as ev
+from pi_subagents.service.runs import Runs
+from pi_subagents.store import messages as store_messages
+from pi_subagents.supervisor import messages as supervisor_messages
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
     from tests.fakes.driver import FakeProcess
     from tests.fakes.workplace import Delegating, Workplace
 
-    from pi_subagents.core.run_result import RunResult
-    from pi_subagents.disk.run_dir import RunDir
+    from pi_subagents.core.run.result import RunResult
+    from pi_subagents.store.run_dir import RunDir
 
 pytestmark = in_both_modes
 ORCHESTRATOR = Path(__file__).parents[1] / "fakes" / "orchestrator.py"
@@ -202,7 +203,7 @@ async def test_an_answer_that_was_journaled_survives_kill_9_of_the_supervisor(
     os.kill(await supervisor_of(place, work, child), signal.SIGKILL)
     result = await work.result()
     assert (result.status, result.output) == ("interrupted", "42")
-    assert result.notes == (messages.NOTE_HAD_ANSWERED,)
+    assert result.notes == (store_messages.NOTE_HAD_ANSWERED,)
     await child.gone()
 
 
@@ -217,7 +218,7 @@ async def test_a_run_whose_directory_was_removed_before_it_began_is_done_all_the
     await child.answer_and_exit("done")
     await (await place.child("sibling")).answer_and_exit("unharmed")
     homeless, sibling = await work.results()
-    note = fault_messages.note_rescued(str(run.path), str(run.now().path))
+    note = supervisor_messages.note_rescued(str(run.path), str(run.now().path))
     assert told(homeless) == answered("homeless", "done", notes=(note,))
     assert run.now().read_result() == homeless
     assert told(sibling) == answered("sibling", "unharmed")

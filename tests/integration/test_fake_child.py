@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.fakes.child_modes import in_both_modes
+from tests.fakes.many_tasks import QUICK_CHILD
 
-from pi_subagents.core.pi_versions import TESTED_VERSIONS
-from pi_subagents.disk.orders import send
+from pi_subagents.core.run.outcome import Ending, Outcome, RunFold
+from pi_subagents.core.usage import Usage
+from pi_subagents.engines.base import Beginning
+from pi_subagents.engines.pi.versions import TESTED_VERSIONS
+from pi_subagents.engines.table import open_conversation
+from pi_subagents.store.orders import send
 
 if TYPE_CHECKING:
     from tests.fakes.workplace import Workplace
@@ -66,3 +73,33 @@ async def test_the_fake_ends_at_sigterm_as_pi_does(place: Workplace) -> None:
     work.stop()
     result = await work.result()
     assert (result.exit_code, result.signal_name) == (143, "")
+
+
+class Wire:
+    """The way to a child's standard input, as a conversation writes to it."""
+
+    def __init__(self, child: subprocess.Popen[bytes]) -> None:
+        self._child = child
+
+    def send(self, line: bytes) -> None:
+        assert self._child.stdin is not None
+        self._child.stdin.write(line)
+        self._child.stdin.flush()
+
+
+def test_the_quick_child_can_be_talked_to_like_pi() -> None:
+    """Asked, answered, settled, accounted for: what the contract of conversations asks of a run."""
+    argv = [sys.executable, "-I", "-S", str(QUICK_CHILD)]
+    fold = RunFold()
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+        assert child.stdout is not None
+        talk = open_conversation("pi", "rpc", "run", Wire(child))
+        talk.begin(Beginning("Look around."))
+        while not talk.over:
+            for event in talk.hears(child.stdout.readline(), 0.0):
+                fold.apply(event)
+        assert child.stdin is not None
+        child.stdin.close()
+        assert child.wait() == 0
+    assert fold.decide(Ending(exit_code=0)) == Outcome("completed", "You said: Look around.")
+    assert talk.usage == Usage(input=1, output=1, total_tokens=2)

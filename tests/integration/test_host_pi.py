@@ -12,7 +12,7 @@ from tests.fakes.driver import FAKE_NODE, FAKE_PI_COMMAND
 from tests.fakes.fake_node import write_script
 from tests.fakes.preset_place import MODEL, PresetPlace
 
-from pi_subagents import host_messages, profile_messages
+from pi_subagents.engines.pi import messages as pi_messages
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -99,7 +99,7 @@ async def test_what_the_hosts_own_pi_knows_counts_for_its_profiles(
     path.write_text("---\nname: reader\nprovider: acme\n---\nRead.\n")
     await host.open(program=str(compiled_pi(place)), piVersion=version)
     said = await host.request("profile", line="lint", hasUI=True)
-    refused = profile_messages.provider_needs_model(f"pi {version}") in said["text"]
+    refused = pi_messages.provider_needs_model(f"pi {version}") in said["text"]
     assert refused == (version == "1.5.0"), said
 
 
@@ -132,7 +132,7 @@ async def test_another_version_that_somebody_chose_is_said_once_in_a_session(
                 assert pi_of(place, child) == {"source": chooser, "version": "0.87.1"}
         assert await host.bye() == 0
         by = {"environment": "PI_SUBAGENTS_PI", "settings": "the setting subagents.pi_command"}
-        said = host_messages.other_pi_than_the_host("0.87.1", by[chooser], "1.5.0")
+        said = pi_messages.other_pi_than_the_host("0.87.1", by[chooser], "1.5.0")
         assert said == f"Sub-agents run on pi 0.87.1, from {by[chooser]}. You work in pi 1.5.0."
         note = {"message": said, "level": "warning"}
         assert host.all_told("notify") == [

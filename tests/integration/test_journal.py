@@ -8,14 +8,14 @@ from tests.fakes.auditor import read_journal
 from tests.fakes.child_modes import in_both_modes
 from tests.fakes.workplace import answered, told
 
-from pi_subagents.core import events as ev
-from pi_subagents.core.run_result import RunResult
+from pi_subagents.core.run import events as ev
+from pi_subagents.core.run.result import RunResult
 from pi_subagents.core.usage import Usage
 
 if TYPE_CHECKING:
     from tests.fakes.workplace import Workplace
 
-    from pi_subagents.delegation.ports import Update
+    from pi_subagents.service.planned_task import Update
 
 pytestmark = in_both_modes
 

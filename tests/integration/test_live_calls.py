@@ -13,7 +13,7 @@ from tests.fakes.preset_place import MODEL, PresetPlace
 from tests.fakes.pty_command import ended, open_pty, subagents_on_a_terminal
 from tests.fakes.workplace import answered, told
 
-from pi_subagents.core import events as ev
+from pi_subagents.core.run import events as ev
 from pi_subagents.faces.terminal.display import Display
 from pi_subagents.faces.terminal.terminal import Terminal
 
@@ -119,7 +119,7 @@ async def test_a_terminal_that_nobody_reads_delays_neither_the_records_nor_the_e
             text = "\n".join(f"{frame} {row} {'x' * 60}" for row in range(15))
             await child.say(text, stop_reason="toolUse")
             await work.sees(ev.AssistantMessage, "look")
-            display._paint()
+            display.paint()
             await asyncio.sleep(0)
         await other.say("Do you hear me?", stop_reason="toolUse")
         await work.sees(ev.AssistantMessage, "wait")

@@ -21,7 +21,7 @@ from tests.fakes.pty_command import (
     subagents_on_a_terminal,
 )
 
-from pi_subagents import messages
+from pi_subagents.faces.terminal import messages
 
 if TYPE_CHECKING:
     import subprocess

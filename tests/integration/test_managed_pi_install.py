@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.fakes.fake_node import write_fake_node
 
-from pi_subagents.engines.managed_pi import managed_pi
+from pi_subagents.engines.pi.install.managed import managed_pi
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,7 +24,7 @@ SRC = str(Path(__file__).parents[2] / "src")
 DRIVER = """\
 import json, os, sys
 from pathlib import Path
-from pi_subagents.engines.managed_pi import install_managed_pi
+from pi_subagents.engines.pi.install.managed import install_managed_pi
 
 def report(progress):
     print(json.dumps([progress.step, progress.detail, progress.done]), flush=True)

@@ -7,21 +7,26 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # has no types
+from tests import tool_names
 from tests.fakes import canary
 from tests.fakes.driver import PATIENCE_S
 from tests.fakes.mcp_host import NEWEST, Progress, in_process, tasks, text_of, texts_of, value_of
 from tests.fakes.preset_place import MODEL, PresetPlace, counts
 
-from pi_subagents import host_messages, messages
-from pi_subagents.core import tool_defs
-from pi_subagents.core.bounded_details import MAX_LISTED_OUTPUT, MAX_OUTPUT
-from pi_subagents.core.retrieval import MAX_WAIT_S
-from pi_subagents.core.subagent_result import MAX_TOLD
-from pi_subagents.core.tool_outputs import SCHEMAS
+from pi_subagents.config.profile_files import invalidate_profiles_cache
+from pi_subagents.core import messages as core_messages
+from pi_subagents.core.session import messages as session_messages
+from pi_subagents.core.session.retrieval import MAX_WAIT_S
 from pi_subagents.core.usage import Usage, usage_to_json
-from pi_subagents.disk.profile_files import invalidate_profiles_cache
+from pi_subagents.core.value import replace
 from pi_subagents.errors import NestedDelegation, ResumeNotFound, RunNotActive, SessionNotFound
 from pi_subagents.faces.mcp_server.calls import MAX_TEXT
+from pi_subagents.service.tools import list_subagent_profiles
+from pi_subagents.service.tools import messages as tool_messages
+from pi_subagents.service.tools.registry import all_tools, find_tool
+from pi_subagents.view import messages as view_messages
+from pi_subagents.view.bounded_details import MAX_LISTED_OUTPUT, MAX_OUTPUT
+from pi_subagents.view.subagent_result import MAX_TOLD
 
 if TYPE_CHECKING:
     from mcp.client.client import Client
@@ -29,7 +34,9 @@ if TYPE_CHECKING:
     from tests.fakes.driver import FakeProcess
     from tests.fakes.workplace import Workplace
 
-REST = host_messages.how_to_get_the_rest
+    from pi_subagents.service.tools.tool import Tool
+
+REST = view_messages.how_to_get_the_rest
 NO_USAGE = usage_to_json(Usage())
 
 
@@ -48,7 +55,7 @@ async def called(client: Client, tool: str, **parameters: Any) -> CallToolResult
     if result.is_error:
         assert result.structured_content is None
     else:
-        Draft202012Validator(SCHEMAS[tool]).validate(result.structured_content)
+        Draft202012Validator(find_tool(tool).returns).validate(result.structured_content)
     return result
 
 
@@ -65,15 +72,12 @@ async def answer(place: Workplace, prompt: str, text: str, code: int = 0) -> Non
     await (await place.child(prompt)).answer_and_exit(text, code)
 
 
-@pytest.mark.parametrize("schema", SCHEMAS.values(), ids=SCHEMAS)
-def test_a_schema_is_one_of_an_object(schema: dict[str, Any]) -> None:
+@pytest.mark.parametrize("tool", all_tools(), ids=lambda tool: tool.name)
+def test_a_schema_is_one_of_an_object(tool: Tool[Any]) -> None:
+    schema: Any = tool.returns
     Draft202012Validator.check_schema(schema)
     assert schema["type"] == "object"
     assert set(schema["required"]) <= set(schema["properties"])
-
-
-def test_every_tool_has_a_schema() -> None:
-    assert list(SCHEMAS) == [tool.name for tool in tool_defs.TOOLS]
 
 
 # delegate_to_subagents
@@ -82,7 +86,7 @@ def test_every_tool_has_a_schema() -> None:
 @pytest.mark.parametrize("mode", ["legacy", NEWEST])
 async def test_a_delegation_is_told_by_line_and_by_value(place: Workplace, mode: str) -> None:
     async with in_process(place, mode=mode) as client:
-        call = asyncio.create_task(called(client, tool_defs.DELEGATE, **tasks("a", "b")))
+        call = asyncio.create_task(called(client, tool_names.DELEGATE, **tasks("a", "b")))
         await answer(place, "a", "first")
         await (await place.child("b")).exit(3)
         result = await call
@@ -121,23 +125,23 @@ async def test_sixteen_long_answers_are_cut_in_the_value_and_whole_by_retrieval(
     names = [f"task {number}" for number in range(16)]
     long = "x" * (MAX_OUTPUT + 1)
     async with in_process(place, concurrency=16) as client:
-        call = asyncio.create_task(called(client, tool_defs.DELEGATE, **tasks(*names)))
+        call = asyncio.create_task(called(client, tool_names.DELEGATE, **tasks(*names)))
         await asyncio.gather(*(answer(place, name, long) for name in names))
         value = value_of(await call)
         assert [each["name"] for each in value["results"]] == names
         assert {each["output"] for each in value["results"]} == {long[:-1]}
         assert {each["outputTruncated"] for each in value["results"]} == {True}
         session = value["sessionIds"][7]
-        assert text_of(await called(client, tool_defs.GET_OUTPUT, sessionId=session)) == long
+        assert text_of(await called(client, tool_names.GET_OUTPUT, sessionId=session)) == long
 
 
 async def test_a_single_answer_may_be_longer(place: Workplace) -> None:
     async with in_process(place) as client:
         whole = await called_while(
-            client, tool_defs.DELEGATE, tasks("a"), answer(place, "a", "x" * MAX_TOLD)
+            client, tool_names.DELEGATE, tasks("a"), answer(place, "a", "x" * MAX_TOLD)
         )
         cut = await called_while(
-            client, tool_defs.DELEGATE, tasks("b"), answer(place, "b", "x" * (MAX_TOLD + 1))
+            client, tool_names.DELEGATE, tasks("b"), answer(place, "b", "x" * (MAX_TOLD + 1))
         )
     (told,) = value_of(whole)["results"]
     assert (len(told["output"]), "outputTruncated" in told) == (MAX_TOLD, False)
@@ -162,7 +166,7 @@ async def test_what_is_refused_is_a_tool_error_with_the_same_words_as_everywhere
     place: Workplace, parameters: dict[str, Any], refusal: str
 ) -> None:
     async with in_process(place) as client:
-        result = await called(client, tool_defs.DELEGATE, **parameters)
+        result = await called(client, tool_names.DELEGATE, **parameters)
     assert (result.is_error, text_of(result)) == (True, refusal)
     assert place.run_dirs() == []
 
@@ -171,9 +175,9 @@ async def test_inside_a_sub_agent_nothing_is_started(here: PresetPlace) -> None:
     nested = {**here.work.env, "PI_SUBAGENTS_CHILD": "1"}
     async with in_process(here.work, env=nested) as client:
         for tool, parameters in (
-            (tool_defs.DELEGATE, tasks("a")),
-            (tool_defs.SUBAGENT, {"preset": "scout", "task": "t"}),
-            (tool_defs.BACKGROUND, {"preset": "scout", "task": "t"}),
+            (tool_names.DELEGATE, tasks("a")),
+            (tool_names.SUBAGENT, {"preset": "scout", "task": "t"}),
+            (tool_names.BACKGROUND, {"preset": "scout", "task": "t"}),
         ):
             result = await called(client, tool, **parameters)
             assert (result.is_error, text_of(result)) == (True, str(NestedDelegation()))
@@ -183,26 +187,24 @@ async def test_inside_a_sub_agent_nothing_is_started(here: PresetPlace) -> None:
 async def test_a_fault_of_ours_is_told_as_one_and_harms_no_other_call(
     place: Workplace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from pi_subagents import tool_calls
-
     async def broken(*_: object) -> dict[str, object]:
         raise ZeroDivisionError("oops")
 
     monkeypatch.setattr(
-        tool_calls, "_HANDLERS", {**tool_calls._HANDLERS, tool_defs.LIST_PROFILES: broken}
+        list_subagent_profiles, "TOOL", replace(list_subagent_profiles.TOOL, run=broken)
     )
     async with in_process(place) as client:
-        result = await called(client, tool_defs.LIST_PROFILES)
-        told = messages.internal_error(ZeroDivisionError("oops"))
+        result = await called(client, tool_names.LIST_PROFILES)
+        told = core_messages.internal_error(ZeroDivisionError("oops"))
         assert (result.is_error, text_of(result)) == (True, told)
-        assert (await called(client, tool_defs.BACKGROUND_STATUS)).is_error is False
+        assert (await called(client, tool_names.BACKGROUND_STATUS)).is_error is False
 
 
 async def test_what_is_said_beside_an_answer_follows_it(place: Workplace) -> None:
     (place.home / ".pi/agent/settings.json").write_text('{"subagents": {"runner": 5}}')
     async with in_process(place) as client:
         result = await called_while(
-            client, tool_defs.DELEGATE, tasks("a"), answer(place, "a", "done")
+            client, tool_names.DELEGATE, tasks("a"), answer(place, "a", "done")
         )
     first, second = (block.text for block in result.content if block.type == "text")
     assert first.startswith("✓ a: completed")
@@ -213,11 +215,11 @@ async def test_what_is_said_beside_an_answer_follows_it(place: Workplace) -> Non
 async def test_half_a_character_from_a_child_costs_nothing_but_itself(place: Workplace) -> None:
     async with in_process(place) as client:
         result = await called_while(
-            client, tool_defs.DELEGATE, tasks("a"), answer(place, "a", "cut \ud83d here")
+            client, tool_names.DELEGATE, tasks("a"), answer(place, "a", "cut \ud83d here")
         )
         (told,) = value_of(result)["results"]
         assert told["output"] == "cut \N{REPLACEMENT CHARACTER} here"
-        told = await called(client, tool_defs.GET_SESSION, sessionId=told["sessionId"])
+        told = await called(client, tool_names.GET_SESSION, sessionId=told["sessionId"])
         assert "cut \N{REPLACEMENT CHARACTER} here" in text_of(told)
 
 
@@ -226,7 +228,7 @@ async def test_half_a_character_from_a_child_costs_nothing_but_itself(place: Wor
 
 async def test_work_that_takes_longer_is_told_as_running_and_goes_on(place: Workplace) -> None:
     async with in_process(place, within_s=0.05) as client:
-        result = await called(client, tool_defs.DELEGATE, **tasks("quick", "slow"))
+        result = await called(client, tool_names.DELEGATE, **tasks("quick", "slow"))
         quick, slow = (each["sessionId"] for each in value_of(result)["results"])
         assert value_of(result) == {
             "status": "running",
@@ -245,7 +247,7 @@ async def test_work_that_takes_longer_is_told_as_running_and_goes_on(place: Work
         }
         first, *lines, last = text_of(result).split("\n")
         seconds = float(first.split(" ")[3])  # planning takes its time on a busy machine
-        assert first == host_messages.still_running(seconds, 2, 2)
+        assert first == view_messages.still_running(seconds, 2, 2)
         assert [line.split(":")[0] for line in lines] == ["⏳ quick", "⏳ slow"]
         assert all(
             line.endswith(f"(session: {session})")
@@ -262,7 +264,7 @@ async def test_work_that_takes_longer_is_told_as_running_and_goes_on(place: Work
 async def waited(client: Client, session: str) -> dict[str, Any]:
     """Ask until a session is over, as a host would."""
     while True:
-        result = await called(client, tool_defs.GET_OUTPUT, sessionId=session, waitSeconds=3000)
+        result = await called(client, tool_names.GET_OUTPUT, sessionId=session, waitSeconds=3000)
         value = value_of(result)
         if value["status"] != "running":
             return value
@@ -272,7 +274,9 @@ async def test_what_is_done_by_then_is_told_with_its_result(place: Workplace) ->
     progress, time_is_up = Progress(), asyncio.Event()
     async with in_process(place, within_s=50, time_is_up=time_is_up) as client:
         call = asyncio.create_task(
-            client.call_tool(tool_defs.DELEGATE, tasks("quick", "slow"), progress_callback=progress)
+            client.call_tool(
+                tool_names.DELEGATE, tasks("quick", "slow"), progress_callback=progress
+            )
         )
         await answer(place, "quick", "early")
         await progress.says("1 done")
@@ -282,7 +286,7 @@ async def test_what_is_done_by_then_is_told_with_its_result(place: Workplace) ->
         time_is_up.set()
         result = await call
         value = value_of(result)
-        Draft202012Validator(SCHEMAS[tool_defs.DELEGATE]).validate(value)
+        Draft202012Validator(find_tool(tool_names.DELEGATE).returns).validate(value)
         run = place.store.run_dir(value["results"][0]["runId"]).read_result()
         assert run is not None
         assert value["results"][0] == {
@@ -315,14 +319,14 @@ async def test_a_running_subagent_has_the_states_of_presets(here: PresetPlace) -
         three = [{"preset": "scout", "task": "bad"}, {"preset": "scout", "task": "slow"}]
         three.append({"preset": "nope", "task": "refused"})
         call = asyncio.create_task(
-            client.call_tool(tool_defs.SUBAGENT, {"tasks": three}, progress_callback=progress)
+            client.call_tool(tool_names.SUBAGENT, {"tasks": three}, progress_callback=progress)
         )
         await (await work.child("bad")).exit(1)
         slow = await work.child("slow")
         await progress.says("2 error")
         time_is_up.set()
         value = value_of(await call)
-        Draft202012Validator(SCHEMAS[tool_defs.SUBAGENT]).validate(value)
+        Draft202012Validator(find_tool(tool_names.SUBAGENT).returns).validate(value)
         assert (value["status"], value["mode"]) == ("running", "parallel")
         assert [(each["preset"], each["status"]) for each in value["results"]] == [
             ("scout", "failed"),
@@ -330,13 +334,13 @@ async def test_a_running_subagent_has_the_states_of_presets(here: PresetPlace) -
             ("nope", "failed"),
         ]
         bad = value["results"][0]
-        told = await called(client, tool_defs.GET_OUTPUT, sessionId=bad["sessionId"])
-        why = host_messages.session_failed(bad["errorMessage"])
-        assert texts_of(told) == [f"{messages.NO_TEXT_OUTPUT}\n\n{why}"]
+        told = await called(client, tool_names.GET_OUTPUT, sessionId=bad["sessionId"])
+        why = session_messages.session_failed(bad["errorMessage"])
+        assert texts_of(told) == [f"{core_messages.NO_TEXT_OUTPUT}\n\n{why}"]
         assert value_of(told)["errorMessage"] == bad["errorMessage"]
         await slow.answer_and_exit("late")
     async with in_process(work, within_s=0.05) as client:
-        value = value_of(await called(client, tool_defs.SUBAGENT, preset="scout", task="alone"))
+        value = value_of(await called(client, tool_names.SUBAGENT, preset="scout", task="alone"))
         assert (value["status"], value["mode"], len(value["results"])) == ("running", "single", 1)
         await answer(work, "alone", "done")
         assert (await waited(client, value["sessionIds"][0]))["text"] == "done"
@@ -344,12 +348,12 @@ async def test_a_running_subagent_has_the_states_of_presets(here: PresetPlace) -
 
 async def test_without_a_limit_the_end_is_waited_for(place: Workplace) -> None:
     async with in_process(place) as client:
-        call = asyncio.create_task(called(client, tool_defs.DELEGATE, **tasks("a")))
+        call = asyncio.create_task(called(client, tool_names.DELEGATE, **tasks("a")))
         child = await place.child("a")
         session = place.run_dirs()[0].read_meta()["sessionId"]
-        told = await called(client, tool_defs.GET_OUTPUT, sessionId=session)
-        goes_on = host_messages.session_goes_on(MAX_WAIT_S)
-        assert texts_of(told) == [f"{messages.NO_TEXT_OUTPUT}\n\n{goes_on}"]
+        told = await called(client, tool_names.GET_OUTPUT, sessionId=session)
+        goes_on = session_messages.session_goes_on(MAX_WAIT_S)
+        assert texts_of(told) == [f"{core_messages.NO_TEXT_OUTPUT}\n\n{goes_on}"]
         assert not call.done()
         await child.answer_and_exit("done")
         assert value_of(await call)["status"] == "done"
@@ -357,10 +361,10 @@ async def test_without_a_limit_the_end_is_waited_for(place: Workplace) -> None:
 
 async def test_a_running_session_is_stopped_by_its_id(place: Workplace) -> None:
     async with in_process(place, within_s=0.05) as client:
-        result = await called(client, tool_defs.DELEGATE, **tasks("slow", "other"))
+        result = await called(client, tool_names.DELEGATE, **tasks("slow", "other"))
         slow, other = value_of(result)["sessionIds"]
         child, second = await place.child("slow"), await place.child("other")
-        stopped = await called(client, tool_defs.BACKGROUND_STOP, runId=slow)
+        stopped = await called(client, tool_names.BACKGROUND_STOP, runId=slow)
         await child.gone()
         (row,) = value_of(stopped)["runs"]
         assert (row["sessionId"], row["status"], row["task"]) == (slow, "aborted", "slow")
@@ -368,13 +372,13 @@ async def test_a_running_session_is_stopped_by_its_id(place: Workplace) -> None:
         assert text_of(stopped).startswith("Stopped 1 background run.")
         await second.answer_and_exit("done")
         assert (await waited(client, other))["status"] == "completed"
-        again = await called(client, tool_defs.BACKGROUND_STOP, runId=slow)
+        again = await called(client, tool_names.BACKGROUND_STOP, runId=slow)
         assert text_of(again) == str(RunNotActive(row["runId"], "aborted"))
 
 
 async def test_a_call_that_the_host_cancels_stops_its_children(place: Workplace) -> None:
     async with in_process(place) as client:
-        call = asyncio.create_task(client.call_tool(tool_defs.DELEGATE, tasks("a", "b")))
+        call = asyncio.create_task(client.call_tool(tool_names.DELEGATE, tasks("a", "b")))
         children = [await place.child("a"), await place.child("b")]
         call.cancel()
         for child in children:
@@ -387,7 +391,7 @@ async def test_a_call_that_the_host_cancels_stops_its_children(place: Workplace)
 
 async def test_an_early_answer_is_no_cancellation(place: Workplace) -> None:
     async with in_process(place, within_s=0.05) as client:
-        value = value_of(await called(client, tool_defs.DELEGATE, **tasks("a")))
+        value = value_of(await called(client, tool_names.DELEGATE, **tasks("a")))
         child = await place.child("a")
         await child.echo()
         await child.answer_and_exit("done")
@@ -396,7 +400,7 @@ async def test_an_early_answer_is_no_cancellation(place: Workplace) -> None:
 
 async def test_the_end_of_a_server_ends_what_goes_on_in_its_name(place: Workplace) -> None:
     async with in_process(place, within_s=0.05) as client:
-        await called(client, tool_defs.DELEGATE, **tasks("a"))
+        await called(client, tool_names.DELEGATE, **tasks("a"))
         child = await place.child("a")
     await child.gone()
     (result,) = [run_dir.read_result() for run_dir in place.run_dirs()]
@@ -410,7 +414,7 @@ async def test_progress_is_put_into_words_as_everywhere_while_the_host_listens(
     progress = Progress()
     async with in_process(place) as client:
         call = asyncio.create_task(
-            client.call_tool(tool_defs.DELEGATE, tasks("a", "b"), progress_callback=progress)
+            client.call_tool(tool_names.DELEGATE, tasks("a", "b"), progress_callback=progress)
         )
         a, b = await place.child("a"), await place.child("b")
         await a.tool("grep", {"pattern": "auth"})
@@ -429,7 +433,7 @@ async def test_progress_is_put_into_words_as_everywhere_while_the_host_listens(
 
 async def session_of(client: Client, place: Workplace, text: str) -> str:
     result = await called_while(
-        client, tool_defs.DELEGATE, tasks("long"), answer(place, "long", text)
+        client, tool_names.DELEGATE, tasks("long"), answer(place, "long", text)
     )
     session: str = value_of(result)["sessionIds"][0]
     return session
@@ -442,36 +446,36 @@ async def test_a_long_text_is_given_in_parts_and_says_where_it_goes_on(place: Wo
         parts, offset = [], 0
         while True:
             result = await called(
-                client, tool_defs.GET_OUTPUT, sessionId=session, offset=offset, limit=None
+                client, tool_names.GET_OUTPUT, sessionId=session, offset=offset, limit=None
             )
             value = value_of(result)
             parts.append(value["text"])
             end = offset + MAX_TEXT
             if texts_of(result) == [value["text"]]:
                 break
-            goes_on = host_messages.text_goes_on(offset, end, len(text))
+            goes_on = tool_messages.text_goes_on(offset, end, len(text))
             assert texts_of(result) == [f"{value['text']}\n\n{goes_on}"]
             offset = end
         assert "".join(parts) == text
         assert len(parts) == 2
-        tail = await called(client, tool_defs.GET_OUTPUT, sessionId=session, tail=10)
+        tail = await called(client, tool_names.GET_OUTPUT, sessionId=session, tail=10)
         assert text_of(tail) == text[-10:]
-        more = await called(client, tool_defs.GET_OUTPUT, sessionId=session, limit=50_000)
+        more = await called(client, tool_names.GET_OUTPUT, sessionId=session, limit=50_000)
         assert value_of(more)["shownCharacters"] == 50_000
-        none = await called(client, tool_defs.GET_OUTPUT, sessionId=session, limit=0)
+        none = await called(client, tool_names.GET_OUTPUT, sessionId=session, limit=0)
         assert texts_of(none) == [""]
-        nothing = await called(client, tool_defs.GET_OUTPUT, sessionId=session, offset=None)
+        nothing = await called(client, tool_names.GET_OUTPUT, sessionId=session, offset=None)
         assert value_of(nothing)["text"] == text[:MAX_TEXT]
 
 
 async def test_a_long_transcript_is_cut_and_says_where_the_whole_is(place: Workplace) -> None:
     async with in_process(place) as client:
         session = await session_of(client, place, "y" * 50_000)
-        result = await called(client, tool_defs.GET_SESSION, sessionId=session)
+        result = await called(client, tool_names.GET_SESSION, sessionId=session)
         whole = await client.read_resource(f"subagents://sessions/{session}")
         text = whole.contents[0].text  # type: ignore[union-attr]
         value = value_of(result)
-        goes_on = host_messages.transcript_goes_on(MAX_TEXT, len(text), session)
+        goes_on = tool_messages.transcript_goes_on(MAX_TEXT, len(text), session)
         assert texts_of(result) == [f"{text[:MAX_TEXT]}\n\n{goes_on}"]
         assert value["text"] == text[:MAX_TEXT]
         assert (value["shownCharacters"], value["totalCharacters"]) == (MAX_TEXT, len(text))
@@ -479,13 +483,13 @@ async def test_a_long_transcript_is_cut_and_says_where_the_whole_is(place: Workp
 
 async def test_a_wait_is_no_longer_than_the_server_may_keep_a_host(place: Workplace) -> None:
     async with in_process(place, within_s=0.05) as client:
-        value = value_of(await called(client, tool_defs.DELEGATE, **tasks("a")))
+        value = value_of(await called(client, tool_names.DELEGATE, **tasks("a")))
         session = value["sessionIds"][0]
-        result = await called(client, tool_defs.GET_OUTPUT, sessionId=session, waitSeconds=3000)
+        result = await called(client, tool_names.GET_OUTPUT, sessionId=session, waitSeconds=3000)
         assert value_of(result)["status"] == "running"
-        assert text_of(result).endswith(host_messages.session_goes_on(0.05))
-        result = await called(client, tool_defs.GET_SESSION, sessionId=session)
-        assert text_of(result).endswith(host_messages.session_goes_on(0.05))
+        assert text_of(result).endswith(session_messages.session_goes_on(0.05))
+        result = await called(client, tool_names.GET_SESSION, sessionId=session)
+        assert text_of(result).endswith(session_messages.session_goes_on(0.05))
         await answer(place, "a", "done")
         assert (await waited(client, session))["text"] == "done"
 
@@ -493,11 +497,11 @@ async def test_a_wait_is_no_longer_than_the_server_may_keep_a_host(place: Workpl
 @pytest.mark.parametrize("wait", [-1, True, "soon", [1]])
 async def test_a_wait_that_is_none_is_refused(place: Workplace, wait: object) -> None:
     async with in_process(place, within_s=0.05) as client:
-        result = await called(client, tool_defs.GET_OUTPUT, sessionId="0" * 16, waitSeconds=wait)
+        result = await called(client, tool_names.GET_OUTPUT, sessionId="0" * 16, waitSeconds=wait)
     assert (result.is_error, text_of(result).startswith("waitSeconds: ")) == (True, True)
 
 
-@pytest.mark.parametrize("tool", [tool_defs.GET_OUTPUT, tool_defs.GET_SESSION])
+@pytest.mark.parametrize("tool", [tool_names.GET_OUTPUT, tool_names.GET_SESSION])
 async def test_a_session_that_nobody_knows_is_a_tool_error(place: Workplace, tool: str) -> None:
     async with in_process(place) as client:
         result = await called(client, tool, sessionId="0" * 16)
@@ -506,13 +510,13 @@ async def test_a_session_that_nobody_knows_is_a_tool_error(place: Workplace, too
 
 async def test_profiles_are_listed_with_what_is_wrong(place: Workplace) -> None:
     async with in_process(place) as client:
-        result = await called(client, tool_defs.LIST_PROFILES)
+        result = await called(client, tool_names.LIST_PROFILES)
         value = value_of(result)
         assert (value["count"], list(value["profiles"])) == (1, [canary.PROFILE])
         assert text_of(result) == value["profiles"][canary.PROFILE]
         (place.home / ".pi/agent/agent-profiles/broken.md").write_text("---\nname: [\n---\n")
         invalidate_profiles_cache()
-        value = value_of(await called(client, tool_defs.LIST_PROFILES))
+        value = value_of(await called(client, tool_names.LIST_PROFILES))
         assert (value["count"], len(value["problems"])) == (1, 1)
 
 
@@ -523,54 +527,59 @@ async def test_a_preset_is_told_alone_and_beside_others(here: PresetPlace) -> No
     work = here.work
     async with in_process(work) as client:
         one = await called_while(
-            client, tool_defs.SUBAGENT, {"preset": "scout", "task": "t"}, answer(work, "t", "found")
+            client,
+            tool_names.SUBAGENT,
+            {"preset": "scout", "task": "t"},
+            answer(work, "t", "found"),
         )
         assert (text_of(one), value_of(one)["mode"]) == ("found", "single")
         both = [{"preset": "scout", "task": name} for name in ("u", "v")]
         two = await called_while(
             client,
-            tool_defs.SUBAGENT,
+            tool_names.SUBAGENT,
             {"tasks": both},
             answer(work, "u", "1"),
             answer(work, "v", "2", 1),
         )
         assert [each["output"] for each in value_of(two)["results"]] == ["1", "2"]
-        refused = await called(client, tool_defs.SUBAGENT, preset="stranger", task="t")
+        refused = await called(client, tool_names.SUBAGENT, preset="stranger", task="t")
         assert text_of(refused).startswith('Unknown preset: "stranger".')
 
 
 async def test_background_runs_are_started_told_and_stopped(here: PresetPlace) -> None:
     work, long = here.work, "z" * (MAX_TOLD + 1)
     async with in_process(work, within_s=20) as client:
-        begun = value_of(await called(client, tool_defs.BACKGROUND, preset="scout", task="first"))
+        begun = value_of(await called(client, tool_names.BACKGROUND, preset="scout", task="first"))
         assert (begun["status"], begun["counts"]) == ("running", counts(running=1))
         assert "paths" not in begun
         assert begun["runDir"] == str(here.run_dir(begun["runId"]).path)
         waiting = asyncio.create_task(
-            called(client, tool_defs.BACKGROUND_STATUS, runId=begun["runId"], waitSeconds=3600)
+            called(client, tool_names.BACKGROUND_STATUS, runId=begun["runId"], waitSeconds=3600)
         )
         await answer(work, "first", long)
         (row,) = value_of(await waiting)["runs"]
         assert (row["output"], row["outputTruncated"]) == (long[:-1], True)
-        second = value_of(await called(client, tool_defs.BACKGROUND, preset="scout", task="second"))
+        second = value_of(
+            await called(client, tool_names.BACKGROUND, preset="scout", task="second")
+        )
         child = await work.child("second")
-        listed = value_of(await called(client, tool_defs.BACKGROUND_STATUS, includeCompleted=True))
+        listed = value_of(await called(client, tool_names.BACKGROUND_STATUS, includeCompleted=True))
         assert {len(each["output"]) for each in listed["runs"]} == {0, MAX_LISTED_OUTPUT}
-        stopped = value_of(await called(client, tool_defs.BACKGROUND_STOP, runId=second["runId"]))
+        stopped = value_of(await called(client, tool_names.BACKGROUND_STOP, runId=second["runId"]))
         await child.gone()
         assert [each["status"] for each in stopped["runs"]] == ["aborted"]
-        refused = await called(client, tool_defs.BACKGROUND_STOP, runId="ffff")
+        refused = await called(client, tool_names.BACKGROUND_STOP, runId="ffff")
         assert refused.is_error
 
 
 async def test_a_background_run_outlives_its_server(here: PresetPlace) -> None:
     async with in_process(here.work) as client:
-        begun = value_of(await called(client, tool_defs.BACKGROUND, preset="scout", task="long"))
+        begun = value_of(await called(client, tool_names.BACKGROUND, preset="scout", task="long"))
         child: FakeProcess = await here.work.child("long")
     await child.answer_and_exit("done")
     await here.ended(begun["runId"])
     async with in_process(here.work) as client:
-        (row,) = value_of(await called(client, tool_defs.BACKGROUND_STATUS, runId=begun["runId"]))[
+        (row,) = value_of(await called(client, tool_names.BACKGROUND_STATUS, runId=begun["runId"]))[
             "runs"
         ]
     assert (row["status"], row["output"]) == ("completed", "done")

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import pytest_asyncio
+from tests import tool_names
 from tests.fakes.driver import PATIENCE_S
 from tests.fakes.mcp_host import (
     NEWEST,
@@ -34,15 +35,17 @@ from tests.fakes.preset_place import MODEL, PresetPlace
 from tests.fakes.processes import peak_memory
 from tests.fakes.workplace import open_workplace
 
-from pi_subagents import host_messages
-from pi_subagents.core import tool_defs
-from pi_subagents.core.tool_offer import instructions
-from pi_subagents.delegation.offered_tools import offered_tools
+from pi_subagents.core.run.messages import STOPPED_ON_REQUEST
 from pi_subagents.errors import PortUnavailable, TokenFileUnusable
+from pi_subagents.faces.cli import messages as cli_messages
+from pi_subagents.faces.mcp_server import messages as mcp_server_messages
 from pi_subagents.faces.mcp_server.http import MAX_BODY, Limits
 from pi_subagents.faces.mcp_server.prompts import PROMPTS, prompt_text
 from pi_subagents.faces.mcp_server.strangers import Strangers
-from pi_subagents.messages import STOPPED_ON_REQUEST
+from pi_subagents.service import messages as service_messages
+from pi_subagents.service.tools.offer import instructions
+from pi_subagents.service.tools.offered import offered_tools
+from pi_subagents.service.tools.registry import TOOLS, all_tools
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -89,16 +92,16 @@ async def test_a_delegation_with_progress_by_the_sdks_own_client(
     async with server.client(mode) as client:
         assert client.protocol_version == (NEWEST if mode == "auto" else "2025-11-25")
         name = f"a {mode}"
-        running = await client.call_tool(tool_defs.DELEGATE, tasks(name))
+        running = await client.call_tool(tool_names.DELEGATE, tasks(name))
         session = value_of(running)["sessionIds"][0]
         await (await place.child(name)).answer_and_exit("first")
         while True:
             asked = {"sessionId": session, "waitSeconds": 60}
-            told = value_of(await client.call_tool(tool_defs.GET_OUTPUT, asked))
+            told = value_of(await client.call_tool(tool_names.GET_OUTPUT, asked))
             if told["status"] != "running":
                 break
         assert (told["status"], told["text"]) == ("completed", "first")
-        refused = await client.call_tool(tool_defs.DELEGATE, {"tasks": []})
+        refused = await client.call_tool(tool_names.DELEGATE, {"tasks": []})
         assert (refused.is_error, text_of(refused)) == (
             True,
             "tasks: must hold 1 to 16 tasks, not 0",
@@ -111,7 +114,7 @@ async def test_a_call_that_the_host_cancels_stops_its_children(place: Workplace,
     async with http_in_process(place) as here, here.client(mode) as client:
         progress, name = Progress(), f"cancelled {mode}"
         call = asyncio.create_task(
-            client.call_tool(tool_defs.DELEGATE, tasks(name), progress_callback=progress)
+            client.call_tool(tool_names.DELEGATE, tasks(name), progress_callback=progress)
         )
         child = await place.child(name)
         await progress.says("1 running")
@@ -128,8 +131,7 @@ async def test_every_older_revision_is_negotiated(server: HttpServer, version: s
     answer = await server.ask("initialize", {"protocolVersion": version, **INITIALIZE})
     assert answer["result"]["protocolVersion"] == version
     assert answer["result"]["serverInfo"]["name"] == "subagents"
-    names = [tool.name for tool in tool_defs.TOOLS]
-    assert answer["result"]["instructions"] == instructions(names)
+    assert answer["result"]["instructions"] == instructions(all_tools())
     assert set(answer["result"]["capabilities"]) >= {"tools", "resources", "prompts"}
 
 
@@ -160,17 +162,17 @@ async def test_tools_are_those_of_everywhere_with_what_a_host_may_show(
     ]
     hints = {tool.name: tool.annotations for tool in tools}
     assert {name for name, hint in hints.items() if hint and hint.read_only_hint} == {
-        tool_defs.GET_OUTPUT,
-        tool_defs.GET_SESSION,
-        tool_defs.LIST_PROFILES,
-        tool_defs.BACKGROUND_STATUS,
+        tool_names.GET_OUTPUT,
+        tool_names.GET_SESSION,
+        tool_names.LIST_PROFILES,
+        tool_names.BACKGROUND_STATUS,
     }
     assert all(hint and hint.destructive_hint is not hint.read_only_hint for hint in hints.values())
 
 
 async def test_resources_prompts_and_templates(place: Workplace, server: HttpServer) -> None:
     async with server.client("auto") as client:
-        running = await client.call_tool(tool_defs.DELEGATE, tasks("for a resource"))
+        running = await client.call_tool(tool_names.DELEGATE, tasks("for a resource"))
         session = value_of(running)["sessionIds"][0]
         await (await place.child("for a resource")).answer_and_exit("kept")
         await asyncio.to_thread(place.run_dirs()[-1].desk.wait_for_end, PATIENCE_S)
@@ -214,7 +216,7 @@ async def refused(answer: Answered, status: int, words: str) -> None:
 async def test_another_host_is_refused(server: HttpServer, host: str) -> None:
     """DNS rebinding: a page of evil.test that resolves to loopback."""
     answer = await server.post(PING, Host=host.format(port=server.port))
-    await refused(answer, 421, host_messages.WRONG_HOST)
+    await refused(answer, 421, mcp_server_messages.WRONG_HOST)
 
 
 @pytest.mark.parametrize("name", ["localhost", "127.0.0.1", "[::1]"])
@@ -230,7 +232,7 @@ async def test_the_names_of_loopback_are_served(server: HttpServer, name: str) -
 )
 async def test_a_web_page_is_refused(server: HttpServer, origin: str) -> None:
     answer = await server.post(PING, Origin=origin.format(port=server.port))
-    await refused(answer, 403, host_messages.WRONG_ORIGIN)
+    await refused(answer, 403, mcp_server_messages.WRONG_ORIGIN)
 
 
 @pytest.mark.parametrize(
@@ -241,7 +243,7 @@ async def test_a_web_page_is_refused(server: HttpServer, origin: str) -> None:
 async def test_without_the_token_nothing_is_served(server: HttpServer, given: str | None) -> None:
     value = given and given.format(token=server.token)
     answer = await server.post(PING, Authorization=value)
-    await refused(answer, 401, host_messages.NEEDS_BEARER)
+    await refused(answer, 401, mcp_server_messages.NEEDS_BEARER)
     assert "www-authenticate: bearer" in answer.head
 
 
@@ -254,7 +256,7 @@ async def test_a_session_id_is_no_authority(server: HttpServer) -> None:
     served = await server.post(PING, Mcp_Session_Id=number)
     assert served.message == {"jsonrpc": "2.0", "id": 1, "result": {}}
     answer = await server.post(PING, Mcp_Session_Id=number, Authorization=None)
-    await refused(answer, 401, host_messages.NEEDS_BEARER)
+    await refused(answer, 401, mcp_server_messages.NEEDS_BEARER)
 
 
 @pytest.mark.parametrize("scheme", ["bearer", "BEARER"])
@@ -265,7 +267,9 @@ async def test_the_scheme_is_written_in_any_case(server: HttpServer, scheme: str
 async def test_a_body_that_says_it_is_too_large_is_refused_unread(server: HttpServer) -> None:
     head = {**server.head(), "Content-Length": str(MAX_BODY + 1)}
     await refused(
-        await exchange(server.port, request_head("POST", head)), 413, host_messages.BODY_TOO_LARGE
+        await exchange(server.port, request_head("POST", head)),
+        413,
+        mcp_server_messages.BODY_TOO_LARGE,
     )
 
 
@@ -277,7 +281,7 @@ async def test_a_body_in_pieces_is_counted(server: HttpServer) -> None:
     await writer.drain()
     writer.write(b"1\r\n \r\n")
     async with asyncio.timeout(PATIENCE_S):
-        await refused(answered(await reader.read(-1)), 413, host_messages.BODY_TOO_LARGE)
+        await refused(answered(await reader.read(-1)), 413, mcp_server_messages.BODY_TOO_LARGE)
     writer.close()
 
 
@@ -327,7 +331,7 @@ async def test_other_paths_and_upgrades_lead_nowhere(server: HttpServer) -> None
                "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ=="}  # fmt: skip
     nobody = {**upgrade, "Host": server.host}
     answer = await exchange(server.port, request_head("GET", nobody))
-    await refused(answer, 401, host_messages.NEEDS_BEARER)
+    await refused(answer, 401, mcp_server_messages.NEEDS_BEARER)
 
 
 async def test_a_hundred_open_connections_keep_nobody_from_being_served(server: HttpServer) -> None:
@@ -335,7 +339,7 @@ async def test_a_hundred_open_connections_keep_nobody_from_being_served(server: 
     for number, (_, writer) in enumerate(others):
         writer.write(b"POST /mcp HTTP/1.1\r\nHost: "[: number % 28])
     async with server.client() as client:
-        assert len((await client.list_tools()).tools) == len(tool_defs.TOOLS)
+        assert len((await client.list_tools()).tools) == len(TOOLS)
     for _, writer in others:
         writer.close()
 
@@ -358,12 +362,12 @@ async def test_a_body_that_does_not_come_is_not_waited_for(place: Workplace) -> 
     async with http_in_process(place, Limits(arrival_s=0.1)) as here:
         head = request_head("POST", {**here.head(), "Content-Length": "100"})
         answer = await exchange(here.port, head + b"{")
-        await refused(answer, 408, host_messages.BODY_TOO_SLOW)
+        await refused(answer, 408, mcp_server_messages.BODY_TOO_SLOW)
 
 
 async def test_a_request_that_came_in_time_is_not_cut(place: Workplace) -> None:
     async with http_in_process(place, Limits(stranger_s=0.1)) as here, here.client() as client:
-        call = asyncio.create_task(client.call_tool(tool_defs.DELEGATE, tasks("patient")))
+        call = asyncio.create_task(client.call_tool(tool_names.DELEGATE, tasks("patient")))
         child = await place.child("patient")
         for _ in range(3):  # three requests on other connections, each later than the limit
             reader, writer = await asyncio.open_connection("127.0.0.1", here.port)
@@ -529,7 +533,9 @@ async def test_a_token_file_that_proves_nothing_is_refused(
     named.symlink_to(secret) if fault == "link" else named.hardlink_to(secret)
     code, out, err = await ended(await alone.start("--http", "--token-file", str(named)))
     why = (
-        host_messages.token_too_short(16) if fault == "short" else host_messages.NOT_A_PRIVATE_FILE
+        service_messages.token_too_short(16)
+        if fault == "short"
+        else service_messages.NOT_A_PRIVATE_FILE
     )
     assert (code, out, err) == (2, b"", f"Error: {TokenFileUnusable(str(named), why)}\n")
 
@@ -541,7 +547,7 @@ async def test_a_signal_ends_the_server_and_what_goes_on_in_its_name(
     async with alone.http("--token-file", str(token)) as serving:
         assert stat.S_IMODE(token.stat().st_mode) == 0o600
         async with serving.client() as client:
-            call = asyncio.create_task(client.call_tool(tool_defs.DELEGATE, tasks("signalled")))
+            call = asyncio.create_task(client.call_tool(tool_names.DELEGATE, tasks("signalled")))
             child = await place.child("signalled")
             assert serving.process is not None
             serving.process.send_signal(signal.SIGINT)
@@ -549,7 +555,7 @@ async def test_a_signal_ends_the_server_and_what_goes_on_in_its_name(
             (entry,) = value_of(await call)["results"]
             assert (entry["status"], entry["errorMessage"]) == ("error", STOPPED_ON_REQUEST)
     assert (code, out) == (0, b"")
-    assert err == f"{host_messages.serving_mcp(serving.url, str(token))}\n"
+    assert err == f"{cli_messages.serving_mcp(serving.url, str(token))}\n"
     await child.gone()
     result = place.run_dir(child).read_result()
     assert result is not None

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from mcp.shared.exceptions import MCPError
+from tests import tool_names
 from tests.fakes import canary
 from tests.fakes.mcp_host import in_process, tasks, value_of
 from tests.fakes.preset_place import MODEL, PROMPT, PresetPlace
 
-from pi_subagents import host_messages
-from pi_subagents.core import tool_defs
+from pi_subagents.faces.mcp_server import messages
 from pi_subagents.faces.mcp_server.prompts import PROMPTS
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ async def read(client: Client, uri: str) -> tuple[str, str | None]:
 
 async def test_a_session_is_read_as_transcript_and_as_result(here: PresetPlace) -> None:
     async with in_process(here.work) as client:
-        call = asyncio.create_task(client.call_tool(tool_defs.DELEGATE, tasks("a")))
+        call = asyncio.create_task(client.call_tool(tool_names.DELEGATE, tasks("a")))
         child = await here.work.child("a")
         await child.tool("bash", {"command": "make test"})
         await child.answer_and_exit("half \ud83d a character")
@@ -107,19 +107,19 @@ async def test_where_there_is_nothing_the_error_says_so(here: PresetPlace, uri: 
             await client.read_resource(uri)
     assert (refused.value.code, refused.value.message) == (
         INVALID_PARAMS,
-        host_messages.unknown_resource(uri),
+        messages.unknown_resource(uri),
     )
 
 
 @pytest.mark.parametrize(
     ("name", "given", "problem"),
     [
-        ("nobody", {}, host_messages.unknown_prompt("nobody")),
-        ("parallel-review", {}, host_messages.prompt_needs("parallel-review", "subject")),
+        ("nobody", {}, messages.unknown_prompt("nobody")),
+        ("parallel-review", {}, messages.prompt_needs("parallel-review", "subject")),
         (
             "in-the-background",
             {"task": "t"},
-            host_messages.prompt_needs("in-the-background", "preset"),
+            messages.prompt_needs("in-the-background", "preset"),
         ),
     ],
 )
@@ -154,5 +154,5 @@ async def test_a_tool_that_nobody_has_is_an_error_of_the_protocol(place: Workpla
             await client.call_tool("rm_rf", {})
     assert (refused.value.code, refused.value.message) == (
         INVALID_PARAMS,
-        host_messages.unknown_tool("rm_rf"),
+        messages.unknown_tool("rm_rf"),
     )

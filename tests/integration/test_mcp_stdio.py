@@ -9,15 +9,16 @@ import signal
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests import tool_names
 from tests.e2e.command import ENTRY
 from tests.fakes.driver import PATIENCE_S
 from tests.fakes.mcp_host import NEWEST, McpHost, Progress, tasks, text_of, value_of
 from tests.fakes.preset_place import MODEL, PresetPlace
 
-from pi_subagents import host_messages
 from pi_subagents._version import __version__
-from pi_subagents.core import tool_defs
+from pi_subagents.core.session import messages as session_messages
 from pi_subagents.errors import McpNotInstalled
+from pi_subagents.faces.mcp_server import messages as mcp_server_messages
 from pi_subagents.faces.mcp_server.stdio import MAX_MESSAGE
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ async def test_a_delegation_with_progress_by_the_sdks_own_client(
         assert client.server_info is not None
         assert (client.server_info.name, client.server_info.version) == ("subagents", __version__)
         call = asyncio.create_task(
-            client.call_tool(tool_defs.DELEGATE, tasks("a", "b"), progress_callback=progress)
+            client.call_tool(tool_names.DELEGATE, tasks("a", "b"), progress_callback=progress)
         )
         a, b = await place.child("a"), await place.child("b")
         await a.tool("bash", {"command": "make test"})
@@ -106,26 +107,26 @@ async def test_the_newest_revision_answers_in_time_and_the_work_goes_on(
 ) -> None:
     async with host.stdio("--answer-within", "0.3", mode="auto") as client:
         assert client.protocol_version == NEWEST
-        running = await client.call_tool(tool_defs.DELEGATE, tasks("slow", "stopped"))
+        running = await client.call_tool(tool_names.DELEGATE, tasks("slow", "stopped"))
         slow, stopped = value_of(running)["sessionIds"]
         assert " s: 2 of 2. The work goes on by itself.\n" in text_of(running)
         child = await place.child("slow")
         early = await client.call_tool(
-            tool_defs.GET_OUTPUT, {"sessionId": slow, "waitSeconds": 3000}
+            tool_names.GET_OUTPUT, {"sessionId": slow, "waitSeconds": 3000}
         )
-        assert text_of(early).endswith(host_messages.session_goes_on(0.3))
+        assert text_of(early).endswith(session_messages.session_goes_on(0.3))
         second = await place.child("stopped")
-        await client.call_tool(tool_defs.BACKGROUND_STOP, {"runId": stopped})
+        await client.call_tool(tool_names.BACKGROUND_STOP, {"runId": stopped})
         await second.gone()
         await child.say("at last")
         await child.settle()
         await child.exit(0)
         late = value_of(
-            await client.call_tool(tool_defs.GET_OUTPUT, {"sessionId": slow, "waitSeconds": 3000})
+            await client.call_tool(tool_names.GET_OUTPUT, {"sessionId": slow, "waitSeconds": 3000})
         )
         while late["status"] == "running":
             again = {"sessionId": slow, "waitSeconds": 3000}
-            late = value_of(await client.call_tool(tool_defs.GET_OUTPUT, again))
+            late = value_of(await client.call_tool(tool_names.GET_OUTPUT, again))
         assert (late["status"], late["text"]) == ("completed", "at last")
 
 
@@ -135,7 +136,7 @@ async def test_an_orderly_end_leaves_no_process(
 ) -> None:
     wire = Wire(await host.start("--answer-within", "0.05"))
     assert (await wire.initialized("2025-11-25"))["protocolVersion"] == "2025-11-25"
-    wire.send(call(tool_defs.DELEGATE, tasks("early"), 1))
+    wire.send(call(tool_names.DELEGATE, tasks("early"), 1))
     assert (await wire.next())["result"]["structuredContent"]["status"] == "running"
     child = await place.child("early")
     if isinstance(end, signal.Signals):
@@ -174,7 +175,7 @@ async def test_a_call_that_is_cancelled_gets_no_answer_and_leaves_no_process(
 ) -> None:
     wire = Wire(await host.start())
     await wire.initialized("2025-06-18")
-    wire.send(call(tool_defs.DELEGATE, tasks("a", "b"), 7))
+    wire.send(call(tool_names.DELEGATE, tasks("a", "b"), 7))
     children = [await place.child("a"), await place.child("b")]
     wire.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 7}})
     for child in children:
@@ -206,7 +207,7 @@ async def test_strange_lines_are_answered_and_the_connection_goes_on(host: McpHo
         "id": None,
         "error": {
             "code": -32700,
-            "message": host_messages.message_too_long(MAX_MESSAGE + 1, MAX_MESSAGE),
+            "message": mcp_server_messages.message_too_long(MAX_MESSAGE + 1, MAX_MESSAGE),
         },
     }
     assert (await wire.initialized("2024-11-05"))["protocolVersion"] == "2024-11-05"
@@ -266,9 +267,9 @@ async def test_kill_9_ends_attached_children_and_a_new_server_finds_everything(
     PresetPlace(place).preset("scout", f"model: {MODEL}")
     wire = Wire(await host.start())
     await wire.initialized("2025-11-25")
-    wire.send(call(tool_defs.DELEGATE, tasks("attached"), 1))
+    wire.send(call(tool_names.DELEGATE, tasks("attached"), 1))
     attached = await place.child("attached")
-    wire.send(call(tool_defs.BACKGROUND, {"preset": "scout", "task": "background"}, 2))
+    wire.send(call(tool_names.BACKGROUND, {"preset": "scout", "task": "background"}, 2))
     begun = (await wire.next())["result"]["structuredContent"]
     background: FakeProcess = await place.child("background")
     wire.process.kill()
@@ -277,10 +278,10 @@ async def test_kill_9_ends_attached_children_and_a_new_server_finds_everything(
     await background.echo()
     async with host.stdio() as client:
         session = place.run_dir(attached).read_meta()["sessionId"]
-        told = value_of(await client.call_tool(tool_defs.GET_OUTPUT, {"sessionId": session}))
+        told = value_of(await client.call_tool(tool_names.GET_OUTPUT, {"sessionId": session}))
         assert (told["status"], told["taskName"]) == ("error", "attached")
         mine = {"runId": begun["runId"], "waitSeconds": 20}
-        waiting = asyncio.create_task(client.call_tool(tool_defs.BACKGROUND_STATUS, mine))
+        waiting = asyncio.create_task(client.call_tool(tool_names.BACKGROUND_STATUS, mine))
         await background.answer_and_exit("went on")
         (row,) = value_of(await waiting)["runs"]
         assert (row["status"], row["output"]) == ("completed", "went on")
@@ -298,9 +299,9 @@ async def test_two_servers_and_the_shell_share_the_store_and_one_limit_of_childr
         '{"subagents": {"max_machine_children": 2}}'
     )
     async with host.stdio("--answer-within", "0.2") as one, elsewhere.stdio(*here) as two:
-        first = value_of(await one.call_tool(tool_defs.DELEGATE, tasks("a")))
+        first = value_of(await one.call_tool(tool_names.DELEGATE, tasks("a")))
         a = await place.child("a")
-        second = asyncio.create_task(two.call_tool(tool_defs.DELEGATE, tasks("b", "c")))
+        second = asyncio.create_task(two.call_tool(tool_names.DELEGATE, tasks("b", "c")))
         in_shell = place.delegate_by_api("d")
         async with asyncio.timeout(PATIENCE_S):
             while len(place.run_dirs()) < 4:
@@ -308,7 +309,7 @@ async def test_two_servers_and_the_shell_share_the_store_and_one_limit_of_childr
         await place.driver.next_child(1)
         session = first["sessionIds"][0]
         waiting = asyncio.create_task(
-            two.call_tool(tool_defs.GET_OUTPUT, {"sessionId": session, "waitSeconds": 20})
+            two.call_tool(tool_names.GET_OUTPUT, {"sessionId": session, "waitSeconds": 20})
         )
         await a.answer_and_exit("1")
         assert value_of(await waiting)["text"] == "1"
@@ -319,7 +320,7 @@ async def test_two_servers_and_the_shell_share_the_store_and_one_limit_of_childr
         assert [each["output"] for each in value["results"]] == ["b", "c"]
         assert (await in_shell.result()).output == "d"
         found = value_of(
-            await one.call_tool(tool_defs.GET_OUTPUT, {"sessionId": value["sessionIds"][1]})
+            await one.call_tool(tool_names.GET_OUTPUT, {"sessionId": value["sessionIds"][1]})
         )
         assert found["text"] == "c"
     assert place.driver.most_at_once == 2

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.fakes.npm_registry import LOADED, OTHERS, OWN, PI, NpmRegistry, npm_registry
 
-from pi_subagents.disk.config_home import data_dir
-from pi_subagents.engines import npm_install
-from pi_subagents.engines.managed_pi import ManagedPi, install_managed_pi, managed_pi
-from pi_subagents.engines.node import find_node
-from pi_subagents.engines.npm_install import without_own_packages
-from pi_subagents.engines.pi_proof import why_unusable
+from pi_subagents.engines.pi.install import npm as npm_install
+from pi_subagents.engines.pi.install.managed import ManagedPi, install_managed_pi, managed_pi
+from pi_subagents.engines.pi.install.node import find_node
+from pi_subagents.engines.pi.install.npm import without_own_packages
+from pi_subagents.engines.pi.install.proof import why_unusable
 from pi_subagents.errors import PINNED_PI_VERSION, InstallFailed
+from pi_subagents.system.home import data_dir
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

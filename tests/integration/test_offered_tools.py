@@ -7,23 +7,30 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from mcp.shared.exceptions import MCPError
+from tests import tool_names
 from tests.fakes import canary
 from tests.fakes.bridge_host import open_bridge
 from tests.fakes.driver import PATIENCE_S
 from tests.fakes.mcp_host import in_process, tasks, text_of
 from tests.fakes.preset_place import MODEL, PresetPlace
 
-from pi_subagents import host_messages
-from pi_subagents.core import tool_defs
-from pi_subagents.core.tool_offer import MAX_TOKENS, instructions, make_offer, tokens
-from pi_subagents.delegation.offered_tools import offered_tools
-from pi_subagents.disk.profile_files import invalidate_profiles_cache
+from pi_subagents.config.profile_files import invalidate_profiles_cache
+from pi_subagents.service.tools.offer import (
+    MAX_TOKENS,
+    instructions,
+    make_offer,
+    tokens,
+    told_over_mcp,
+)
+from pi_subagents.service.tools.offered import offered_tools
+from pi_subagents.service.tools.registry import TOOLS, all_tools
+from pi_subagents.view import messages
 
 if TYPE_CHECKING:
     from tests.fakes.bridge_host import BridgeHost
     from tests.fakes.workplace import Workplace
 
-ALL = [tool.name for tool in tool_defs.TOOLS]
+ALL = list(TOOLS)
 PROFILES = [
     "delegate_to_subagents", "get_subagent_output", "get_subagent_session",
     "list_subagent_profiles", "steer_subagent",
@@ -96,10 +103,10 @@ async def test_an_mcp_host_is_told_of_them_in_the_tools_and_they_stay_as_they_ar
         before = (await client.list_tools()).tools
         here.preset("late", f"model: {MODEL}")
         after = (await client.list_tools()).tools
-        assert client.instructions == instructions(ALL)
+        assert client.instructions == instructions(all_tools())
     assert after == before
     assert {tool.name: tool.description for tool in before} == {
-        **{tool.name: tool.description for tool in tool_defs.TOOLS},
+        **{tool.name: tool.description for tool in all_tools()},
         **{name: text.replace("late (For tests), ", "") for name, text in known(here.work).items()},
     }
 
@@ -112,8 +119,9 @@ async def test_a_family_that_is_left_out_is_neither_listed_nor_called(
     left_out = {"profiles": "background_agent_status", "presets": "list_subagent_profiles"}
     async with in_process(here.work) as client:
         listed = [tool.name for tool in (await client.list_tools()).tools]
-        assert listed == list(make_offer(family).names)
-        assert client.instructions == instructions(listed)
+        offer = make_offer(family)
+        assert listed == list(offer.names)
+        assert client.instructions == instructions(offer.tools)
         with pytest.raises(MCPError, match=f"Unknown tool: {left_out[family]}"):
             await client.call_tool(left_out[family], {})
         prompts = [prompt.name for prompt in (await client.list_prompts()).prompts]
@@ -128,10 +136,10 @@ async def test_an_answer_that_comes_before_the_end_names_no_tool_that_is_left_ou
 ) -> None:
     here.work.settings(tools="profiles")
     async with in_process(here.work, within_s=0.01) as client, asyncio.timeout(PATIENCE_S):
-        result = await client.call_tool(tool_defs.DELEGATE, tasks("slow"))
+        result = await client.call_tool(tool_names.DELEGATE, tasks("slow"))
         child = await here.work.child("slow")
         last = text_of(result).splitlines()[-1]
-        assert last == host_messages.how_to_get_the_rest(0.01, can_stop=False)
+        assert last == messages.how_to_get_the_rest(0.01, can_stop=False)
         assert "background_agent_stop" not in last
         await child.answer_and_exit("done")
 
@@ -171,4 +179,4 @@ def test_a_hundred_definitions_do_not_make_it_long(here: PresetPlace) -> None:
         profile(here.work, f"profile-{number}", "A long line. " * 20)
     offer = offered_tools(here.work.project, here.work.env, trusted=True)
     assert offer.tools[0].description.endswith(" more.")
-    assert tokens(str(offer.tools)) < MAX_TOKENS
+    assert tokens(told_over_mcp(offer)) < MAX_TOKENS

@@ -10,8 +10,8 @@ from tests.fakes.child_modes import takes_long
 from tests.fakes.processes import peak_memory
 from tests.fakes.workplace import answered, tokens, told
 
-from pi_subagents.core import events as ev
-from pi_subagents.disk.run_log import MAX_TEXT_LINES
+from pi_subagents.core.run import events as ev
+from pi_subagents.store.run_log import MAX_TEXT_LINES
 
 if TYPE_CHECKING:
     from tests.fakes.driver import FakeProcess

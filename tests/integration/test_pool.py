@@ -7,23 +7,25 @@ import os
 import signal
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from tests.fakes.driver import PATIENCE_S
 from tests.fakes.workplace import answered, told
 
-from pi_subagents import messages
-from pi_subagents.core import events as ev
-from pi_subagents.core.request import Task
-from pi_subagents.core.run_result import RunResult
-from pi_subagents.disk.config_home import data_dir
-from pi_subagents.disk.desk import STOPPED
-from pi_subagents.procs import pool as pools
-from pi_subagents.procs.attached_runner import run_dir_of
-from pi_subagents.procs.identity import process_stat
-from pi_subagents.procs.pool import Pool
-from pi_subagents.procs.slots import _take_slot
+from pi_subagents.core import messages as core_messages
+from pi_subagents.core.run import events as ev
+from pi_subagents.core.run import messages as run_messages
+from pi_subagents.core.run.result import RunResult
+from pi_subagents.core.task.request import Task
+from pi_subagents.runners import pool as pools
+from pi_subagents.service.pool import Pool
+from pi_subagents.store.desk import STOPPED, Desk
+from pi_subagents.store.run_dir import RunDir
+from pi_subagents.supervisor.slots import take_slot
+from pi_subagents.system.home import data_dir
+from pi_subagents.system.identity import process_state
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
     from tests.fakes.driver import FakeProcess
     from tests.fakes.workplace import Delegating, Workplace
 
-    from pi_subagents.core.run_spec import RunSpec
+    from pi_subagents.core.run.spec import RunSpec
 
 
 @pytest.fixture
@@ -92,15 +94,16 @@ def give_and_signal(held: pools.Held, spec: RunSpec) -> None:
 
 def give_what_is_over(held: pools.Held, spec: RunSpec) -> None:
     stopped = RunResult(spec.run_id, spec.session_id, spec.name, "aborted", error_message="stopped")
-    assert run_dir_of(spec).desk.take_turn(STOPPED)
-    run_dir_of(spec).write_result(stopped)
+    run_dir = RunDir(Path(spec.place.run_dir), Desk(Path(spec.place.desk)))
+    assert run_dir.desk.take_turn(STOPPED)
+    run_dir.write_result(stopped)
     given(held, spec)
 
 
 def supervisor_of(child: FakeProcess) -> int:
-    found = process_stat(child.pid)
+    found = process_state(child.pid)
     assert found is not None
-    return found[0]
+    return found.parent
 
 
 async def test_a_child_waits_for_the_next_call_of_its_host(place: Workplace, pool: Pool) -> None:
@@ -116,7 +119,7 @@ async def test_a_host_has_as_many_children_ready_as_it_was_told_to(
 ) -> None:
     place.settings(warm_children=3)
     await served(place, pool, "one")
-    ready = [held.process.pid for held in pool._idle]
+    ready = [held.process.pid for held in pool.children.waiting]
     assert len(set(ready)) == 3
     names = ["two", "three", "four"]
     work = call(place, pool, *names, concurrency=3)
@@ -130,31 +133,33 @@ async def test_a_host_has_as_many_children_ready_as_it_was_told_to(
 async def test_a_host_that_wants_none_keeps_none(place: Workplace, pool: Pool) -> None:
     place.settings(warm_children=0)
     await served(place, pool, "one")
-    assert pool._idle == []
+    assert pool.children.waiting == ()
 
 
 async def test_a_child_of_another_kind_takes_the_place_of_the_one_that_waits(
     place: Workplace, pool: Pool
 ) -> None:
     await served(place, pool, "here")
-    (old,) = pool._idle
+    (old,) = pool.children.waiting
     (place.project / "sub").mkdir()
     work = call(place, pool, Task("there", "there", cwd=str(place.project / "sub")))
     child = await place.child("there")
     new = supervisor_of(child)
     await child.answer_and_exit("done")
     await work.results()
-    assert [held.process.pid for held in pool._idle] == [new]
+    assert [held.process.pid for held in pool.children.waiting] == [new]
     assert old.process.poll() is not None
 
 
-async def test_a_child_that_nobody_wanted_for_long_is_let_go(place: Workplace, pool: Pool) -> None:
+async def test_a_child_that_nobody_wanted_for_long_is_let_go(
+    place: Workplace, pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     await served(place, pool, "one")
-    (held,) = pool._idle
-    pool._expire()
-    assert pool._idle == []
-    await pool._seeing_off
-    assert held.process.poll() == 0
+    (held,) = pool.children.waiting
+    monkeypatch.setattr(pools, "IDLE_LIMIT_S", 0.0)
+    await pool.children.settle()
+    assert await asyncio.to_thread(held.process.wait, PATIENCE_S) == 0
+    assert pool.children.waiting == ()
 
 
 async def test_whoever_goes_is_seen_off_whatever_else_waits_and_whoever_asked(
@@ -162,13 +167,13 @@ async def test_whoever_goes_is_seen_off_whatever_else_waits_and_whoever_asked(
 ) -> None:
     """A cancelled caller leaves no zombie, even where asyncio has no thread to spare."""
     await served(place, pool, "one")
-    (held,) = pool._idle
+    (held,) = pool.children.waiting
     others = threading.Event()
     loop = asyncio.get_running_loop()
     loop.set_default_executor(ThreadPoolExecutor(1))
     busy = loop.run_in_executor(None, others.wait)
-    pool.warm = 0
-    settling = asyncio.create_task(pool.settle())
+    pool.children.warm = 0
+    settling = asyncio.create_task(pool.children.settle())
     await asyncio.sleep(0)  # it has begun
     settling.cancel()
     await asyncio.wait([settling])
@@ -187,20 +192,20 @@ async def test_no_child_waits_where_memory_is_short(
 ) -> None:
     monkeypatch.setattr(pools, "MIN_FREE_BYTES", 1 << 60)
     await served(place, pool, "one")
-    assert pool._idle == []
+    assert pool.children.waiting == ()
 
 
 async def test_there_are_never_more_children_ready_than_work_at_once(
     place: Workplace, pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await served(place, pool, "one")
-    assert pool._last is not None
-    spec, env = pool._last
-    pool.make_ready([spec] * 3, env, most=2)
-    assert len(pool._idle) == 2
+    assert pool.children._last is not None
+    spec, env = pool.children._last
+    pool.children.prewarm_all([spec] * 3, env, most=2)
+    assert len(pool.children.waiting) == 2
     monkeypatch.setattr(pools, "MIN_FREE_BYTES", 1 << 60)
-    pool.make_ready([spec] * 3, env, most=3)
-    assert len(pool._idle) == 2
+    pool.children.prewarm_all([spec] * 3, env, most=3)
+    assert len(pool.children.waiting) == 2
 
 
 async def test_while_a_task_waits_its_child_is_started_if_none_will_be_free(
@@ -213,7 +218,7 @@ async def test_while_a_task_waits_its_child_is_started_if_none_will_be_free(
     first = await place.child("first")
     await first.do("begin")
     await work.sees(ev.UserMessage, "first")
-    (ahead,) = pool._idle
+    (ahead,) = pool.children.waiting
     await first.answer_and_exit("1")
     second = await place.child("second")
     assert supervisor_of(second) == ahead.process.pid
@@ -228,7 +233,7 @@ async def test_nothing_is_started_ahead_where_a_child_of_that_kind_works(
     first = await place.child("first")
     await first.do("begin")
     await work.sees(ev.UserMessage, "first")
-    assert pool._idle == []
+    assert pool.children.waiting == ()
     await first.answer_and_exit("1")
     second = await answer(place, "second")
     assert second.pid == first.pid
@@ -244,7 +249,7 @@ async def test_a_child_started_ahead_that_is_never_wanted_is_let_go(
     first = await place.child("first")
     await first.do("begin")
     await work.sees(ev.UserMessage, "first")
-    (ahead,) = pool._idle
+    (ahead,) = pool.children.waiting
     work.stop()
     assert [result.status for result in await work.results()] == ["aborted", "aborted"]
     assert ahead.process.poll() == 0
@@ -268,17 +273,17 @@ async def test_a_run_that_ends_before_it_begins_leaves_the_child_that_was_starte
 ) -> None:
     place.settings(warm_children=2, max_machine_children=1)
     await served(place, pool, "first")
-    used, ahead = pool._idle
-    pool._discard(used)
-    slot = _take_slot(str(data_dir(place.env) / "slots"), 1)  # so that the run has to wait
+    used, ahead = pool.children.waiting
+    pool.children._discard(used)
+    slot = take_slot(str(data_dir(place.env) / "slots"), 1)  # so that the run has to wait
     assert slot is not None
     with monkeypatch.context() as patched:
         patched.setattr(pools.Held, "give", end)
         assert (await call(place, pool, "second").result()).status == "aborted"
     os.close(slot)
-    kept, newcomer = pool._idle
+    kept, newcomer = pool.children.waiting
     assert kept is ahead
-    pool._discard(newcomer)
+    pool.children._discard(newcomer)
     work = call(place, pool, "third")
     third = await place.child("third")
     assert supervisor_of(third) == ahead.process.pid
@@ -309,7 +314,7 @@ async def test_a_signal_that_comes_with_an_order_stops_its_run(
     await waiting(place, pool, "first")
     monkeypatch.setattr(pools.Held, "give", give_and_signal)
     result = await call(place, pool, "second").result()
-    assert (result.status, result.error_message) == ("aborted", messages.STOPPED_ON_REQUEST)
+    assert (result.status, result.error_message) == ("aborted", run_messages.STOPPED_ON_REQUEST)
 
 
 async def test_a_caller_that_goes_while_an_unfit_child_is_let_go_is_missed(
@@ -320,4 +325,4 @@ async def test_a_caller_that_goes_while_an_unfit_child_is_let_go_is_missed(
     await first.exit(0)  # once its input has ended
     monkeypatch.setattr(pools.Held, "give", give_and_go)
     result = await call(place, pool, "second").result()
-    assert (result.status, result.error_message) == ("interrupted", messages.INTERRUPTED)
+    assert (result.status, result.error_message) == ("interrupted", core_messages.INTERRUPTED)

@@ -8,18 +8,19 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.fakes import canary
 
-from pi_subagents import Task, profile_messages
+from pi_subagents import Task
 from pi_subagents.api import call_tool, delegate
 from pi_subagents.core.value import replace
 from pi_subagents.errors import ResumedTwice, ResumeNotFound, ResumeStillRunning
-from pi_subagents.runs import Runs
-from pi_subagents.sessions import refuse_if_resumed_elsewhere
+from pi_subagents.service import messages
+from pi_subagents.service.runs import Runs
+from pi_subagents.service.sessions import refuse_if_resumed_elsewhere
 
 if TYPE_CHECKING:
     from tests.fakes.driver import FakeProcess
     from tests.fakes.workplace import Delegating, Workplace
 
-    from pi_subagents.core.run_result import RunResult
+    from pi_subagents.core.run.result import RunResult
 
 
 async def begun(place: Workplace, task: Task) -> tuple[Delegating, FakeProcess]:
@@ -81,7 +82,7 @@ async def test_a_task_that_never_began_can_be_resumed_too(place: Workplace) -> N
     (failed,) = (
         await delegate([Task("t", "Count.", profile="nope")], cwd=place.project, env=place.env)
     ).results
-    assert failed.error_message == profile_messages.unknown_profile("nope", (canary.PROFILE,))
+    assert failed.error_message == messages.unknown_profile("nope", (canary.PROFILE,))
     work, child = await begun(place, Task("t", "Now really.", resume=failed.session_id))
     assert place.run_dir(child).prompt.read_text() == (
         "Previously:\n\n--- Run 1 (error, 0 messages) ---\nUser: Count.\n"
@@ -157,4 +158,4 @@ async def test_a_profile_that_is_left_behind_is_said(place: Workplace) -> None:
     task = Task("again", "More.", resume=first.session_id)
     work = place.delegate_by_api(task, profile=None)
     await (await place.driver.next_child(index)).answer_and_exit("Eight.")
-    assert (await work.result()).notes == (profile_messages.note_profile_left(canary.PROFILE),)
+    assert (await work.result()).notes == (messages.note_profile_left(canary.PROFILE),)

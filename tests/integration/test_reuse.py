@@ -10,9 +10,9 @@ import pytest
 from tests.fakes.auditor import read_journal
 from tests.fakes.workplace import answered, told
 
-from pi_subagents.core import events as ev
-from pi_subagents.disk.orders import send
-from pi_subagents.procs.reuse import MAX_RUNS
+from pi_subagents.core.run import events as ev
+from pi_subagents.core.run.spec import MAX_REUSE
+from pi_subagents.store.orders import send
 
 if TYPE_CHECKING:
     from tests.fakes.driver import FakeProcess
@@ -192,7 +192,7 @@ async def test_a_stop_ends_the_run_and_its_child_and_nothing_follows(place: Work
 
 
 async def test_a_child_is_retired_after_so_many_runs(place: Workplace) -> None:
-    names = [f"task {number}" for number in range(MAX_RUNS + 1)]
+    names = [f"task {number}" for number in range(MAX_REUSE + 1)]
     work = one_by_one(place, *names)
     served = []
     for name in names:
@@ -200,8 +200,8 @@ async def test_a_child_is_retired_after_so_many_runs(place: Workplace) -> None:
         await child.answer_and_exit("done")
         served.append(child.pid)
     assert {result.status for result in await work.results()} == {"completed"}
-    assert len(set(served[:MAX_RUNS])) == 1
-    assert served[MAX_RUNS] != served[0]
+    assert len(set(served[:MAX_REUSE])) == 1
+    assert served[MAX_REUSE] != served[0]
 
 
 async def test_without_reuse_every_run_has_a_child_of_its_own(place: Workplace) -> None:

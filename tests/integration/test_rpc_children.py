@@ -10,33 +10,37 @@ from tests.fakes.child_modes import in_json_mode, in_rpc_mode
 from tests.fakes.fake_rpc import BAD_SESSION, REFUSAL
 from tests.fakes.workplace import answered, expected, tokens, told
 
-from pi_subagents import child_messages, messages
-from pi_subagents.core import events as ev
-from pi_subagents.core.prompt import compose_prompt
-from pi_subagents.disk.orders import send
-from pi_subagents.procs import supervisor_start
+from pi_subagents.core.limits import messages as limits_messages
+from pi_subagents.core.run import events as ev
+from pi_subagents.core.run import messages as run_messages
+from pi_subagents.engines.pi import messages as pi_messages
+from pi_subagents.engines.pi.prompt import compose_prompt
+from pi_subagents.runners import supervisor_start
+from pi_subagents.store.orders import send
+from pi_subagents.supervisor import messages as supervisor_messages
 
 if TYPE_CHECKING:
     from tests.fakes.driver import FakeProcess
     from tests.fakes.workplace import Delegating, Workplace
 
-    from pi_subagents.core.run_result import RunResult
+    from pi_subagents.core.run.result import RunResult
 
 pytestmark = in_rpc_mode
 
 
 def could_not_begin(name: str, reason: str, **more: Any) -> RunResult:
-    message = child_messages.prompt_refused(reason)
+    message = run_messages.prompt_refused(reason)
     return expected(name, "failed", error_message=message, exit_code=0, **more)
 
 
 def shorten(monkeypatch: pytest.MonkeyPatch, limit: str, seconds: float) -> None:
     """Let supervisors wait less long for what never comes."""
     main = "os._exit(main())"
-    change = f"from pi_subagents.core import rpc_talk; rpc_talk.{limit} = {seconds}; {main}"
-    boot = supervisor_start._BOOT
+    home = "from pi_subagents.engines.pi import rpc_conversation as talk"
+    change = f"{home}; talk.{limit} = {seconds}; {main}"
+    boot = supervisor_start.BOOT
     assert main in boot
-    monkeypatch.setattr(supervisor_start, "_BOOT", boot.replace(main, change))
+    monkeypatch.setattr(supervisor_start, "BOOT", boot.replace(main, change))
 
 
 # How a run begins
@@ -45,7 +49,7 @@ def shorten(monkeypatch: pytest.MonkeyPatch, limit: str, seconds: float) -> None
 async def test_a_prompt_that_is_refused_is_told_with_pis_reason(place: Workplace) -> None:
     place.break_children("refuse")
     result = await place.delegate_by_api("unwanted").result()
-    assert told(result) == could_not_begin("unwanted", REFUSAL, notes=(messages.NOTE_NO_MODEL,))
+    assert told(result) == could_not_begin("unwanted", REFUSAL, notes=(run_messages.NOTE_NO_MODEL,))
 
 
 async def test_a_prompt_that_is_taken_and_not_worked_on_is_an_error_and_no_wait(
@@ -55,7 +59,7 @@ async def test_a_prompt_that_is_taken_and_not_worked_on_is_an_error_and_no_wait(
     shorten(monkeypatch, "START_LIMIT_S", 0.2)
     place.break_children("idle")
     result = await place.delegate_by_api("swallowed").result()
-    assert told(result) == could_not_begin("swallowed", child_messages.NO_RUN_STARTED)
+    assert told(result) == could_not_begin("swallowed", pi_messages.NO_RUN_STARTED)
 
 
 @pytest.mark.parametrize("fault", ["mute", "foreign"])
@@ -64,7 +68,7 @@ async def test_a_prompt_that_is_never_answered_ends_with_its_time_out(
 ) -> None:
     place.break_children(fault)
     work = place.delegate("unheard", timeout_s=0.5, extend_debounce_s=0)
-    message = messages.timed_out(0.5)
+    message = run_messages.timed_out(0.5)
     assert told(await work.result()) == expected(
         "unheard", "failed", error_message=message, exit_code=143
     )
@@ -94,7 +98,7 @@ async def test_a_run_that_keeps_its_session_has_one_of_its_own(place: Workplace)
 
 @pytest.mark.parametrize(
     ("fault", "reason"),
-    [("no session", child_messages.SESSION_REFUSED), ("bad session", BAD_SESSION)],
+    [("no session", pi_messages.SESSION_REFUSED), ("bad session", BAD_SESSION)],
 )
 async def test_a_child_without_the_session_it_should_have_gets_no_prompt(
     place: Workplace, fault: str, reason: str
@@ -132,7 +136,7 @@ async def test_a_dialog_is_dismissed_at_once_and_noted(place: Workplace, method:
     assert answer == {"type": "extension_ui_response", "id": "d-7", "cancelled": True}
     await child.answer_and_exit("then not")
     assert told(await work.result()) == answered("curious", "then not")
-    note = ev.Note(child_messages.note_dialog(method, "May I?"))
+    note = ev.Note(pi_messages.note_dialog(method, "May I?"))
     assert [event for event in work.events() if isinstance(event, ev.Note)] == [note]
 
 
@@ -195,7 +199,7 @@ async def test_a_child_that_begins_again_by_itself_is_ended_and_its_answer_count
         "restless",
         "done",
         exit_code=143,
-        notes=(messages.note_exit_after_answer(143, ""), messages.NOTE_FORCED),
+        notes=(run_messages.note_exit_after_answer(143, ""), supervisor_messages.NOTE_FORCED),
     )
 
 
@@ -211,7 +215,7 @@ async def test_a_child_is_asked_to_stop_before_it_is_told_to_end(place: Workplac
     assert told(result) == expected(
         "polite",
         "aborted",
-        error_message=messages.STOPPED_ON_REQUEST,
+        error_message=run_messages.STOPPED_ON_REQUEST,
         exit_code=143,
         stop_reason="toolUse",
         message_count=4,
@@ -233,7 +237,7 @@ async def test_a_child_that_hangs_at_the_request_is_told_to_end_a_second_later(
     await child.echo()  # and still lives
     result = await work.result()
     assert told(result) == expected(
-        "deaf", "aborted", error_message=messages.STOPPED_ON_REQUEST, exit_code=143
+        "deaf", "aborted", error_message=run_messages.STOPPED_ON_REQUEST, exit_code=143
     )
     assert result.duration_ms >= 1000
 
@@ -276,7 +280,7 @@ async def test_what_was_said_before_a_stop_is_no_answer_if_work_went_on(place: W
     assert told(await work.result()) == expected(
         "not done",
         "aborted",
-        error_message=messages.STOPPED_ON_REQUEST,
+        error_message=run_messages.STOPPED_ON_REQUEST,
         exit_code=143,
         stop_reason="stop",
         message_count=3,
@@ -348,7 +352,7 @@ async def test_a_message_that_pi_refuses_is_refused_with_its_reason(place: Workp
     child = await place.child("closed")
     await child.do("refuse", command="steer")
     number = steer(place, child, "listen")
-    reason = child_messages.steer_refused_by_child("steer refused")
+    reason = pi_messages.steer_refused_by_child("steer refused")
     await work.sees(ev.Steer(number, ev.REFUSED, "listen", reason))
     await child.answer_and_exit("did not")
     assert told(await work.result()) == answered("closed", "did not")
@@ -364,10 +368,10 @@ async def test_a_message_that_was_not_read_in_time_is_refused_and_withdrawn(
     await child.do("hear", command="steer")
     await child.say("done already")
     await child.settle()
-    await work.sees(ev.Steer(number, ev.REFUSED, "wait", child_messages.STEER_TOO_LATE))
+    await work.sees(ev.Steer(number, ev.REFUSED, "wait", run_messages.STEER_TOO_LATE))
     assert await child.do("queue") == {"queue": []}
     late = steer(place, child, "hello?")
-    await work.sees(ev.Steer(late, ev.REFUSED, "hello?", child_messages.STEER_TOO_LATE))
+    await work.sees(ev.Steer(late, ev.REFUSED, "hello?", run_messages.STEER_TOO_LATE))
     assert await child.do("queue") == {"queue": []}
     await child.exit(0)
     assert told(await work.result()) == answered("quick", "done already")
@@ -380,7 +384,7 @@ async def test_a_message_to_a_child_that_is_being_stopped_is_refused(place: Work
     work.stop()
     await child.do("hear", command="abort")
     number = steer(place, child, "stay")
-    await work.sees(ev.Steer(number, ev.REFUSED, "stay", child_messages.STEER_NOT_ANY_MORE))
+    await work.sees(ev.Steer(number, ev.REFUSED, "stay", run_messages.STEER_NOT_ANY_MORE))
     assert await child.do("queue") == {"queue": []}
     assert (await work.result()).status == "aborted"
 
@@ -390,7 +394,7 @@ async def test_a_message_that_is_not_there_is_refused(place: Workplace, number: 
     work = place.delegate_by_api("patient")
     child = await place.child("patient")
     assert send(place.run_dir(child).desk, f"steer {number}")
-    unreadable = child_messages.STEER_UNREADABLE
+    unreadable = supervisor_messages.STEER_UNREADABLE
     await work.sees(ev.Steer(number, ev.REFUSED, "", unreadable))
     await child.answer_and_exit("done")
     assert told(await work.result()) == answered("patient", "done")
@@ -401,7 +405,7 @@ async def test_a_child_in_json_mode_takes_no_messages(place: Workplace) -> None:
     work = place.delegate_by_api("one way")
     child = await place.child("one way")
     number = steer(place, child, "hello")
-    refused = ev.Steer(number, ev.REFUSED, "hello", child_messages.STEER_JSON_MODE)
+    refused = ev.Steer(number, ev.REFUSED, "hello", pi_messages.STEER_JSON_MODE)
     await work.sees(refused)
     await child.answer_and_exit("done")
     assert told(await work.result()) == answered("one way", "done")
@@ -410,7 +414,7 @@ async def test_a_child_in_json_mode_takes_no_messages(place: Workplace) -> None:
 async def test_a_child_near_its_time_out_is_told_to_finish(place: Workplace) -> None:
     work = place.delegate("slow", timeout_s=60, wrap_up_s=59.9)
     child = await place.child("slow")
-    assert await child.take_steer() == child_messages.WRAP_UP
-    await work.sees(ev.Steer(ev.WRAP_UP, ev.DELIVERED, child_messages.WRAP_UP))
+    assert await child.take_steer() == limits_messages.WRAP_UP
+    await work.sees(ev.Steer(ev.WRAP_UP, ev.DELIVERED, limits_messages.WRAP_UP))
     await child.answer_and_exit("as far as I came")
     assert told(await work.result()) == answered("slow", "as far as I came", message_count=3)

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 from tests.fakes.child_modes import in_both_modes, takes_long
 from tests.fakes.workplace import answered, tokens, told
 
-from pi_subagents import Task, messages
+from pi_subagents import Task
 from pi_subagents.api import delegate
-from pi_subagents.procs import process_runner
+from pi_subagents.core import messages
+from pi_subagents.runners import process as process_runner
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,9 +22,9 @@ if TYPE_CHECKING:
     from tests.fakes.driver import FakeProcess
     from tests.fakes.workplace import Workplace
 
-    from pi_subagents.core.events import Event
-    from pi_subagents.disk.run_dir import RunDir
-    from pi_subagents.procs.pool import Held
+    from pi_subagents.core.run.events import Event
+    from pi_subagents.runners.pool import Held
+    from pi_subagents.store.run_dir import RunDir
 
 pytestmark = in_both_modes
 MB = 1_000_000
@@ -82,21 +83,21 @@ async def test_nothing_of_a_delegation_is_left_in_the_loop_once_it_returns(
 async def test_a_fault_of_our_own_in_one_run_does_not_harm_its_sibling(
     place: Workplace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    attach = process_runner._Attachment
+    attach = process_runner._ProcessAttachment
 
     def faulty(
         held: Held,
         run_dir: RunDir,
         on_event: Callable[[Event], None],
         give_back: Callable[[Held, bool], None],
-    ) -> process_runner._Attachment:
+    ) -> process_runner._ProcessAttachment:
         if run_dir.read_meta()["name"] != "unlucky":
             return attach(held, run_dir, on_event, give_back)
         give_back(held, False)  # its supervisor sees the end of its lifeline
         held.process.wait()
         raise LookupError("our own fault")
 
-    monkeypatch.setattr(process_runner, "_Attachment", faulty)
+    monkeypatch.setattr(process_runner, "_ProcessAttachment", faulty)
     work = place.delegate_by_api("unlucky", "sibling")
     await (await place.child("sibling")).answer_and_exit("unharmed")
     unlucky, sibling = await work.results()

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.fakes.processes import parent_of
 
-from pi_subagents import messages
-from pi_subagents.core import events as ev
-from pi_subagents.runs import Runs
+from pi_subagents.core.run import events as ev
+from pi_subagents.core.run import messages
+from pi_subagents.service.runs import Runs
 
 if TYPE_CHECKING:
     from tests.fakes.workplace import Workplace
 
-    from pi_subagents.disk.run_dir import RunDir
+    from pi_subagents.store.run_dir import RunDir
 
 
 @pytest.fixture

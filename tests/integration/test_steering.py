@@ -7,17 +7,20 @@ import queue
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests import tool_names
 from tests.fakes.child_modes import JSON, in_rpc_mode
 from tests.fakes.driver import PATIENCE_S
 from tests.fakes.mcp_host import in_process, tasks, text_of, value_of
 from tests.fakes.preset_place import MODEL, PresetPlace
 
-from pi_subagents import Steered, child_messages, steer
-from pi_subagents.core import events as ev
-from pi_subagents.core import tool_defs
-from pi_subagents.disk.orders import send
+from pi_subagents import Steered, steer
+from pi_subagents.core.run import events as ev
+from pi_subagents.core.run import messages as run_messages
+from pi_subagents.engines.pi import messages as pi_messages
 from pi_subagents.errors import SteerTargetNotFound
-from pi_subagents.fleet_actions import FleetActions, Told
+from pi_subagents.service import messages as service_messages
+from pi_subagents.service.fleet_actions import ActionReport, FleetActions
+from pi_subagents.store.orders import send
 
 if TYPE_CHECKING:
     from tests.fakes.driver import FakeProcess
@@ -82,7 +85,7 @@ async def test_a_message_that_pi_refuses_is_told_as_refused(place: Workplace) ->
     await child.do("refuse", command="steer")
     told = await steering(place, child.run_id)
     assert told.status == "refused"
-    assert told.reason.startswith(child_messages.steer_refused_by_child(""))
+    assert told.reason.startswith(pi_messages.steer_refused_by_child(""))
     await child.answer_and_exit("Done.")
     await work.result()
 
@@ -95,13 +98,13 @@ async def test_a_message_that_comes_too_late_is_told_as_refused(place: Workplace
     await child.say("Done.")
     await child.settle()
     told = await sent
-    assert (told.status, told.reason) == ("refused", child_messages.STEER_TOO_LATE)
+    assert (told.status, told.reason) == ("refused", run_messages.STEER_TOO_LATE)
     await child.exit(0)
     result = await work.result()
     refused = await steering(place, result.session_id)
     assert (refused.status, refused.reason) == (
         "refused",
-        child_messages.steer_after_end("completed", result.session_id),
+        service_messages.steer_after_end("completed", result.session_id),
     )
 
 
@@ -112,7 +115,7 @@ async def test_a_run_that_is_killed_has_not_read_its_message(place: Workplace) -
     await queued(child)
     work.force()
     told = await sent
-    assert (told.status, told.reason) == ("refused", child_messages.STEER_TOO_LATE)
+    assert (told.status, told.reason) == ("refused", run_messages.STEER_TOO_LATE)
     assert (await work.result()).status == "aborted"
 
 
@@ -124,7 +127,7 @@ async def test_a_run_that_waits_its_turn_reads_its_message_when_it_begins(
     first = await place.child("first")
     (waiting,) = (each for each in place.run_dirs() if each.run_id != first.run_id)
     told = await steer(waiting.run_id, MESSAGE, wait_seconds=0, cwd=place.project, env=place.env)
-    assert (told.status, told.reason) == ("accepted", child_messages.STEER_AT_ITS_START)
+    assert (told.status, told.reason) == ("accepted", service_messages.STEER_AT_ITS_START)
     (number,) = waiting.desk.waiting_steers()
     await first.answer_and_exit("Done.")
     second = await place.child("second")
@@ -141,40 +144,40 @@ async def test_a_child_in_json_mode_takes_no_message(place: Workplace) -> None:
     work = place.delegate_by_api("look")
     child = await place.child("look")
     told = await steering(place, child.run_id)
-    assert (told.status, told.reason) == ("refused", child_messages.STEER_JSON_MODE)
+    assert (told.status, told.reason) == ("refused", pi_messages.STEER_JSON_MODE)
     # Whoever gets round that refusal is told by the supervisor.
     run_dir = place.run_dir(child)
     number = run_dir.desk.write_steer(MESSAGE)
     assert send(run_dir.desk, f"steer {number}")
-    await work.sees(ev.Steer(number, ev.REFUSED, MESSAGE, child_messages.STEER_JSON_MODE))
+    await work.sees(ev.Steer(number, ev.REFUSED, MESSAGE, pi_messages.STEER_JSON_MODE))
     await child.answer_and_exit("Done.")
     await work.result()
 
 
 async def test_a_host_steers_what_its_delegation_left_at_work(place: Workplace) -> None:
     async with in_process(place, within_s=0.05) as client:
-        began = value_of(await client.call_tool(tool_defs.DELEGATE, tasks("look")))
+        began = value_of(await client.call_tool(tool_names.DELEGATE, tasks("look")))
         (session,) = began["sessionIds"]
         child = await place.child("look")
         asked: dict[str, Any] = {"sessionId": session, "message": MESSAGE}
         # It is not waited for longer than the host may be kept waiting.
-        accepted = await client.call_tool(tool_defs.STEER, asked)
+        accepted = await client.call_tool(tool_names.STEER, asked)
         assert text_of(accepted) == "Accepted, not read yet. " + (
-            child_messages.STEER_AFTER_THIS_STEP
+            service_messages.STEER_AFTER_THIS_STEP
         )
         assert await queued(child) == [MESSAGE]
         await child.take_steer()
         await child.answer_and_exit("Done.")
         await asyncio.to_thread(place.run_dir(child).desk.wait_for_end, PATIENCE_S)
-        refused = await client.call_tool(tool_defs.STEER, asked)
+        refused = await client.call_tool(tool_names.STEER, asked)
         assert value_of(refused) == {
             "sessionId": session,
             "runId": child.run_id,
             "taskName": "look",
             "status": "refused",
-            "reason": child_messages.steer_after_end("completed", session),
+            "reason": service_messages.steer_after_end("completed", session),
         }
-        unknown = await client.call_tool(tool_defs.STEER, {**asked, "sessionId": "nobody"})
+        unknown = await client.call_tool(tool_names.STEER, {**asked, "sessionId": "nobody"})
         assert unknown.is_error
         assert text_of(unknown) == str(SteerTargetNotFound("nobody"))
 
@@ -182,15 +185,15 @@ async def test_a_host_steers_what_its_delegation_left_at_work(place: Workplace) 
 async def test_who_watches_a_background_run_can_steer_it(place: Workplace) -> None:
     here = PresetPlace(place)
     here.preset("scout", f"model: {MODEL}")
-    started = await here.call(tool_defs.BACKGROUND, preset="scout", task="look")
+    started = await here.call(tool_names.BACKGROUND, preset="scout", task="look")
     details = started["details"]
     assert isinstance(details, dict)
     child = await place.child("look")
-    actions = FleetActions(place.project, place.env, queue.Queue[Told]().put)
+    actions = FleetActions(place.project, place.env, queue.Queue[ActionReport]().put)
     sent = asyncio.create_task(asyncio.to_thread(actions.steer, details["runId"], MESSAGE))
     await queued(child)
     await child.take_steer()
-    assert await sent == Told("Delivered: scout has read the message.")
+    assert await sent == ActionReport("Delivered: scout has read the message.")
     await child.answer_and_exit("Done.")
     await asyncio.to_thread(place.run_dir(child).desk.wait_for_end, PATIENCE_S)
     refused = await asyncio.to_thread(actions.steer, details["runId"], MESSAGE)

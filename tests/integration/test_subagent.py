@@ -11,10 +11,15 @@ from tests.fakes.child_modes import in_both_modes
 from tests.fakes.driver import PATIENCE_S
 from tests.fakes.preset_place import MODEL, OTHER_MODEL, PROMPT, PresetPlace, text_of
 
-from pi_subagents import errors, messages, profile_messages
+from pi_subagents import errors
 from pi_subagents.api import call_tool
+from pi_subagents.core import messages as core_messages
+from pi_subagents.core.run import messages as run_messages
 from pi_subagents.core.stop_switch import StopSwitch
 from pi_subagents.core.usage import usage_to_json
+from pi_subagents.engines.pi import messages as pi_messages
+from pi_subagents.service import messages as service_messages
+from pi_subagents.view import messages as view_messages
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -121,7 +126,7 @@ async def test_a_tool_that_nobody_knows_is_noted(here: PresetPlace, calling: Cal
     work = calling.begin(preset="odd", task="look")
     await (await here.work.child("look")).answer_and_exit("seen")
     (result,) = (await answer_of(work))["details"]["results"]
-    assert result["notes"] == [profile_messages.note_unknown_tools("preset", ("gerp",))]
+    assert result["notes"] == [pi_messages.note_unknown_tools("preset", ("gerp",))]
 
 
 async def test_the_calls_model_counts_and_makes_up_for_a_presets(
@@ -185,7 +190,7 @@ async def test_a_call_that_is_stopped_is_told_as_aborted(
     child = await here.work.child("endless")
     calling.stop.stop()
     answer = await answer_of(work)
-    assert text_of(answer) == f"Sub-agent aborted: {messages.STOPPED_ON_REQUEST}"
+    assert text_of(answer) == f"Sub-agent aborted: {run_messages.STOPPED_ON_REQUEST}"
     await child.gone()
 
 
@@ -198,14 +203,14 @@ async def test_the_loop_rule_and_the_time_out_that_is_set_apply(
     assert here.run_dir(child.run_id).read_meta()["timeoutS"] == 7
     await child.loop(5, "read", {"path": "a"})
     (result,) = (await answer_of(work))["details"]["results"]
-    assert (result["status"], result["errorMessage"]) == ("failed", messages.LOOP_DETECTED)
+    assert (result["status"], result["errorMessage"]) == ("failed", run_messages.LOOP_DETECTED)
 
 
 async def test_a_missing_directory_is_the_tasks_own_failure(
     here: PresetPlace, calling: Calling
 ) -> None:
     answer = await answer_of(calling.begin(preset="scout", task="t", cwd="missing"))
-    problem = messages.cwd_missing(str(here.work.project / "missing"))
+    problem = service_messages.cwd_missing(str(here.work.project / "missing"))
     assert text_of(answer) == f"Sub-agent failed: {problem}"
 
 
@@ -218,8 +223,11 @@ async def test_a_missing_directory_is_the_tasks_own_failure(
         ),
         ({"task": "t"}, "preset: is required and must be a string"),
         ({"preset": "scout"}, "task: is required and must be a string"),
-        ({"tasks": []}, messages.wrong_task_count(16, 0)),
-        ({"tasks": [{"preset": "scout", "task": "t"}] * 17}, messages.wrong_task_count(16, 17)),
+        ({"tasks": []}, core_messages.wrong_task_count(16, 0)),
+        (
+            {"tasks": [{"preset": "scout", "task": "t"}] * 17},
+            core_messages.wrong_task_count(16, 17),
+        ),
         ({"preset": "scout", "task": "t", "chain": []}, 'parameters: unknown field "chain"'),
         ({"preset": "scout", "tasks": [{"task": "t"}]}, 'parameters: unknown field "preset"'),
         ({"preset": "scout", "task": "t", "model": "gpt-9"}, 'Model "gpt-9" is not available'),
@@ -264,7 +272,7 @@ async def test_several_tasks_are_answered_in_their_order(
     await one.answer_and_exit("first")
     answer = await answer_of(work)
     unknown = str(errors.UnknownPreset("stranger", ("plain", "scout")))
-    missing = messages.cwd_missing(str(here.work.project / "missing"))
+    missing = service_messages.cwd_missing(str(here.work.project / "missing"))
     assert text_of(answer) == (
         "2 of 4 sub-agents completed.\n\n"
         "[1] scout: completed\nfirst\n\n"
@@ -321,7 +329,7 @@ async def test_a_long_answer_says_where_the_rest_is(here: PresetPlace, calling: 
     answer = await answer_of(work)
     (result,) = answer["details"]["results"]
     assert result["output"] == "y" * 20_000
-    cut = messages.background_output_cut(16_384, 20_000, result["sessionId"])
+    cut = view_messages.background_output_cut(16_384, 20_000, result["sessionId"])
     assert text_of(answer) == "y" * 16_384 + "\n" + cut
     rest = await here.call("get_subagent_output", sessionId=result["sessionId"], offset=16_384)
     assert text_of(rest) == "y" * 3616

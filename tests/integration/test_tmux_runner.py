@@ -18,14 +18,17 @@ from tests.fakes.auditor import find_text
 from tests.fakes.fake_node import write_script
 from tests.fakes.private_tmux import PrivateTmux, needs_tmux, private_tmux, watched
 from tests.fakes.processes import command_lines
+from tests.fakes.specs import make_spec
 from tests.fakes.workplace import answered, expected, told
 from tests.integration.test_crashes import INTERRUPTED, end_of, orchestrator
 
-from pi_subagents import errors, messages
-from pi_subagents.core import events as ev
-from pi_subagents.core.request import Task
-from pi_subagents.core.run_spec import RunSpec
-from pi_subagents.procs import supervisor_start, tmux_runner
+from pi_subagents import errors
+from pi_subagents.core.run import events as ev
+from pi_subagents.core.run import messages as run_messages
+from pi_subagents.core.task.request import Task
+from pi_subagents.runners import messages as runners_messages
+from pi_subagents.runners import supervisor_start
+from pi_subagents.runners import tmux as tmux_runner
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,7 +36,7 @@ if TYPE_CHECKING:
     from tests.fakes.driver import FakeProcess
     from tests.fakes.workplace import Delegating, Workplace
 
-    from pi_subagents.core.run_result import RunResult
+    from pi_subagents.core.run.result import RunResult
 
 pytestmark = needs_tmux
 
@@ -163,7 +166,7 @@ async def test_a_time_out_ends_it(place: Workplace, tmux: PrivateTmux) -> None:
     child = await place.child("late")
     assert tmux.own.windows() == [(f"sub-{child.run_id[:8]}",) * 2], "by the setting alone"
     assert told(await work.result()) == expected(
-        "late", "failed", error_message=messages.timed_out(2), exit_code=143
+        "late", "failed", error_message=run_messages.timed_out(2), exit_code=143
     )
     await child.gone()
 
@@ -208,14 +211,14 @@ async def test_a_window_closed_before_anybody_listens_aborts_the_run_too(
     os.mkfifo(here)
     os.mkfifo(go_on)
     waiting = f"open({str(here)!r}, 'w').close(); open({str(go_on)!r}).close(); "
-    monkeypatch.setattr(supervisor_start, "_BOOT", waiting + supervisor_start._BOOT)
+    monkeypatch.setattr(supervisor_start, "BOOT", waiting + supervisor_start.BOOT)
     work = begin(place, tmux, "early")
     await asyncio.to_thread(here.read_bytes)
     (run,) = place.run_dirs()
     tmux.own.close(run.run_id)
     await asyncio.to_thread(go_on.write_bytes, b"")
     result = await work.result()
-    assert (result.status, result.error_message) == ("aborted", messages.STOPPED_ON_REQUEST)
+    assert (result.status, result.error_message) == ("aborted", run_messages.STOPPED_ON_REQUEST)
 
 
 async def test_killing_the_tmux_server_aborts_the_run(place: Workplace, tmux: PrivateTmux) -> None:
@@ -318,14 +321,14 @@ async def test_a_run_is_concluded_only_when_its_supervisor_is_really_gone(
     os.mkfifo(go_on)
     slow_end = f"import os; os.close(0); os.close(1); open({str(go_on)!r}).close(); "
     slow_end += "sum(range(5 * 10**6)); os._exit(0)"
-    monkeypatch.setattr(supervisor_start, "_BOOT", slow_end)
-    let_go = tmux_runner._Attachment._let_go
+    monkeypatch.setattr(supervisor_start, "BOOT", slow_end)
+    let_go = tmux_runner._TmuxAttachment._let_go
 
-    def release_and_let_go(attached: tmux_runner._Attachment) -> None:
+    def release_and_let_go(attached: tmux_runner._TmuxAttachment) -> None:
         go_on.write_bytes(b"")
         let_go(attached)
 
-    monkeypatch.setattr(tmux_runner._Attachment, "_let_go", release_and_let_go)
+    monkeypatch.setattr(tmux_runner._TmuxAttachment, "_let_go", release_and_let_go)
     result = await begin(place, tmux, "slow").result()
     assert told(result) == expected("slow", "interrupted", error_message=INTERRUPTED)
 
@@ -429,7 +432,7 @@ async def test_inside_tmux_the_window_is_in_the_callers_session_and_not_switched
     assert told(await work.result()) == answered("guest", "done")
     await asyncio.to_thread(users, "wait-for", "gone")
     assert users.windows() == [("work", "editor")]
-    assert notices == [messages.NOTICE_TMUX_INSIDE]
+    assert notices == [runners_messages.NOTICE_TMUX_INSIDE]
     assert not tmux.own.socket.exists()
 
 
@@ -470,7 +473,7 @@ async def test_a_tmux_that_opens_no_window_fails_the_task_with_its_reason(
     assert told(result) == expected(
         "unlucky",
         "failed",
-        error_message=messages.SPAWN_FAILED,
+        error_message=run_messages.SPAWN_FAILED,
         notes=("tmux opened no window: no more windows",),
     )
 
@@ -484,8 +487,8 @@ async def test_a_window_that_never_answers_fails_the_task(
     assert told(result) == expected(
         "silent",
         "failed",
-        error_message=messages.SPAWN_FAILED,
-        notes=(messages.note_window_not_started(0.5),),
+        error_message=run_messages.SPAWN_FAILED,
+        notes=(runners_messages.note_window_not_started(0.5),),
     )
     assert list((tmux.runtime / "pi-subagents").iterdir()) == []
 
@@ -526,7 +529,7 @@ async def test_no_descriptor_is_left_open_by_many_windows(
 async def test_a_connection_that_cannot_be_told_what_to_run_is_closed() -> None:
     here, there = socket.socketpair()
     with here, there:
-        spec = RunSpec("r", "s", "name", "/runs/r", ("pi",), "/")
+        spec = make_spec("r", "s", "name", "/runs/r", ("pi",), "/")
         with pytest.raises(ValueError, match="embedded null byte"):
             await tmux_runner._hand_over(here, spec, {"A": "1\0B=2"})
         assert here.fileno() == -1

@@ -18,10 +18,12 @@ from tests.fakes.private_tmux import watched
 from tests.fakes.processes import command_lines, parent_of
 from tests.fakes.pty_command import SUBAGENTS, open_pty
 
-from pi_subagents import watch_messages
-from pi_subagents.core.invocation import CHILD_VARIABLE
-from pi_subagents.fleet_actions import FleetActions, Told
-from pi_subagents.runs import Runs
+from pi_subagents.core.run.markers import CHILD_VARIABLE
+from pi_subagents.faces.cli import messages as cli_messages
+from pi_subagents.faces.watch import messages as watch_messages
+from pi_subagents.service import messages as service_messages
+from pi_subagents.service.fleet_actions import ActionReport, FleetActions
+from pi_subagents.service.runs import Runs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,16 +31,16 @@ if TYPE_CHECKING:
 
     from tests.fakes.workplace import Workplace
 
-    from pi_subagents.core.run_result import RunResult
+    from pi_subagents.core.run.result import RunResult
 
 
 @pytest.fixture
-def told() -> queue.Queue[Told]:
+def told() -> queue.Queue[ActionReport]:
     """What was said later."""
     return queue.Queue()
 
 
-def actions(place: Workplace, told: queue.Queue[Told], **env: str) -> FleetActions:
+def actions(place: Workplace, told: queue.Queue[ActionReport], **env: str) -> FleetActions:
     return FleetActions(place.project, {**place.env, **env}, told.put)
 
 
@@ -50,7 +52,7 @@ async def finished(place: Workplace, prompt: str = "Count.") -> RunResult:
 
 
 async def test_a_run_is_stopped_with_its_processes(
-    place: Workplace, told: queue.Queue[Told]
+    place: Workplace, told: queue.Queue[ActionReport]
 ) -> None:
     work = place.delegate_by_api("slow")
     child = await place.child("slow")
@@ -58,17 +60,17 @@ async def test_a_run_is_stopped_with_its_processes(
     grandchild = await place.driver.grandchild()
     done = actions(place, told)
     run_id = child.run_id
-    assert await asyncio.to_thread(done.stop, run_id) == Told("slow: aborted")
+    assert await asyncio.to_thread(done.stop, run_id) == ActionReport("slow: aborted")
     await child.gone()
     await grandchild.gone()
     assert (await work.result()).status == "aborted"
-    assert await asyncio.to_thread(done.stop, run_id) == Told(watch_messages.RUN_IS_OVER)
+    assert await asyncio.to_thread(done.stop, run_id) == ActionReport(service_messages.RUN_IS_OVER)
     missing = await asyncio.to_thread(done.stop, "0" * 32)
     assert missing.bad
 
 
 async def test_a_session_goes_on_in_a_process_that_belongs_to_nobody(
-    place: Workplace, told: queue.Queue[Told]
+    place: Workplace, told: queue.Queue[ActionReport]
 ) -> None:
     first = await finished(place)
     # A module of the project must not be taken for one of ours.
@@ -76,7 +78,7 @@ async def test_a_session_goes_on_in_a_process_that_belongs_to_nobody(
     secret = "Twice that, and a secret."
     before = len(place.driver.children)
     answer = await asyncio.to_thread(actions(place, told).resume, first.run_id, secret)
-    assert answer == Told(watch_messages.resumed("Count."))
+    assert answer == ActionReport(service_messages.resumed("Count."))
     child = await place.driver.next_child(before)
     assert secret in place.run_dir(child).prompt.read_text()
     assert not [line for line in command_lines().values() if secret.encode() in line]
@@ -86,15 +88,15 @@ async def test_a_session_goes_on_in_a_process_that_belongs_to_nobody(
         await child.answer_and_exit("Fourteen.")
         await asyncio.to_thread(place.run_dir(child).desk.wait_for_end, PATIENCE_S)
     view = Runs(place.project, place.env).find(child.run_id)
-    assert (view.status, view.text("sessionId"), view.text("name")) == (
+    assert (view.status, view.session_id, view.name) == (
         "completed", first.session_id, "Count.",
     )  # fmt: skip
-    assert view.text("profile") == Runs(place.project, place.env).find(first.run_id).text("profile")
+    assert view.kind == Runs(place.project, place.env).find(first.run_id).kind
     assert told.empty()
 
 
 async def test_a_session_that_cannot_go_on_is_told_at_once(
-    place: Workplace, told: queue.Queue[Told]
+    place: Workplace, told: queue.Queue[ActionReport]
 ) -> None:
     work = place.delegate_by_api("slow")
     child = await place.child("slow")
@@ -108,7 +110,7 @@ async def test_a_session_that_cannot_go_on_is_told_at_once(
 
 
 async def test_a_refusal_of_the_new_process_is_told_later(
-    place: Workplace, told: queue.Queue[Told]
+    place: Workplace, told: queue.Queue[ActionReport]
 ) -> None:
     first = await finished(place)
     done = actions(place, told, **{CHILD_VARIABLE: "1"})
@@ -119,11 +121,11 @@ async def test_a_refusal_of_the_new_process_is_told_later(
 
 
 async def test_a_project_that_is_gone_is_told(
-    place: Workplace, told: queue.Queue[Told], monkeypatch: pytest.MonkeyPatch
+    place: Workplace, told: queue.Queue[ActionReport], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = await finished(place)
     monkeypatch.setattr(
-        "pi_subagents.fleet_actions._project", lambda _: str(place.project / "gone")
+        "pi_subagents.service.fleet_actions._project", lambda _: str(place.project / "gone")
     )
     answer = await asyncio.to_thread(actions(place, told).resume, first.run_id, "go on")
     assert answer.bad
@@ -221,7 +223,7 @@ async def test_without_a_terminal_the_list_is_printed_once(place: Workplace) -> 
             timeout=PATIENCE_S,
         )
         assert wanted in done.stdout
-        hint = "" if arguments else f"{watch_messages.NOTHING_TO_PAINT_ON}\n"
+        hint = "" if arguments else f"{cli_messages.NOTHING_TO_PAINT_ON}\n"
         assert done.stderr == hint
 
 

@@ -12,13 +12,13 @@ from tests.fakes.chromium import needs_chromium
 from tests.fakes.driver import PATIENCE_S
 from tests.fakes.fleet_place import USAGE, FleetPlace
 
-from pi_subagents import watch_messages
-from pi_subagents.core import events as ev
+from pi_subagents.core.run import events as ev
 from pi_subagents.errors import ResumeStillRunning
 from pi_subagents.faces.watch.hub import Hub
 from pi_subagents.faces.watch.web import WatchServer
-from pi_subagents.fleet import Fleet
-from pi_subagents.fleet_actions import FleetActions, Told
+from pi_subagents.service import messages
+from pi_subagents.service.fleet import Fleet
+from pi_subagents.service.fleet_actions import ActionReport, FleetActions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,17 +34,17 @@ class Noted(FleetActions):
     def __init__(self) -> None:
         self.done: list[tuple[str, ...]] = []
 
-    def stop(self, run_id: str) -> Told:
+    def stop(self, run_id: str) -> ActionReport:
         self.done.append(("stop", run_id))
-        return Told(f"stopped {EVIL}")
+        return ActionReport(f"stopped {EVIL}")
 
-    def steer(self, run_id: str, message: str) -> Told:
+    def steer(self, run_id: str, message: str) -> ActionReport:
         self.done.append(("steer", run_id, message))
-        return Told(f"read {EVIL}")
+        return ActionReport(f"read {EVIL}")
 
-    def resume(self, run_id: str, prompt: str) -> Told:
+    def resume(self, run_id: str, prompt: str) -> ActionReport:
         self.done.append(("resume", run_id, prompt))
-        return Told("goes on")
+        return ActionReport("goes on")
 
 
 @pytest.fixture(scope="module")
@@ -196,7 +196,7 @@ def test_a_session_at_work_is_asked_for_no_prompt(
 ) -> None:
     place.finished("old", "a-session")
     run = place.going_on("new", "a-session")
-    refusal = watch_messages.not_resumed(str(ResumeStillRunning("a-session")))
+    refusal = messages.not_resumed(str(ResumeStillRunning("a-session")))
     browser.open(address)
     browser.until("document.querySelectorAll('#rows tr').length === 2")
     for key in ("ArrowUp", "ArrowDown"):  # neither by the run nor by an earlier one

@@ -9,8 +9,8 @@ import pytest
 
 from pi_subagents import Task, delegate, errors, steer
 from pi_subagents.api import call_tool
-from pi_subagents.disk import skill_files
-from pi_subagents.disk.profile_files import invalidate_profiles_cache
+from pi_subagents.config.profile_files import invalidate_profiles_cache
+from pi_subagents.engines.pi.skills import files as skill_files
 
 TASKS = [{"name": "a", "prompt": "b"}]
 

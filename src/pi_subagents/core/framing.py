@@ -85,7 +85,7 @@ class LineFramer:
 
     @property
     def empty(self) -> bool:
-        """Tell whether no line is unfinished."""
+        """Return whether no line is unfinished."""
         return not self._size
 
     def end(self) -> list[Frame]:

@@ -24,7 +24,7 @@ _SPECIAL = re.compile(r"[*?[\\]")
 
 
 def names_match(names: Sequence[str], segments: Sequence[str], *, hidden: bool) -> bool:
-    """Tell whether all names are what all segments describe; `hidden` ones may begin with a dot."""
+    """Return whether all names match all segments; `hidden` ones may begin with a dot."""
     end = len(segments)
     places = _skipping({0}, segments)  # every way through the pattern at once: how far each got
     for name in names:
@@ -40,7 +40,7 @@ def names_match(names: Sequence[str], segments: Sequence[str], *, hidden: bool) 
 
 
 def name_matches(name: str, segment: str, *, hidden: bool) -> bool:
-    """Tell whether one name is what one segment describes."""
+    """Return whether one name is what one segment describes."""
     if name in {"", ".", ".."}:  # never found by a wildcard
         return name == segment
     if name.startswith(".") and not hidden and not segment.startswith("."):

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass
 from typing import TypeGuard
 
-from pi_subagents import host_messages, messages
+from pi_subagents.core import messages
+from pi_subagents.core.value import value
 
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600
@@ -27,7 +27,7 @@ Id = str | int | float | None
 Params = dict[str, object]
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Request:
     """Somebody wants one answer."""
 
@@ -36,7 +36,7 @@ class Request:
     params: Params
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Notification:
     """Somebody tells something, and wants no answer."""
 
@@ -44,7 +44,7 @@ class Notification:
     params: Params
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Failure:
     """Why a request has no result."""
 
@@ -52,7 +52,7 @@ class Failure:
     message: str
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Response:
     """The answer to a request of ours."""
 
@@ -60,7 +60,7 @@ class Response:
     outcome: object | Failure
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Broken:
     """A line that says nothing; it is answered all the same."""
 
@@ -68,15 +68,15 @@ class Broken:
     failure: Failure
 
 
-Message = Request | Notification | Response | Broken
+RpcMessage = Request | Notification | Response | Broken
 
 
-def decode(line: bytes) -> Message:
+def decode(line: bytes) -> RpcMessage:
     """Return what one line says."""
     try:
         value: object = json.loads(line.decode("utf-8"))
     except (ValueError, RecursionError):
-        return Broken(None, Failure(PARSE_ERROR, host_messages.RPC_NOT_JSON))
+        return Broken(None, Failure(PARSE_ERROR, messages.RPC_NOT_JSON))
     if not isinstance(value, dict):
         return _broken(None)
     given = value.get("id")
@@ -113,19 +113,19 @@ def encode_notification(method: str, params: Params) -> bytes:
     return _line({"method": method, "params": params})
 
 
-def _call(value: dict[str, object], named: Id) -> Message:
+def _call(value: dict[str, object], named: Id) -> RpcMessage:
     method, params = value["method"], value.get("params", {})
     if not isinstance(method, str):
         return _broken(named)
     if not isinstance(params, dict):
         if "id" not in value:
             return _broken(None)
-        return Broken(named, Failure(INVALID_PARAMS, host_messages.RPC_NEEDS_NAMED_PARAMS))
+        return Broken(named, Failure(INVALID_PARAMS, messages.RPC_NEEDS_NAMED_PARAMS))
     return Request(named, method, params) if "id" in value else Notification(method, params)
 
 
 def _broken(named: Id) -> Broken:
-    return Broken(named, Failure(INVALID_REQUEST, host_messages.RPC_NOT_A_MESSAGE))
+    return Broken(named, Failure(INVALID_REQUEST, messages.RPC_NOT_A_MESSAGE))
 
 
 def _is_id(value: object) -> TypeGuard[Id]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from pi_subagents import host_messages, messages
+from pi_subagents.core import messages
 from pi_subagents.errors import CwdHasParentSegments, CwdNotAbsolute, InvalidRequest
 
 
@@ -17,7 +17,7 @@ def refuse_unknown(where: str, given: Mapping[str, object], known: Sequence[str]
     for key in given:
         if key not in known:
             problem = messages.unknown_field(key, tuple(known))
-            raise InvalidRequest(where, problem if known else host_messages.TAKES_NO_PARAMETERS)
+            raise InvalidRequest(where, problem if known else messages.TAKES_NO_PARAMETERS)
 
 
 def required_text(where: str, value: object) -> str:

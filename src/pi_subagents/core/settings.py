@@ -12,10 +12,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 
-from pi_subagents import messages
+from pi_subagents.core import messages
+from pi_subagents.core.definitions.project_choice import ALLOW, POLICIES
 from pi_subagents.core.plain_text import one_line
-from pi_subagents.core.project_definitions import ALLOW, POLICIES
-from pi_subagents.core.run_spec import CHILD_MODES, RPC_MODE
 from pi_subagents.core.value import value
 
 GLOBAL = "global settings"
@@ -23,6 +22,7 @@ PROJECT = "project settings"
 MIN_PREVIEW = 20
 MAX_SHOWN = 40
 PROCESS, TMUX = RUNNERS = ("process", "tmux")
+CHILD_MODES = ("json", "rpc")  # how pi is spoken to
 ALL_TOOLS, PROFILE_TOOLS, PRESET_TOOLS = TOOL_FAMILIES = ("all", "profiles", "presets")
 
 
@@ -46,7 +46,7 @@ class Settings:
     on_complete: tuple[str, ...] = ()
     runner: str = PROCESS
     tools: str = ALL_TOOLS
-    child_mode: str = RPC_MODE
+    child_mode: str = "rpc"
     reuse_children: bool = True
     warm_children: int = 1
     wrap_up_before: float = 0

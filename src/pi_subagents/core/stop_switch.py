@@ -27,7 +27,7 @@ class StopSwitch:
 
     @property
     def thrown(self) -> bool:
-        """Tell whether somebody wants an end."""
+        """Return whether somebody wants an end."""
         return self.level > RUNNING
 
     def listen(self, listener: Callable[[int], None]) -> Callable[[], None]:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 T = TypeVar("T")
+JsonObject = dict[str, object]
 
 
 @dataclass_transform(frozen_default=True)

@@ -1,6 +1,7 @@
+# ruff: noqa: F403 - every exception is public here, and is listed once: in the tree below
 """
-Every exception, with its message, once; all other words for users are in `messages` and
-`profile_messages`.
+Every exception, with its message, once; all other texts for users stand in the `messages` of the
+folder that uses them.
 
 SubagentsError
   RequestError          the whole call was refused, nothing was started        exit 2
@@ -33,7 +34,7 @@ SubagentsError
     NodeNotFound          no Node that pi accepts, and none could be fetched
     InstallFailed         npm or pip failed
     PiPackageNotChanged   pi did not take or drop our extension
-    ModelsUnknown         pi did not tell which models it has
+    ModelsUnknown         pi did not say which models it has
     PortUnavailable       a server of ours cannot listen there
     McpNotInstalled       the library of the MCP server is missing
     TokenFileUnusable     the HTTP server's token is not a private file
@@ -43,16 +44,16 @@ SubagentsError
   StoreError            an asked-for record is absent or unreadable            exit 2
     RunNotFound
     BackgroundRunNotFound
-    BackgroundNotIndexed  nobody would find the run again
+    BackgroundNotIndexed  the run could not be found again
     AnswerNotWritten      standard output takes no more
     IndexUnreadable       which background runs there are is not known
     RunAmbiguous
     RunUnreadable
     RunNotActive
-    RunNotListening       it goes on, and nobody takes orders for it
+    RunNotListening       it goes on and takes no orders
     RunNotAnswering       it goes on, and its supervisor is halted or hangs
     RunNotEnded           it took the order to stop, and goes on
-    SteerTargetNotFound   nothing of that id to be told anything
+    SteerTargetNotFound   no run or session of that id to steer
     StoreUnwritable
     SessionNotFound
     ProfileKeyInProject   a key would be written into the project
@@ -74,156 +75,10 @@ Callers raise with data, never with prose.
 
 from __future__ import annotations
 
-from pi_subagents.errors.base import (
-    RequestError,
-    SetupError,
-    StoreError,
-    SubagentsError,
-)
-from pi_subagents.errors.calls import (
-    CwdHasParentSegments,
-    CwdNotAbsolute,
-    InvalidRequest,
-    NestedDelegation,
-    PlatformNotSupported,
-    ResumedTwice,
-    ResumeNotFound,
-    ResumeStillRunning,
-    TaskFileUnusable,
-    UnknownTool,
-)
-from pi_subagents.errors.hosts import (
-    ConfigNotEditable,
-    HostEntryForeign,
-    HostFileBroken,
-    HostFileNotEditable,
-    HostFileNotSaved,
-    MalformedConfig,
-)
-from pi_subagents.errors.models import (
-    ModelAmbiguous,
-    ModelNotAvailable,
-    ModelsUnknown,
-    NoModelGiven,
-)
-from pi_subagents.errors.profiles import (
-    DefinitionNotUsed,
-    ExtraArgRefused,
-    FrontmatterError,
-    PresetNameInvalid,
-    ProfileExists,
-    ProfileKeyInProject,
-    ProfileNameInvalid,
-    ProfileNotFound,
-    ProfileNotRemoved,
-    ProfileNotSaved,
-    ProfileRefused,
-    SkillUnreadable,
-    UnknownPreset,
-    UnknownSkills,
-    UntrustedSkills,
-)
-from pi_subagents.errors.setup import (
-    PI_CHOSEN_BY,
-    PINNED_PI_VERSION,
-    InstallFailed,
-    McpNotInstalled,
-    NodeNotFound,
-    NoMoreProcesses,
-    OfflineScriptError,
-    PiCommandUnusable,
-    PiNotFound,
-    PiPackageNotChanged,
-    PortUnavailable,
-    RuntimeDirUnusable,
-    TmuxNotFound,
-    TmuxTooOld,
-    TokenFileUnusable,
-)
-from pi_subagents.errors.store import (
-    AnswerNotWritten,
-    BackgroundNotIndexed,
-    BackgroundRunNotFound,
-    IndexUnreadable,
-    RunAmbiguous,
-    RunNotActive,
-    RunNotAnswering,
-    RunNotEnded,
-    RunNotFound,
-    RunNotListening,
-    RunUnreadable,
-    SessionNotFound,
-    SteerTargetNotFound,
-    StoreUnwritable,
-)
-
-__all__ = [
-    "PINNED_PI_VERSION",
-    "PI_CHOSEN_BY",
-    "AnswerNotWritten",
-    "BackgroundNotIndexed",
-    "BackgroundRunNotFound",
-    "ConfigNotEditable",
-    "CwdHasParentSegments",
-    "CwdNotAbsolute",
-    "DefinitionNotUsed",
-    "ExtraArgRefused",
-    "FrontmatterError",
-    "HostEntryForeign",
-    "HostFileBroken",
-    "HostFileNotEditable",
-    "HostFileNotSaved",
-    "IndexUnreadable",
-    "InstallFailed",
-    "InvalidRequest",
-    "MalformedConfig",
-    "McpNotInstalled",
-    "ModelAmbiguous",
-    "ModelNotAvailable",
-    "ModelsUnknown",
-    "NestedDelegation",
-    "NoModelGiven",
-    "NoMoreProcesses",
-    "NodeNotFound",
-    "OfflineScriptError",
-    "PiCommandUnusable",
-    "PiNotFound",
-    "PiPackageNotChanged",
-    "PlatformNotSupported",
-    "PortUnavailable",
-    "PresetNameInvalid",
-    "ProfileExists",
-    "ProfileKeyInProject",
-    "ProfileNameInvalid",
-    "ProfileNotFound",
-    "ProfileNotRemoved",
-    "ProfileNotSaved",
-    "ProfileRefused",
-    "RequestError",
-    "ResumeNotFound",
-    "ResumeStillRunning",
-    "ResumedTwice",
-    "RunAmbiguous",
-    "RunNotActive",
-    "RunNotAnswering",
-    "RunNotEnded",
-    "RunNotFound",
-    "RunNotListening",
-    "RunUnreadable",
-    "RuntimeDirUnusable",
-    "SessionNotFound",
-    "SetupError",
-    "SkillUnreadable",
-    "SteerTargetNotFound",
-    "StoreError",
-    "StoreUnwritable",
-    "SubagentsError",
-    "TaskFileUnusable",
-    "TmuxNotFound",
-    "TmuxTooOld",
-    "TokenFileUnusable",
-    "UnknownPreset",
-    "UnknownSkills",
-    "UnknownTool",
-    "UntrustedSkills",
-]
+from pi_subagents.errors.base import *
+from pi_subagents.errors.calls import *
+from pi_subagents.errors.hosts import *
+from pi_subagents.errors.models import *
+from pi_subagents.errors.profiles import *
+from pi_subagents.errors.setup import *
+from pi_subagents.errors.store import *

@@ -23,7 +23,7 @@ class CwdNotAbsolute(RequestError):
 
 
 class CwdHasParentSegments(RequestError):
-    """A task's working directory has `..` among its parts, so where it leads is not plain."""
+    """A task's working directory contains `..`, so it is unclear where it leads."""
 
     def __init__(self, cwd: str) -> None:
         self.cwd = cwd

@@ -43,12 +43,12 @@ class ModelAmbiguous(RequestError):
 
 
 class ModelsUnknown(SetupError):
-    """The pi of sub-agents did not tell which models it has."""
+    """The pi of sub-agents did not say which models it has."""
 
     def __init__(self, reason: str, output: tuple[str, ...] = ()) -> None:
         self.reason = reason
         self.output = output
         tail = "".join(f"\n  {line}" for line in output)
         super().__init__(
-            f"pi did not tell which models it has: {reason}. `subagents doctor` looks closer.{tail}"
+            f"pi did not say which models it has: {reason}. `subagents doctor` looks closer.{tail}"
         )

@@ -16,7 +16,7 @@ class ProfileNotFound(RequestError):
 
 
 class ProfileNameInvalid(RequestError):
-    """No profile may be called so."""
+    """The name is not allowed for a profile."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -51,7 +51,7 @@ class ExtraArgRefused(RequestError):
 
 
 class PresetNameInvalid(RequestError):
-    """No preset may be called so."""
+    """The name is not allowed for a preset."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -69,7 +69,7 @@ class UnknownPreset(RequestError):
 
 
 class DefinitionNotUsed(RequestError):
-    """A preset of a project that is not trusted may not be used, or nobody said that it may."""
+    """A preset of a project that is not trusted may not be used, or nobody allowed it."""
 
     def __init__(self, reason: str) -> None:
         self.reason = reason

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pi_subagents.errors.base import SetupError, SubagentsError
 
 PINNED_PI_VERSION = "1.5.0"
-# Who can choose another pi than the managed one, in the words users know them by.
+# What can choose another pi than the managed one, in the words users know.
 PI_CHOSEN_BY = {
     "environment": "PI_SUBAGENTS_PI",
     "settings": "the setting subagents.pi_command",
@@ -94,12 +94,12 @@ class InstallFailed(SetupError):
 
     @property
     def tail(self) -> str:
-        """The last words about it, each on a line of its own."""
+        """The end of its output, a line each."""
         return "".join(f"\n  {line}" for line in self.output)
 
 
 class PiPackageNotChanged(SetupError):
-    """What pi was told about our extension is not what its settings say afterwards."""
+    """The settings of pi do not list our extension as they should after pi changed them."""
 
     def __init__(self, settings: str, problem: str, said: tuple[str, ...]) -> None:
         self.settings = settings

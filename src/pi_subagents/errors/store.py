@@ -27,7 +27,7 @@ class BackgroundRunNotFound(StoreError):
 
 
 class BackgroundNotIndexed(StoreError):
-    """A background run would be found by nobody, since the index cannot be written."""
+    """A background run could not be found again, since the index cannot be written."""
 
     def __init__(self, index: str, reason: str) -> None:
         super().__init__(
@@ -37,7 +37,7 @@ class BackgroundNotIndexed(StoreError):
 
 
 class IndexUnreadable(StoreError):
-    """Which background runs there are cannot be told."""
+    """The index of background runs cannot be read."""
 
     def __init__(self, index: str, reason: str) -> None:
         super().__init__(
@@ -47,7 +47,7 @@ class IndexUnreadable(StoreError):
 
 
 class AnswerNotWritten(StoreError):
-    """What standard output leads to takes no more."""
+    """Nothing more can be written to standard output."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(
@@ -56,7 +56,7 @@ class AnswerNotWritten(StoreError):
 
 
 class RunAmbiguous(StoreError):
-    """Several runs begin with the given characters."""
+    """The ids of several runs begin with the given characters."""
 
     def __init__(self, run: str, matches: tuple[str, ...]) -> None:
         self.run = run
@@ -65,7 +65,7 @@ class RunAmbiguous(StoreError):
 
 
 class RunUnreadable(StoreError):
-    """A run directory lacks what is needed to tell about it."""
+    """A run directory lacks what is needed to describe the run."""
 
     def __init__(self, run: str, reason: str) -> None:
         self.run = run
@@ -73,7 +73,7 @@ class RunUnreadable(StoreError):
 
 
 class RunNotActive(StoreError):
-    """A stop was asked for a run that has already ended."""
+    """A run that is to be stopped has already ended."""
 
     def __init__(self, run: str, status: str) -> None:
         self.run = run
@@ -82,7 +82,7 @@ class RunNotActive(StoreError):
 
 
 class RunNotListening(StoreError):
-    """A stop was asked for a run that goes on and takes no orders."""
+    """A run that is to be stopped goes on and takes no orders."""
 
     def __init__(self, run: str) -> None:
         self.run = run
@@ -93,7 +93,7 @@ class RunNotListening(StoreError):
 
 
 class RunNotAnswering(StoreError):
-    """A stop was asked for a run whose supervisor does not do anything any more."""
+    """A run that is to be stopped has a supervisor that no longer responds."""
 
     def __init__(self, run: str) -> None:
         self.run = run
@@ -104,7 +104,7 @@ class RunNotAnswering(StoreError):
 
 
 class RunNotEnded(StoreError):
-    """A stop was asked for a run that took the order and has not come to its end."""
+    """A run that is to be stopped took the order and has not ended."""
 
     def __init__(self, run: str, limit_s: float) -> None:
         self.run = run
@@ -115,7 +115,7 @@ class RunNotEnded(StoreError):
 
 
 class SteerTargetNotFound(StoreError):
-    """A message was sent to a run or session that is not there."""
+    """A message was sent to a run or session that does not exist."""
 
     def __init__(self, any_id: str) -> None:
         self.any_id = any_id

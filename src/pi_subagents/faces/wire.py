@@ -14,11 +14,10 @@ import os
 import queue
 import threading
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pi_subagents.core.framing import LineFramer
-from pi_subagents.disk.safe_io import write_all
+from pi_subagents.core.value import value
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -30,7 +29,7 @@ _WAITING_FRAMES = 8  # a frame may be large
 _ABOVE_STANDARD = 3
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Wire:
     """The two ends of the wire, as descriptors that nobody else has."""
 
@@ -129,7 +128,9 @@ class LineWriter:
             data, written = self._waiting.get()
             problem: OSError | None = None
             try:
-                write_all(self._descriptor, data)
+                left = memoryview(data)
+                while left:  # the kernel may take only some
+                    left = left[os.write(self._descriptor, left) :]
             except OSError as error:
                 problem = error
             with suppress(RuntimeError):  # the loop is over

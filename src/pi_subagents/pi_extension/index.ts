@@ -36,8 +36,7 @@ export default function extension(pi: ExtensionAPI): void {
     handler: async (line, ctx) => {
       const asked = core.request("profile", { line, ...circumstances(pi, ctx) });
       const { text, level } = await asked.catch((error) => ({ text: error.message, level: "error" }));
-      if (!ctx.hasUI) console.error(text);
-      else ctx.ui.notify(String(text), level as Level);
+      say(ctx, String(text), level as Level);
     },
   });
   pi.registerMessageRenderer(END, ({ content, details }, { expanded, outputPad }, theme) => {
@@ -186,15 +185,22 @@ function greeting(ctx: ExtensionContext, reason: string, isFirst: boolean): obje
   return { protocol: PROTOCOL, host: "pi", ...own, ...session };
 }
 
+/** Say something beside the conversation; in print and JSON mode that is for who reads standard error. */
+function say({ hasUI, ui }: ExtensionContext, text: string, level: Level): void {
+  if (hasUI) ui.notify(text, level);
+  else console.error(text);
+}
+
 /** Do what the core says, or ask what it asks; what it says for another session came too late. */
-function served(pi: ExtensionAPI, { ui, sessionManager }: ExtensionContext, method: string, params: Fields): unknown {
+function served(pi: ExtensionAPI, ctx: ExtensionContext, method: string, params: Fields): unknown {
+  const { ui, sessionManager } = ctx;
   if ((params.sessionId ?? sessionManager.getSessionId()) !== sessionManager.getSessionId()) return undefined;
   const { customType, content, details } = params as { customType: string; content: string; details: unknown };
   const deeds: Readonly<Record<string, () => unknown>> = {
     picture: () => change(params),
     update: () => calls.get(params.callId)?.update({ content: params.content, details }),
     status: () => ui.setStatus(OURS, (params.text ?? undefined) as string | undefined),
-    notify: () => ui.notify(word(params.message), params.level as Level),
+    notify: () => say(ctx, word(params.message), params.level as Level),
     entry: () => pi.appendEntry(customType, params.data),
     message: () => pi.sendMessage({ customType, content, display: true, details }, { triggerTurn: false }),
     dialog: () => (ui[params.kind as "input"] as (...given: unknown[]) => unknown)(...list(params.arguments)),

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from pi_subagents.core import (
-    attachment,
-    background,
-    guards,
-    request,
-    session,
-    session_entry,
-    session_view,
-    window,
+from pi_subagents.config import definition_files
+from pi_subagents.core.limits import ladder
+from pi_subagents.core.session import (
+    history as session,
+)
+from pi_subagents.core.session import (
+    log_entry as session_entry,
+)
+from pi_subagents.core.session import (
+    recent as session_view,
 )
 from pi_subagents.core.settings import Settings
-from pi_subagents.core.window import WindowTitle
-from pi_subagents.disk import definition_files
+from pi_subagents.core.task import attachment, request
+from pi_subagents.view import background, window
+from pi_subagents.view.window import WindowTitle
 
 
 def test_the_constants_are_those_of_the_seeds() -> None:
@@ -31,7 +33,7 @@ def test_the_constants_are_those_of_the_seeds() -> None:
         "bytes of a file": attachment.MAX_FILE_BYTES,
         "seconds of a task": (request.DEFAULT_TIMEOUT_S, WindowTitle("t").timeout_s),
         "least seconds of a task": request.MIN_TIMEOUT_S,
-        "seconds from SIGTERM to SIGKILL": guards.STOP_GRACE_S,
+        "seconds from SIGTERM to SIGKILL": ladder.STOP_GRACE_S,
         "seconds for which profiles are kept": definition_files.CACHE_S,
     } == {
         "tasks in a call": 16,

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import time
 import tracemalloc
 
 import pytest
@@ -89,11 +88,10 @@ def test_too_many_alternatives_are_left_as_they_are() -> None:
     assert alternatives("{a,b}" * (most + 1)) == ("{a,b}" * (most + 1),)
 
 
-def test_no_pattern_is_slow() -> None:
-    begun = time.process_time()
+def test_no_pattern_takes_for_ever() -> None:
+    """A few milliseconds; with backtracking it would not end."""
     assert not name_matches("a" * 255, "*a" * 100 + "b", hidden=False)
     assert not names_match(["a"] * 100, ["**", "a"] * 50 + ["b"], hidden=False)
-    assert time.process_time() - begun < 5  # it is a few milliseconds, or else for ever
 
 
 def test_too_many_alternatives_are_counted_before_they_are_written_out() -> None:

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from tests.unit.core.given_values import json_values as given_values
 from tests.unit.core.given_values import thoroughly
 
-from pi_subagents import host_messages
 from pi_subagents.core import json_rpc
+from pi_subagents.core import messages as core_messages
 from pi_subagents.core.json_rpc import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
@@ -18,10 +18,10 @@ from pi_subagents.core.json_rpc import (
     PARSE_ERROR,
     Broken,
     Failure,
-    Message,
     Notification,
     Request,
     Response,
+    RpcMessage,
     decode,
 )
 
@@ -31,7 +31,7 @@ messages = st.dictionaries(
     st.sampled_from(["jsonrpc", "id", "method", "params", "result", "error", "x"]),
     st.just("2.0") | json_values,
 )
-NOT_A_MESSAGE = Failure(INVALID_REQUEST, host_messages.RPC_NOT_A_MESSAGE)
+NOT_A_MESSAGE = Failure(INVALID_REQUEST, core_messages.RPC_NOT_A_MESSAGE)
 
 
 def line(**content: object) -> bytes:
@@ -49,7 +49,7 @@ def line(**content: object) -> bytes:
         (line(id="d1", error={"code": 3, "message": "m"}), Response("d1", Failure(3, "m"))),
         (line(id="d1", error=7), Response("d1", Failure(INTERNAL_ERROR, ""))),
         (line(id=1, method="m", params=[1]),
-         Broken(1, Failure(INVALID_PARAMS, host_messages.RPC_NEEDS_NAMED_PARAMS))),
+         Broken(1, Failure(INVALID_PARAMS, core_messages.RPC_NEEDS_NAMED_PARAMS))),
         (line(method="m", params=[1]), Broken(None, NOT_A_MESSAGE)),
         (line(id=5, method=6), Broken(5, NOT_A_MESSAGE)),
         (line(id=True, method="m"), Broken(None, NOT_A_MESSAGE)),
@@ -62,13 +62,13 @@ def line(**content: object) -> bytes:
         (b'{"jsonrpc":"2.0","id":1e999,"method":"m"}', Broken(None, NOT_A_MESSAGE)),
         (line(id=1.5, method="m"), Request(1.5, "m", {})),
         (b"[]", Broken(None, NOT_A_MESSAGE)),
-        (b"nonsense", Broken(None, Failure(PARSE_ERROR, host_messages.RPC_NOT_JSON))),
-        (b"\xff\xfe{}", Broken(None, Failure(PARSE_ERROR, host_messages.RPC_NOT_JSON))),
-        ("{}".encode("utf-16"), Broken(None, Failure(PARSE_ERROR, host_messages.RPC_NOT_JSON))),
-        (b"[" * 100_000, Broken(None, Failure(PARSE_ERROR, host_messages.RPC_NOT_JSON))),
+        (b"nonsense", Broken(None, Failure(PARSE_ERROR, core_messages.RPC_NOT_JSON))),
+        (b"\xff\xfe{}", Broken(None, Failure(PARSE_ERROR, core_messages.RPC_NOT_JSON))),
+        ("{}".encode("utf-16"), Broken(None, Failure(PARSE_ERROR, core_messages.RPC_NOT_JSON))),
+        (b"[" * 100_000, Broken(None, Failure(PARSE_ERROR, core_messages.RPC_NOT_JSON))),
     ],
 )  # fmt: skip
-def test_what_a_line_says(said: bytes, meant: Message) -> None:
+def test_what_a_line_says(said: bytes, meant: RpcMessage) -> None:
     assert decode(said) == meant
 
 

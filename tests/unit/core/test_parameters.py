@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.core.given_values import json_values, texts, thoroughly
 
-from pi_subagents import messages
+from pi_subagents.core import messages
 from pi_subagents.core import parameters as p
 from pi_subagents.errors import CwdHasParentSegments, CwdNotAbsolute, InvalidRequest, RequestError
 

@@ -13,15 +13,15 @@ import json
 from contextlib import suppress
 from typing import TYPE_CHECKING, Self
 
-from pi_subagents.core.progress_updates import Allowance
-from pi_subagents.core.window_delta import WindowDeltas
+from pi_subagents.view.progress_updates import Allowance
+from pi_subagents.view.window_delta import WindowDeltas
 
 if TYPE_CHECKING:
-    from pi_subagents.core.events import Event
-    from pi_subagents.core.progress_updates import Updates
-    from pi_subagents.core.run_result import RunResult
-    from pi_subagents.delegation.windows import Windows
-    from pi_subagents.faces.bridge.peer import Host
+    from pi_subagents.core.run.events import Event
+    from pi_subagents.core.run.result import RunResult
+    from pi_subagents.faces.bridge.peer import HostPeer
+    from pi_subagents.service.windows import Windows
+    from pi_subagents.view.progress_updates import Updates
 
 INTERVAL_S = 0.05
 TICK_S = 0.5  # without any news: headers count seconds, and an update may have room again
@@ -30,7 +30,7 @@ TICK_S = 0.5  # without any news: headers count seconds, and an update may have 
 class LiveCall:
     """One call while it runs; leaving tells how everything stood at the end."""
 
-    def __init__(self, host: Host, call_id: str, updates: Updates, *, repeated: int) -> None:
+    def __init__(self, host: HostPeer, call_id: str, updates: Updates, *, repeated: int) -> None:
         self._host = host
         self._call_id = call_id
         self._updates = updates

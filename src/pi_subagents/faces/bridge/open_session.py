@@ -15,37 +15,37 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pi_subagents import host_messages, messages
-from pi_subagents.background import Registry
-from pi_subagents.core.background import (
+from pi_subagents.core.plain_text import one_line, printable
+from pi_subagents.core.session.log_entry import ENTRY_TYPE, entry_of
+from pi_subagents.core.usage import Usage
+from pi_subagents.faces.bridge import messages
+from pi_subagents.faces.bridge.peer import reason_of
+from pi_subagents.service.call import trusts
+from pi_subagents.service.host_log import open_host_log
+from pi_subagents.service.tools.offered import offered_tools
+from pi_subagents.view import messages as view_messages
+from pi_subagents.view.background import (
     END_MESSAGE,
     MAX_ENTRY_OUTPUT,
     UPDATE_ENTRY,
+    background_status,
     counts,
     footer,
     usage_entry,
     usage_told,
 )
-from pi_subagents.core.background_picture import end_picture
-from pi_subagents.core.picture import part_to_json
-from pi_subagents.core.plain_text import one_line, printable
-from pi_subagents.core.session_entry import ENTRY_TYPE, entry_of
-from pi_subagents.core.session_view import rebuild
-from pi_subagents.core.usage import Usage
-from pi_subagents.delegation.offered_tools import offered_tools
-from pi_subagents.disk.project_trust import is_trusted
-from pi_subagents.faces.bridge.peer import reason_of
-from pi_subagents.runs import Runs
+from pi_subagents.view.background_picture import end_picture
+from pi_subagents.view.picture import part_to_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pi_subagents.background import Entry
-    from pi_subagents.core.background import BackgroundRun
-    from pi_subagents.core.bridge_params import HostSession
     from pi_subagents.core.json_rpc import Params
-    from pi_subagents.core.session import StoredRun
-    from pi_subagents.faces.bridge.peer import Host
+    from pi_subagents.core.run.record import RunRecord
+    from pi_subagents.faces.bridge.params import HostSession
+    from pi_subagents.faces.bridge.peer import HostPeer
+    from pi_subagents.service.background import LogEntry
+    from pi_subagents.service.call import Options
 
 POLL_S = 0.25
 _LEVELS = {"completed": "info", "aborted": "warning"}
@@ -55,21 +55,21 @@ _SHOWN = 200
 class OpenSession:
     """One session of the host; close it before another is opened."""
 
-    def __init__(self, host: Host, env: Mapping[str, str], opened: HostSession) -> None:
+    def __init__(self, host: HostPeer, env: Mapping[str, str], opened: HostSession) -> None:
         self._host = host
         self._env = env
         self._opened = opened
         self._offer: dict[str, object] | None = None
         self._is_open = True
-        self.host_pi = opened.pi
-        self.view = rebuild(opened.entries)
-        self.registry = Registry(Runs(Path(opened.cwd), env), opened.entries)
+        self.host_program = opened.pi
+        log = open_host_log(Path(opened.cwd), env, opened.entries)
+        self.view, self.registry = log.sessions, log.background
         self._usage_told = usage_told(opened.entries)
         self._told: set[str] = set()
         self._shown = set(opened.ends_shown or ())
         # A host that does not say which ends it shows is not shown any of them again.
         known = () if opened.ends_shown is None else self.registry.all()
-        self._perhaps_lost = {run.run_id for run in known if run.ended}
+        self._perhaps_lost = {run.run_id for run in known if not run.active}
         self._footer: str | None = None
         self._notices: set[str] = set()
         self._complaint = ""
@@ -100,17 +100,17 @@ class OpenSession:
             self._offer = await asyncio.to_thread(self._make_offer)
         return self._offer
 
-    def keep(self, run: StoredRun) -> None:
+    def keep(self, run: RunRecord) -> None:
         """Keep a run that ended, here and in the host's log."""
         self.view.register(run)
         self._append({"customType": ENTRY_TYPE, "data": entry_of(run)})
 
-    def begin(self, run: BackgroundRun) -> None:
+    def begin(self, run: RunRecord) -> None:
         """Take a background run that was just started."""
         self._append(self.registry.add(run))
         self._changed()
 
-    def refresh(self) -> list[BackgroundRun]:
+    def refresh(self) -> list[RunRecord]:
         """Return how the background runs stand now, the newest first."""
         for entry in self.registry.refresh():
             self._append(entry)
@@ -121,7 +121,7 @@ class OpenSession:
         """Return what ended background runs used, each of them once in this session."""
         used = Usage()
         for run in self.registry.all():
-            if run.ended and run.run_id not in self._usage_told:
+            if not run.active and run.run_id not in self._usage_told:
                 self._usage_told.add(run.run_id)
                 self._append({"customType": UPDATE_ENTRY, "data": usage_entry(run)})
                 used += run.usage
@@ -148,8 +148,8 @@ class OpenSession:
     def _make_offer(self) -> dict[str, object]:
         try:
             cwd, decided = Path(self._opened.cwd), self._opened.trusted
-            known = None if decided is None else (cwd, decided)
-            offer = offered_tools(cwd, self._env, trusted=is_trusted(cwd, self._env, known))
+            host: Options = {"cwd": cwd, "env": self._env, "host_trusts": decided}
+            offer = offered_tools(cwd, self._env, trusted=trusts(host, cwd))
         except Exception as error:  # noqa: BLE001 - without a list the tools work as well
             self._complain(reason_of(error))
             return {}
@@ -160,7 +160,7 @@ class OpenSession:
         """Tell the host something that is for no other session than this one."""
         self._host.notify(method, {"sessionId": self._opened.session_id, **params})
 
-    def _append(self, entry: Entry) -> None:
+    def _append(self, entry: LogEntry) -> None:
         self._notify("entry", entry)
 
     def _changed(self) -> None:
@@ -189,7 +189,7 @@ class OpenSession:
             return True
         return goes_on
 
-    def _tell(self, run: BackgroundRun) -> None:
+    def _tell(self, run: RunRecord) -> None:
         """Tell a person of an end, and the conversation, without beginning a turn."""
         level = _LEVELS.get(run.status, "error")
         self._notify("notify", {"message": _ending(run), "level": level})
@@ -203,23 +203,23 @@ class OpenSession:
             if run.run_id in lost:
                 self._show(run)
 
-    def _show(self, run: BackgroundRun) -> None:
+    def _show(self, run: RunRecord) -> None:
         """Put an end into the conversation."""
         self._shown.add(run.run_id)
         output = printable(run.output[:MAX_ENTRY_OUTPUT])
         if len(run.output) > MAX_ENTRY_OUTPUT:
             told, whole = MAX_ENTRY_OUTPUT, len(run.output)
-            output += f"\n{messages.background_output_cut(told, whole, run.session_id)}"
+            output += f"\n{view_messages.background_output_cut(told, whole, run.session_id)}"
         details = {
             "runId": run.run_id,
             "sessionId": run.session_id,
-            "preset": run.preset,
-            "status": run.status,
+            "preset": run.meta.preset,
+            "status": background_status(run),
             "durationMs": run.duration_ms,
             "picture": [part_to_json(part) for part in end_picture(run, output)],
         }
-        task = one_line(run.task, _SHOWN)
-        content = host_messages.background_end_told(_ending(run), task, output)
+        task = one_line(run.meta.task, _SHOWN)
+        content = messages.background_end_told(_ending(run), task, output)
         self._notify("message", {"customType": END_MESSAGE, "content": content, "details": details})
 
     def _complain(self, reason: str) -> None:
@@ -229,6 +229,6 @@ class OpenSession:
             print(reason, file=sys.stderr, flush=True)  # noqa: T201 - it is for people
 
 
-def _ending(run: BackgroundRun) -> str:
-    preset, why = one_line(run.preset, _SHOWN), one_line(run.error_message, _SHOWN)
-    return host_messages.background_ended(preset, run.status, run.run_id, why)
+def _ending(run: RunRecord) -> str:
+    preset, why = one_line(run.meta.preset, _SHOWN), one_line(run.error_message, _SHOWN)
+    return messages.background_ended(preset, background_status(run), run.run_id, why)

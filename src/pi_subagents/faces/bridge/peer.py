@@ -13,17 +13,18 @@ from contextlib import suppress
 from itertools import count
 from typing import TYPE_CHECKING, Protocol
 
-from pi_subagents import host_messages, messages
 from pi_subagents.core import json_rpc
+from pi_subagents.core import messages as core_messages
 from pi_subagents.core.framing import Skipped
 from pi_subagents.core.json_rpc import Broken, Failure, Notification, Request, Response
 from pi_subagents.core.plain_text import one_line
+from pi_subagents.faces.bridge import messages
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Coroutine
 
     from pi_subagents.core.framing import Frame
-    from pi_subagents.core.json_rpc import Message, Params
+    from pi_subagents.core.json_rpc import Params, RpcMessage
 
 MAX_REASON = 1000
 
@@ -48,7 +49,7 @@ class Outlet(Protocol):
         """Return when the other side keeps up."""
 
 
-class Host:
+class HostPeer:
     """The other side, as methods of ours tell it something or ask it."""
 
     def __init__(self, outlet: Outlet) -> None:
@@ -90,7 +91,7 @@ class Host:
 class Peer:
     """Read one side's lines, and see to it that each is answered or taken."""
 
-    def __init__(self, host: Host, outlet: Outlet, methods: Methods) -> None:
+    def __init__(self, host: HostPeer, outlet: Outlet, methods: Methods) -> None:
         self._host = host
         self._outlet = outlet
         self._methods = methods
@@ -107,7 +108,7 @@ class Peer:
         while self._under_way:
             await asyncio.wait(self._under_way)
 
-    def _dispatch(self, message: Message | None) -> None:
+    def _dispatch(self, message: RpcMessage | None) -> None:
         match message:
             case Request():
                 self._begin(self._serve(message))
@@ -127,7 +128,7 @@ class Peer:
         try:
             outcome = await self._methods.answer(request.method, request.params)
         except asyncio.CancelledError:
-            self._reply(request, Failure(json_rpc.REFUSED, host_messages.RPC_ENDING))
+            self._reply(request, Failure(json_rpc.REFUSED, messages.RPC_ENDING))
             raise
         except Exception as error:  # noqa: BLE001 - a fault in one method must not end the others
             outcome = Failure(json_rpc.INTERNAL_ERROR, reason_of(error))
@@ -153,12 +154,12 @@ class Peer:
 
 def reason_of(error: Exception) -> str:
     """Return the one line for a fault of ours."""
-    return one_line(messages.internal_error(error), MAX_REASON)
+    return one_line(core_messages.internal_error(error), MAX_REASON)
 
 
-def _message(frame: Frame) -> Message | None:
+def _message(frame: Frame) -> RpcMessage | None:
     """Return what a line says; nothing for a blank one, or one cut by the death of its writer."""
     if isinstance(frame, Skipped):
-        told = host_messages.rpc_line_too_long(frame.size, json_rpc.MAX_LINE_BYTES)
+        told = messages.rpc_line_too_long(frame.size, json_rpc.MAX_LINE_BYTES)
         return Broken(None, Failure(json_rpc.INVALID_REQUEST, told))
     return json_rpc.decode(frame.data) if frame.terminated and frame.data.strip() else None

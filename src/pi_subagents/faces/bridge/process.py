@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NoReturn
 from pi_subagents.core.json_rpc import MAX_LINE_BYTES
 from pi_subagents.core.plain_text import one_line
 from pi_subagents.faces.bridge.outbox import Outbox
-from pi_subagents.faces.bridge.peer import Host, Peer
+from pi_subagents.faces.bridge.peer import HostPeer, Peer
 from pi_subagents.faces.bridge.server import Bridge
 from pi_subagents.faces.wire import LineWriter, claim_stdio, read_lines
 
@@ -50,7 +50,7 @@ async def _serve_and_leave(wire: Wire) -> NoReturn:
 async def serve(wire: Wire, env: Mapping[str, str]) -> None:
     """Serve one host to its end; after a goodbye, attached work has ended too."""
     outbox = Outbox(LineWriter(wire.writing))
-    host = Host(outbox)
+    host = HostPeer(outbox)
     bridge = Bridge(host, env)
     peer = Peer(host, outbox, bridge)
     _heed_signals(bridge)

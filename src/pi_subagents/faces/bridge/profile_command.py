@@ -8,31 +8,32 @@ a verb and its dialogs say so.  The verbs themselves are those of the command li
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import click
 
-from pi_subagents import host_messages
 from pi_subagents.core.plain_text import printable
+from pi_subagents.core.value import value
 from pi_subagents.errors import SubagentsError
+from pi_subagents.faces.bridge import messages
 from pi_subagents.faces.bridge.peer import reason_of
 from pi_subagents.faces.cli.console import Console
-from pi_subagents.faces.cli.profile import command
-from pi_subagents.faces.cli.profile_names import PROFILES
+from pi_subagents.faces.cli.definitions.profile import command
+from pi_subagents.faces.cli.definitions.profile_names import PROFILES
 
 if TYPE_CHECKING:
     from typing import TextIO
 
-    from pi_subagents.core.profile_questions import Ask
+    from pi_subagents.core.host_program import HostProgram
+    from pi_subagents.core.profile.questions import Asker
 
 INFO, WARNING, ERROR = "info", "warning", "error"
 _NAMING = ("show", "edit", "delete", "rm", "remove", "path")
 _HELP = ("-h", "--help")
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
+@value
+class ProfileReply:
     """What a person is shown at the end, and what is wrong beside it."""
 
     text: str
@@ -43,8 +44,16 @@ class Said:
 class DialogConsole(Console):
     """Collect what a verb says; its questions go to somebody else."""
 
-    def __init__(self, ask: Ask, models: tuple[str, ...], *, trusted: bool | None) -> None:
+    def __init__(
+        self,
+        ask: Asker,
+        models: tuple[str, ...],
+        *,
+        trusted: bool | None,
+        host: HostProgram | None = None,
+    ) -> None:
         super().__init__()
+        self.host = host
         self.ask = ask
         self.models = models
         self.trusted = trusted
@@ -55,9 +64,9 @@ class DialogConsole(Console):
         """Collect what should be seen; that it is a warning, the host says."""
         self.warnings.append(printable(text).removeprefix("Warning: "))
 
-    def said(self, level: str) -> Said:
+    def said(self, level: str) -> ProfileReply:
         """Return everything that was collected."""
-        return Said("\n".join(self.lines), level, "\n".join(self.warnings))
+        return ProfileReply("\n".join(self.lines), level, "\n".join(self.warnings))
 
     def progress(self, text: str, **style: object) -> None:
         """Say nothing: a dialog follows."""
@@ -68,20 +77,25 @@ class DialogConsole(Console):
 
 
 def run_profile_line(
-    line: str, ask: Ask, models: tuple[str, ...] = (), *, trusted: bool | None = None
-) -> Said:
+    line: str,
+    ask: Asker,
+    models: tuple[str, ...] = (),
+    *,
+    trusted: bool | None = None,
+    host: HostProgram | None = None,
+) -> ProfileReply:
     """Do what the line says; return what is to be said."""
     try:
         words = shlex.split(line)
     except ValueError:  # a quote that nobody closed
         words = line.split()
     if not words or any(word in _HELP for word in words):
-        return Said(host_messages.PROFILE_USAGE, WARNING)
-    console = DialogConsole(ask, models, trusted=trusted)
+        return ProfileReply(messages.PROFILE_USAGE, WARNING)
+    console = DialogConsole(ask, models, trusted=trusted, host=host)
     try:
         command.main(args=words, prog_name="/profile", obj=console, standalone_mode=False)
     except click.MissingParameter:
-        return Said(host_messages.PROFILE_USAGE, WARNING)
+        return ProfileReply(messages.PROFILE_USAGE, WARNING)
     except click.ClickException as wrong:
         return _failed(console, wrong.format_message())
     except SubagentsError as refusal:
@@ -122,6 +136,6 @@ def _about(verb: str) -> str:
     return command.commands[verb].get_short_help_str(80)
 
 
-def _failed(console: DialogConsole, reason: str) -> Said:
+def _failed(console: DialogConsole, reason: str) -> ProfileReply:
     console.lines.append(printable(reason))
     return console.said(ERROR)

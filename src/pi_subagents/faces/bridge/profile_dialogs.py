@@ -14,11 +14,11 @@ from concurrent.futures import CancelledError
 from typing import TYPE_CHECKING
 
 from pi_subagents.core.plain_text import printable
-from pi_subagents.core.profile_questions import CANCEL, SKIP, Gesture
+from pi_subagents.core.profile.questions import CANCEL, SKIP, Gesture
 
 if TYPE_CHECKING:
-    from pi_subagents.core.profile_questions import Choose, Confirm, LongText, Text
-    from pi_subagents.faces.bridge.peer import Host
+    from pi_subagents.core.profile.questions import Choose, Confirm, LongText, Text
+    from pi_subagents.faces.bridge.peer import HostPeer
 
 MAX_OFFERED = 12
 NO, YES = "No", "Yes"
@@ -27,7 +27,7 @@ NO, YES = "No", "Yes"
 class Dialogs:
     """Someone who can be asked, from any thread but the loop's."""
 
-    def __init__(self, host: Host, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, host: HostPeer, loop: asyncio.AbstractEventLoop) -> None:
         self._host = host
         self._loop = loop
 

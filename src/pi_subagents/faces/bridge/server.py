@@ -14,30 +14,29 @@ from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from pi_subagents import host_messages
 from pi_subagents._version import __version__
-from pi_subagents.core import bridge_params
 from pi_subagents.core.json_rpc import INVALID_PARAMS, METHOD_NOT_FOUND, REFUSED, Failure
 from pi_subagents.core.plain_text import one_line
 from pi_subagents.errors import InvalidRequest
+from pi_subagents.faces.bridge import messages
+from pi_subagents.faces.bridge import params as bridge_params
 from pi_subagents.faces.bridge.peer import MAX_REASON
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
-    from pi_subagents.core.bridge_params import HostSession, ProfileLine, ToolCall
     from pi_subagents.core.json_rpc import Params
-    from pi_subagents.faces.bridge.calls import Calls
+    from pi_subagents.core.value import JsonObject
+    from pi_subagents.faces.bridge.calls import HostCalls
     from pi_subagents.faces.bridge.open_session import OpenSession
-    from pi_subagents.faces.bridge.peer import Host
-
-Answer = dict[str, object]
+    from pi_subagents.faces.bridge.params import HostSession, HostToolCall, ProfileLine
+    from pi_subagents.faces.bridge.peer import HostPeer
 
 
 class Bridge:
     """Serve one host; `ended` is set when it said goodbye."""
 
-    def __init__(self, host: Host, env: Mapping[str, str]) -> None:
+    def __init__(self, host: HostPeer, env: Mapping[str, str]) -> None:
         self._host = host
         self._env = env
         self._session: OpenSession | None = None
@@ -58,7 +57,7 @@ class Bridge:
         if method == "hello":
             return await self._hello(params)
         if method not in self._methods:
-            return Failure(METHOD_NOT_FOUND, host_messages.rpc_unknown_method(method[:100]))
+            return Failure(METHOD_NOT_FOUND, messages.rpc_unknown_method(method[:100]))
         parse, serve = self._methods[method]
         try:
             given = parse(params)
@@ -81,10 +80,10 @@ class Bridge:
         elif method == "ahead" and self._refusal is None and not self.ended.is_set():
             with suppress(InvalidRequest):
                 call = bridge_params.parse_ahead(params)
-                self._calls.start_ahead(call, self._session_for(call))
+                self._calls.prewarm(call, self._session_for(call))
         elif method == "failed" and params.get("method") == "entry":
             reason = one_line(str(params.get("message")), MAX_REASON)
-            self._warn(host_messages.entry_not_kept(reason))
+            self._warn(messages.entry_not_kept(reason))
 
     async def stop(self) -> None:
         """End attached work in good order; background runs go on."""
@@ -97,22 +96,22 @@ class Bridge:
         await self._calls.close()
 
     @cached_property
-    def _calls(self) -> Calls:
-        from pi_subagents.faces.bridge.calls import Calls
+    def _calls(self) -> HostCalls:
+        from pi_subagents.faces.bridge.calls import HostCalls
 
-        return Calls(self._host, self._env)
+        return HostCalls(self._host, self._env)
 
-    async def _hello(self, given: Params) -> Answer | Failure:
+    async def _hello(self, given: Params) -> JsonObject | Failure:
         async with self._greeting:
             answer = await self._greeted(given)
             self._refusal = answer if isinstance(answer, Failure) else None
         return answer
 
-    async def _greeted(self, given: Params) -> Answer | Failure:
+    async def _greeted(self, given: Params) -> JsonObject | Failure:
         spoken = given.get("protocol")
         if spoken != bridge_params.PROTOCOL or isinstance(spoken, bool):
             ours = bridge_params.PROTOCOL
-            return Failure(REFUSED, host_messages.bridge_protocol_unknown(spoken, ours))
+            return Failure(REFUSED, messages.bridge_protocol_unknown(spoken, ours))
         try:
             opened = bridge_params.parse_session(given)
         except InvalidRequest as wrong:
@@ -136,41 +135,44 @@ class Bridge:
         self._session = OpenSession(self._host, self._env, opened)
         return self._session
 
-    async def _call(self, call: ToolCall) -> Answer | Failure:
+    async def _call(self, call: HostToolCall) -> JsonObject | Failure:
         if self.ended.is_set():
-            return Failure(REFUSED, host_messages.RPC_ENDING)
+            return Failure(REFUSED, messages.RPC_ENDING)
         if call.call_id in self._calls:
-            return Failure(INVALID_PARAMS, f"callId: {host_messages.RPC_CALL_UNDER_WAY}")
+            return Failure(INVALID_PARAMS, f"callId: {messages.RPC_CALL_UNDER_WAY}")
         return await self._calls.run(call, self._session_for(call))
 
-    def _session_for(self, call: ToolCall) -> OpenSession:
+    def _session_for(self, call: HostToolCall) -> OpenSession:
         """Return the open session; a host that opened none begins an empty one."""
         if self._session is None:
-            from pi_subagents.core.bridge_params import NEW, HostSession
             from pi_subagents.faces.bridge.open_session import OpenSession
+            from pi_subagents.faces.bridge.params import NEW, HostSession
 
             opened = HostSession("", NEW, call.cwd, ())
             self._session = OpenSession(self._host, self._env, opened)
         return self._session
 
-    async def _profile(self, given: ProfileLine) -> Answer:
+    async def _profile(self, given: ProfileLine) -> JsonObject:
         if not given.has_ui:
-            return {"text": host_messages.PROFILE_NEEDS_TERMINAL, "level": "error"}
-        from pi_subagents.engines.pi_command import serving
+            return {"text": messages.PROFILE_NEEDS_TERMINAL, "level": "error"}
         from pi_subagents.faces.bridge.profile_command import run_profile_line
         from pi_subagents.faces.bridge.profile_dialogs import Dialogs
 
         # Its questions wait for a person: in a thread of its own nobody waits with it.
         asking = Dialogs(self._host, asyncio.get_running_loop())
-        with serving(self._session.host_pi if self._session else None):
-            said = await asyncio.to_thread(
-                run_profile_line, given.line, asking, given.models, trusted=given.trusted
-            )
+        said = await asyncio.to_thread(
+            run_profile_line,
+            given.line,
+            asking,
+            given.models,
+            trusted=given.trusted,
+            host=self._session.host_program if self._session else None,
+        )
         if said.warning:
             self._warn(said.warning)
         return {"text": said.text, "level": said.level}
 
-    async def _complete(self, prefix: str) -> Answer:
+    async def _complete(self, prefix: str) -> JsonObject:
         from pi_subagents.faces.bridge.profile_command import completions
 
         # pi takes no empty list for "nothing to offer".
@@ -180,13 +182,13 @@ class Bridge:
         if self._session is not None:
             self._session.warn(text)
 
-    async def _close_session(self, _: object = None) -> Answer:
+    async def _close_session(self, _: object = None) -> JsonObject:
         """Tell nobody of what ends from now on: the next greeting finds it."""
         if self._session is not None:
             await self._session.close()
         return {}
 
-    async def _bye(self, _: Params) -> Answer:
+    async def _bye(self, _: Params) -> JsonObject:
         self.ended.set()
         return {}
 

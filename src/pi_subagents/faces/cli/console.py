@@ -19,7 +19,11 @@ import click
 from pi_subagents.core.plain_text import printable
 
 if TYPE_CHECKING:
-    from pi_subagents.core.profile_questions import Ask
+    from pathlib import Path
+
+    from pi_subagents.core.host_program import HostProgram
+    from pi_subagents.core.profile.questions import Asker
+    from pi_subagents.service.looking import LookingPlace
 
 FALLBACK_WIDTH = 100
 
@@ -35,12 +39,19 @@ class Verbosity(IntEnum):
 class Console:
     """Where a verb writes, and what a host that lends it its own dialogs knows."""
 
-    ask: Ask | None = None  # who asks its questions, where that is not this terminal
+    ask: Asker | None = None  # who asks its questions, where that is not this terminal
     models: tuple[str, ...] | None = None  # what to offer without asking pi
     trusted: bool | None = None  # what it decided on this directory; else pi's records count
+    host: HostProgram | None = None  # what it runs in, where that is a pi
 
     def __init__(self, verbosity: Verbosity = Verbosity.NORMAL) -> None:
         self.verbosity = verbosity
+
+    def place(self, cwd: Path) -> LookingPlace:
+        """Return where a verb looks around, with what the host knows."""
+        from pi_subagents.service.looking import LookingPlace
+
+        return LookingPlace(cwd, os.environ, self.host, self.trusted)
 
     def answer(self, text: str, **style: object) -> None:
         """Write what was asked for."""

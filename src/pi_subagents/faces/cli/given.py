@@ -38,7 +38,7 @@ class FiniteRange(click.FloatRange):
 def text_or_typed(console: Console, argument: str, what: str) -> str:
     """Return the argument, or standard input where it is `-`; tell whoever has to type that."""
     if argument == "-" and sys.stdin.isatty():
-        from pi_subagents.child_messages import type_it
+        from pi_subagents.faces.cli.messages import type_it
 
         console.notice(type_it(what))
     return options.text_or_stdin(argument)

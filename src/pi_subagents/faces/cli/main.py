@@ -18,13 +18,13 @@ import click
 
 from pi_subagents._version import __version__
 from pi_subagents.core.plain_text import printable
-from pi_subagents.disk.umask import let_the_owner_write
 from pi_subagents.faces.cli.console import Console, Verbosity
 
 EXIT_FAILED = 1
 EXIT_REFUSED = 2
 EXIT_INTERNAL = 3
 EXIT_INTERRUPTED = 130
+OTHERS = 0o077
 # Modules are most of what a verb makes, and none of that is ever garbage.
 GARBAGE_OBJECTS = 50_000
 # What Python does by itself with characters that an encoding lacks: it fails.
@@ -33,32 +33,32 @@ FAILING = ("strict", "surrogateescape")
 # The verbs, with what the list in --help says of each: only the verb that is used is imported, from
 # the module of its name.
 VERBS = {
-    "demo": "See it work: three tasks in parallel, no account needed.",
-    "run": "Run prompts in parallel, each in a sub-agent of its own.",
-    "runs": "List the runs of this project.",
-    "show": "Show one run: answer, transcript, files.",
-    "watch": "Watch all runs live, in the terminal or a browser.",
-    "sessions": "List the sessions of this project.",
-    "output": "Print the final text of a session.",
-    "session": "Print the whole transcript of a session.",
-    "profile": "Create, edit, list, show, check and delete profiles.",
-    "preset": "List, show and check presets.",
-    "models": "List the models that sub-agents have here.",
-    "stop": "Stop one run and its whole process tree.",
-    "steer": "Send a message to a sub-agent that is at work.",
-    "background": "Start runs in the background, look after them.",
-    "tools": "List the tools that hosts and `call` can use.",
-    "call": "Run a tool by name with JSON parameters.",
-    "mcp": "Serve the tools to an MCP host (Claude Code, Codex, ...).",
-    "bridge": "Serve pi's extension, which starts this by itself.",
-    "prune": "Show, and with --yes remove, old runs.",
-    "doctor": "Check whether sub-agents can run here.",
-    "setup": "Install the pinned pi that sub-agents run.",
-    "install": "Put our MCP server into a host's configuration.",
-    "uninstall": "Take our MCP server out of a host's configuration.",
-    "offline-model": "Serve the offline model alone.",
-    "path": "Print where the extension for pi is, to try it once.",
-    "completion": "Print a completion script for your shell.",
+    "demo": ("work", "See it work: three tasks in parallel, no account needed."),
+    "run": ("work", "Run prompts in parallel, each in a sub-agent of its own."),
+    "runs": ("look", "List the runs of this project."),
+    "show": ("look", "Show one run: answer, transcript, files."),
+    "watch": ("look", "Watch all runs live, in the terminal or a browser."),
+    "sessions": ("look", "List the sessions of this project."),
+    "output": ("look", "Print the final text of a session."),
+    "session": ("look", "Print the whole transcript of a session."),
+    "profile": ("definitions", "Create, edit, list, show, check and delete profiles."),
+    "preset": ("definitions", "List, show and check presets."),
+    "models": ("work", "List the models that sub-agents have here."),
+    "stop": ("look", "Stop one run and its whole process tree."),
+    "steer": ("look", "Send a message to a sub-agent that is at work."),
+    "background": ("work", "Start runs in the background, look after them."),
+    "tools": ("work", "List the tools that hosts and `call` can use."),
+    "call": ("work", "Run a tool by name with JSON parameters."),
+    "mcp": ("machine", "Serve the tools to an MCP host (Claude Code, Codex, ...)."),
+    "bridge": ("machine", "Serve pi's extension, which starts this by itself."),
+    "prune": ("look", "Show, and with --yes remove, old runs."),
+    "doctor": ("machine", "Check whether sub-agents can run here."),
+    "setup": ("machine", "Install the pinned pi that sub-agents run."),
+    "install": ("machine", "Put our MCP server into a host's configuration."),
+    "uninstall": ("machine", "Take our MCP server out of a host's configuration."),
+    "offline-model": ("machine", "Serve the offline model alone."),
+    "path": ("machine", "Print where the extension for pi is, to try it once."),
+    "completion": ("machine", "Print a completion script for your shell."),
 }
 
 HELP = """
@@ -98,17 +98,18 @@ class LazyGroup(click.Group):
         del ctx
         if cmd_name not in VERBS:
             return None
-        module = import_module(f"pi_subagents.faces.cli.{cmd_name.replace('-', '_')}")
+        folder, short_help = VERBS[cmd_name]
+        module = import_module(f"{__package__}.{folder}.{cmd_name.replace('-', '_')}")
         command = module.command
         assert isinstance(command, click.Command)
-        command.short_help = VERBS[cmd_name]
+        command.short_help = short_help
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of verbs, without importing any."""
         del ctx
         with formatter.section("Commands"):
-            formatter.write_dl(list(VERBS.items()))
+            formatter.write_dl([(name, short_help) for name, (_, short_help) in VERBS.items()])
 
 
 @click.group(cls=LazyGroup, help=HELP, context_settings={"help_option_names": ["-h", "--help"]})
@@ -126,12 +127,13 @@ def group(ctx: click.Context, *, quiet: bool, verbose: bool) -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command and exit; every error is one line on standard error, never a traceback."""
+    from pi_subagents.core.messages import internal_error
     from pi_subagents.errors import SubagentsError
-    from pi_subagents.messages import internal_error
 
     gc.set_threshold(GARBAGE_OBJECTS)
     _open_what_is_closed()
-    let_the_owner_write()
+    # A umask that takes rights from the owner (277) would leave directories nobody can write to.
+    os.umask(os.umask(OTHERS) & OTHERS)
     _say_what_can_be_said()
     try:
         _refuse_windows()
@@ -170,7 +172,8 @@ def _open_what_is_closed() -> None:
 
 def _refused_by_machine(error: Exception) -> str:
     """Return what every verb needs and lacks here, if that is why it failed."""
-    from pi_subagents import errors, messages
+    from pi_subagents import errors
+    from pi_subagents.faces.cli import messages
 
     if isinstance(error, OSError) and _was_answering(error):
         return str(errors.AnswerNotWritten(error.strerror or str(error)))

@@ -13,7 +13,7 @@ from pi_subagents.faces.cli.console import Console, Verbosity
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pi_subagents.engines.offline_model.script import Script
+    from pi_subagents.core.offline.script import Script
 
 Callback = TypeVar("Callback", bound="Callable[..., Any]")
 
@@ -60,9 +60,9 @@ def offline_choice(*, offline: bool, script: Path | None) -> bool | Script:
     """Return what `launch.Options` wants: yes, no, or a checked script."""
     if script is None:
         return offline
-    from pi_subagents.engines.offline_model.script import parse_script_text
+    from pi_subagents.core.messages import file_unusable
+    from pi_subagents.core.offline.script import parse_script_text
     from pi_subagents.errors import OfflineScriptError
-    from pi_subagents.messages import file_unusable
 
     try:
         return parse_script_text(script.read_text("utf-8"))

@@ -14,40 +14,39 @@ from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from pi_subagents import api, host_messages, launch, messages
-from pi_subagents.core import tool_defs
-from pi_subagents.core.preset_request import parse_subagent
-from pi_subagents.core.progress import LastWords
-from pi_subagents.core.retrieval import MAX_WAIT_S, say_how_it_stands
-from pi_subagents.core.run_result import RunResult
-from pi_subagents.core.steer import DEFAULT_WAIT_S
+from pi_subagents import api
+from pi_subagents.core import messages as core_messages
+from pi_subagents.core.run.progress import LastWords
+from pi_subagents.core.run.result import RunResult
+from pi_subagents.core.session.retrieval import MAX_WAIT_S, say_how_it_stands, with_words
 from pi_subagents.core.stop_switch import StopSwitch
-from pi_subagents.core.summary import refusal_to_json
-from pi_subagents.core.unfinished import progress_line, unfinished_to_json
-from pi_subagents.delegation.offered_tools import offered_tools
 from pi_subagents.faces.mcp_server.questions import LIMIT_S, patiently
-from pi_subagents.procs.pool import Pool
+from pi_subagents.service import call as launch
+from pi_subagents.service.pool import Pool
+from pi_subagents.service.tools.offered import offered_tools
+from pi_subagents.view import messages as view_messages
+from pi_subagents.view.summary import refusal_to_json
+from pi_subagents.view.unfinished import progress_line, unfinished_to_json
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
-    from pi_subagents.core.tool_offer import Offer
-    from pi_subagents.delegation.ports import Update
-    from pi_subagents.delegation.windows import Windows
     from pi_subagents.faces.mcp_server.questions import Ask
-    from pi_subagents.launch import Options
+    from pi_subagents.service.call import Options
+    from pi_subagents.service.planned_task import Update
+    from pi_subagents.service.tools.offer import Offer
+    from pi_subagents.service.tools.tool import LiveWork, Tool
+    from pi_subagents.service.windows import Windows
 
     Answer = dict[str, object]
     Report = Callable[[float, str], Awaitable[None]]
 
-_DELEGATING = (tool_defs.DELEGATE, tool_defs.SUBAGENT)
-_WAITING = (tool_defs.GET_OUTPUT, tool_defs.BACKGROUND_STATUS, tool_defs.STEER)
 _TICK_S = 1.0
 _HEARTBEAT_TICKS = 5  # a host may take silence for death
 MAX_TEXT = 40_000  # about what a host puts before its model at once
 
 
-class Calls:
+class McpCalls:
     """The calls of one server; what outlives its call is kept until it ends."""
 
     def __init__(
@@ -67,7 +66,11 @@ class Calls:
         return offered_tools(cwd, env, trusted=launch.trusts(self._options, cwd))
 
     async def answer(
-        self, tool: str, parameters: Mapping[str, Any], report: Report, ask: Ask | None = None
+        self,
+        tool: Tool[Any],
+        parameters: Mapping[str, Any],
+        report: Report,
+        ask: Ask | None = None,
     ) -> Answer:
         """Return what the tool says, or how its work stands when the time is up."""
         notes: list[str] = []
@@ -78,16 +81,16 @@ class Calls:
             "stop": self._ending,
             "pool": self._pool,
         }
-        if tool in _DELEGATING:
-            answer = await self._delegate(tool, parameters, options, report, ask)
+        if tool.live is not None:
+            work = _Work(tool.live, parameters)
+            answer = await self._delegate(tool.name, work, options, report, ask)
         else:
             asked = self._bounded(tool, parameters)
-            answer = await _safely(tool, asked, self._asking(options, ask, self._ending))
-            if not answer["isError"]:
-                answer = _told(tool, asked, answer, self._within_s or MAX_WAIT_S)
-        content = answer["content"]
-        assert isinstance(content, list)
-        return {**answer, "content": [*content, *(_block(host_messages.note(n)) for n in notes)]}
+            answer = await _safely(tool.name, asked, self._asking(options, ask, self._ending))
+            if tool.reading is not None and not answer["isError"]:
+                told = tool.reading.tell(asked, answer, MAX_TEXT)
+                answer = say_how_it_stands(told, self._within_s or MAX_WAIT_S)
+        return with_words(answer, *map(view_messages.note, notes))
 
     async def close(self) -> None:
         """Stop whatever goes on in the name of this server, and see it end."""
@@ -99,16 +102,10 @@ class Calls:
         await self._pool.close()
 
     async def _delegate(
-        self,
-        tool: str,
-        parameters: Mapping[str, Any],
-        options: Options,
-        report: Report,
-        ask: Ask | None,
+        self, tool: str, work: _Work, options: Options, report: Report, ask: Ask | None
     ) -> Answer:
-        work = _Work(tool, parameters)
         watched = self._asking(work.watched(options), ask, work.stop)
-        task = asyncio.create_task(_safely(tool, parameters, watched))
+        task = asyncio.create_task(_safely(tool, work.parameters, watched))
         self._going[task] = work.stop
         task.add_done_callback(self._going.pop)
         reporting = asyncio.create_task(work.report(report, self._tick_s))
@@ -124,7 +121,7 @@ class Calls:
         if task.done():
             return task.result()
         assert self._within_s is not None, "without a limit it is waited for"
-        can_stop = tool_defs.BACKGROUND_STOP in self.offer.names
+        can_stop = any(each.effect == "stops" for each in self.offer.tools)
         return work.unfinished(self._within_s, can_stop=can_stop)
 
     def _asking(self, options: Options, ask: Ask | None, stop: StopSwitch) -> Options:
@@ -137,26 +134,22 @@ class Calls:
     async def _end_or_deadline(self, task: asyncio.Task[Answer]) -> None:
         await asyncio.wait({task}, timeout=self._within_s)
 
-    def _bounded(self, tool: str, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _bounded(self, tool: Tool[Any], parameters: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the parameters with a wait, and a text, that the host can take."""
         asked = dict(parameters)
-        if tool in _WAITING and self._within_s is not None:
+        if tool.default_wait_s is not None and self._within_s is not None:
             wait = parameters.get("waitSeconds")
-            if tool == tool_defs.STEER and wait is None:
-                wait = DEFAULT_WAIT_S
-            asked |= _bounded_wait(wait, self._within_s)
-        if tool == tool_defs.GET_OUTPUT and asked.get("limit") is asked.get("tail") is None:
-            asked["limit"] = MAX_TEXT
-        return asked
+            asked |= _bounded_wait(tool.default_wait_s if wait is None else wait, self._within_s)
+        return asked if tool.reading is None else tool.reading.ask(asked, MAX_TEXT)
 
 
 class _Work:
     """One delegation as it goes on."""
 
-    def __init__(self, tool: str, parameters: Mapping[str, Any]) -> None:
+    def __init__(self, live: LiveWork, parameters: Mapping[str, Any]) -> None:
         self.stop = StopSwitch()
-        self._tool = tool
-        self._parameters = parameters
+        self.parameters = parameters
+        self._live = live
         self._windows: Windows | None = None
         self._results: dict[int, RunResult] = {}
         self._words = LastWords()
@@ -183,15 +176,13 @@ class _Work:
     def unfinished(self, wait_s: float, *, can_stop: bool) -> Answer:
         """Return how the work stands."""
         assert self._windows is not None
-        # They were read before there were windows; from where a directory is meant is not told.
-        by_preset = self._tool == tool_defs.SUBAGENT
         return unfinished_to_json(
             self._windows.now(),
             self._results,
             self._words.of_each,
             after_s=time.monotonic() - self._began,
             wait_s=wait_s,
-            asked=parse_subagent(self._parameters, "/") if by_preset else None,
+            asked=self._live.presets(self.parameters),  # which were taken, or nothing would run
             can_stop=can_stop,
         )
 
@@ -225,7 +216,7 @@ async def _safely(tool: str, parameters: Mapping[str, Any], options: Options) ->
     try:
         return await api.call_tool(tool, parameters, **options)
     except Exception as error:  # noqa: BLE001 - the outer edge of this face
-        return refusal_to_json(messages.internal_error(error))
+        return refusal_to_json(core_messages.internal_error(error))
 
 
 def _bounded_wait(asked: object, within_s: float) -> dict[str, float]:
@@ -233,27 +224,3 @@ def _bounded_wait(asked: object, within_s: float) -> dict[str, float]:
     if isinstance(asked, bool) or not isinstance(asked, int | float):
         return {}
     return {"waitSeconds": min(asked, within_s)}
-
-
-def _told(tool: str, asked: Mapping[str, Any], answer: Answer, wait_s: float) -> Answer:
-    """Return the answer with a text a host can take; what is left out, or to come, is said."""
-    details, content = answer["details"], answer["content"]
-    assert isinstance(details, dict)
-    assert isinstance(content, list)
-    beside: list[str] = []
-    if tool == tool_defs.GET_OUTPUT and "shownCharacters" in details and not asked.get("tail"):
-        start = asked.get("offset") or 0
-        end = start + details["shownCharacters"]
-        if start < end < details["totalCharacters"]:
-            beside.append(host_messages.text_goes_on(start, end, details["totalCharacters"]))
-    if tool == tool_defs.GET_SESSION and len(text := content[0]["text"]) > MAX_TEXT:
-        beside.append(host_messages.transcript_goes_on(MAX_TEXT, len(text), details["sessionId"]))
-        content = [_block(text[:MAX_TEXT])]
-        details = {**details, "totalCharacters": len(text), "shownCharacters": MAX_TEXT}
-    told = {**answer, "details": details, "content": [*content, *map(_block, beside)]}
-    retrieves = tool in (tool_defs.GET_OUTPUT, tool_defs.GET_SESSION)
-    return say_how_it_stands(told, wait_s) if retrieves else told
-
-
-def _block(text: str) -> dict[str, str]:
-    return {"type": "text", "text": text}

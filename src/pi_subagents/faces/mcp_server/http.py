@@ -13,7 +13,6 @@ import hmac
 import logging
 import socket
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -21,8 +20,9 @@ import uvicorn
 from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 
-from pi_subagents import host_messages
+from pi_subagents.core.value import value
 from pi_subagents.errors import PortUnavailable
+from pi_subagents.faces.mcp_server import messages
 from pi_subagents.faces.mcp_server.strangers import GuardedProtocol, Strangers
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ LAST_WORDS_S = 5.0  # for answers that are under way when the server ends
 _SILENT = logging.CRITICAL + 1
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Limits:
     """What one client may take of a server that others need too."""
 
@@ -83,7 +83,7 @@ async def serve_http(
         max_sessions=limits.sessions,
     )
     strangers = Strangers(port, most=limits.strangers, patience_s=limits.stranger_s)
-    guard = Guard(app, port, token, limits.arrival_s, strangers.has_token)
+    guard = HttpGuard(app, port, token, limits.arrival_s, strangers.has_token)
     config = uvicorn.Config(
         guard,
         http=partial(GuardedProtocol, strangers),  # type: ignore[arg-type]  # makes one
@@ -119,7 +119,7 @@ class _Server(uvicorn.Server):
         yield
 
 
-class Guard:
+class HttpGuard:
     """Lets through what may talk to the server, with its whole body."""
 
     def __init__(
@@ -155,13 +155,13 @@ class Guard:
                 async with asyncio.timeout(self._arrival_s):
                     arrived = await _whole(receive)
             except TimeoutError:
-                refusal = PlainTextResponse(host_messages.BODY_TOO_SLOW, 408)
+                refusal = PlainTextResponse(messages.BODY_TOO_SLOW, 408)
             else:
                 if arrived is not None:
                     with self._answering(scope["method"]):
                         await self._app(scope, _replaying(arrived, receive), send)
                     return
-                refusal = PlainTextResponse(host_messages.BODY_TOO_LARGE, 413)
+                refusal = PlainTextResponse(messages.BODY_TOO_LARGE, 413)
         refusal.headers["connection"] = "close"
         await refusal(scope, receive, send)
 
@@ -187,21 +187,21 @@ class Guard:
 
     def _refusal(self, headers: Headers) -> PlainTextResponse | None:
         if headers.get("host") not in self._hosts:
-            return PlainTextResponse(host_messages.WRONG_HOST, 421)
+            return PlainTextResponse(messages.WRONG_HOST, 421)
         if headers.get("origin", next(iter(self._origins))) not in self._origins:
-            return PlainTextResponse(host_messages.WRONG_ORIGIN, 403)
+            return PlainTextResponse(messages.WRONG_ORIGIN, 403)
         scheme, _, given = headers.get("authorization", "").partition(" ")
         known = hmac.compare_digest(given.strip().encode("latin-1"), self._token)
         if scheme.lower() != "bearer" or not known:
             wanted = {"www-authenticate": "Bearer"}
-            return PlainTextResponse(host_messages.NEEDS_BEARER, 401, wanted)
+            return PlainTextResponse(messages.NEEDS_BEARER, 401, wanted)
         return None
 
 
 def _too_large(headers: Headers) -> PlainTextResponse | None:
     length = headers.get("content-length", "0")
     if not length.isdecimal() or int(length) > MAX_BODY:
-        return PlainTextResponse(host_messages.BODY_TOO_LARGE, 413)
+        return PlainTextResponse(messages.BODY_TOO_LARGE, 413)
     return None
 
 

@@ -7,16 +7,16 @@ In: a prompt's name and arguments.  Out: the text that begins a turn of the main
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pi_subagents.core.tool_defs import TOOLS
+from pi_subagents.core.value import value
+from pi_subagents.service.tools.registry import TOOLS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class PromptDef:
     """A prompt: what it is for, its arguments (name -> what it says), its text."""
 
@@ -74,7 +74,7 @@ PROMPTS = (
 
 def prompts_for(tools: Collection[str]) -> list[PromptDef]:
     """Return the prompts that name no other tools than these."""
-    left_out = [tool.name for tool in TOOLS if tool.name not in tools]
+    left_out = [name for name in TOOLS if name not in tools]
     return [
         prompt
         for prompt in PROMPTS

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcp.types import ClientCapabilities, ElicitationCapability
 
-from pi_subagents import profile_messages
+from pi_subagents.faces.mcp_server.messages import ASK_TITLE
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -28,7 +28,7 @@ LIMIT_S = 40.0  # hosts cut calls after a minute, and have to hear why it was re
 _FIELD = "use"
 _FORM: dict[str, Any] = {
     "type": "object",
-    "properties": {_FIELD: {"type": "boolean", "title": profile_messages.ASK_TITLE}},
+    "properties": {_FIELD: {"type": "boolean", "title": ASK_TITLE}},
     "required": [_FIELD],
 }
 

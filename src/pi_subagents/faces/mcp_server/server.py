@@ -31,15 +31,14 @@ from mcp.types import (
     ToolAnnotations,
 )
 
-from pi_subagents import host_messages
 from pi_subagents._version import __version__
-from pi_subagents.core import tool_defs
-from pi_subagents.core.retrieval import in_one_text
-from pi_subagents.core.tool_offer import instructions
-from pi_subagents.core.tool_outputs import SCHEMAS, sendable, structured
-from pi_subagents.faces.mcp_server import resources
+from pi_subagents.core.session.retrieval import in_one_text
+from pi_subagents.faces.mcp_server import messages, resources
 from pi_subagents.faces.mcp_server.prompts import prompt_text, prompts_for
 from pi_subagents.faces.mcp_server.questions import person_at
+from pi_subagents.service.tools.offer import instructions
+from pi_subagents.service.tools.outputs import sendable, structured
+from pi_subagents.service.tools.registry import find_tool
 
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
@@ -50,20 +49,12 @@ if TYPE_CHECKING:
         ReadResourceRequestParams,
     )
 
-    from pi_subagents.core.tool_offer import Offer
-    from pi_subagents.faces.mcp_server.calls import Calls
-    from pi_subagents.launch import Options
+    from pi_subagents.faces.mcp_server.calls import McpCalls
+    from pi_subagents.service.call import Options
+    from pi_subagents.service.tools.offer import Offer
 
     Context = ServerRequestContext[Any]
     Page = PaginatedRequestParams | None
-
-# A child can do whatever its user can: what starts or ends one is not harmless.
-_READING = (
-    tool_defs.GET_OUTPUT,
-    tool_defs.GET_SESSION,
-    tool_defs.LIST_PROFILES,
-    tool_defs.BACKGROUND_STATUS,
-)
 
 
 def tool_list(offer: Offer) -> list[Tool]:
@@ -73,19 +64,19 @@ def tool_list(offer: Offer) -> list[Tool]:
             name=tool.name,
             description=tool.description,
             input_schema=dict(tool.parameters),
-            output_schema=SCHEMAS[tool.name],
+            output_schema=dict(tool.returns),
             annotations=ToolAnnotations(
-                read_only_hint=tool.name in _READING,
-                destructive_hint=tool.name not in _READING,
-                idempotent_hint=tool.name in (*_READING, tool_defs.BACKGROUND_STOP),
-                open_world_hint=tool.name not in (*_READING, tool_defs.BACKGROUND_STOP),
+                read_only_hint=tool.effect == "reads",
+                destructive_hint=tool.effect != "reads",
+                idempotent_hint=tool.effect != "acts",
+                open_world_hint=tool.effect == "acts",
             ),
         )
         for tool in offer.tools
     ]
 
 
-def build_server(calls: Calls, options: Options) -> Server[Any]:
+def build_server(calls: McpCalls, options: Options) -> Server[Any]:
     """Return the server; the calls are its memory, and the caller's to close."""
 
     async def list_tools(_context: Context, _page: Page) -> ListToolsResult:
@@ -93,16 +84,17 @@ def build_server(calls: Calls, options: Options) -> Server[Any]:
 
     async def call_tool(context: Context, asked: CallToolRequestParams) -> CallToolResult:
         if asked.name not in calls.offer.names:
-            raise MCPError(INVALID_PARAMS, host_messages.unknown_tool(asked.name))
+            raise MCPError(INVALID_PARAMS, messages.unknown_tool(asked.name))
+        tool = find_tool(asked.name)
 
         async def report(elapsed_s: float, line: str) -> None:
             await context.session.report_progress(elapsed_s, None, line or None)
 
         arguments = asked.arguments or {}
-        answer = sendable(await calls.answer(asked.name, arguments, report, person_at(context)))
+        answer = sendable(await calls.answer(tool, arguments, report, person_at(context)))
         refused = bool(answer["isError"])
-        value = None if refused else structured(asked.name, answer)
-        if asked.name in (tool_defs.GET_OUTPUT, tool_defs.GET_SESSION):
+        value = None if refused else structured(tool, answer)
+        if tool.reading is not None:
             answer = in_one_text(answer)
         content = answer["content"]
         assert isinstance(content, list)
@@ -141,7 +133,7 @@ def build_server(calls: Calls, options: Options) -> Server[Any]:
     ) -> ReadResourceResult:
         found = await resources.read(asked.uri, options)
         if found is None:
-            raise MCPError(INVALID_PARAMS, host_messages.unknown_resource(asked.uri))
+            raise MCPError(INVALID_PARAMS, messages.unknown_resource(asked.uri))
         text, mime_type = found
         contents = TextResourceContents(uri=asked.uri, mime_type=mime_type, text=sendable(text))
         return ReadResourceResult(contents=[contents])
@@ -165,11 +157,11 @@ def build_server(calls: Calls, options: Options) -> Server[Any]:
         known = prompts_for(calls.offer.names)
         prompt = next((each for each in known if each.name == asked.name), None)
         if prompt is None:
-            raise MCPError(INVALID_PARAMS, host_messages.unknown_prompt(asked.name))
+            raise MCPError(INVALID_PARAMS, messages.unknown_prompt(asked.name))
         try:
             text = prompt_text(prompt, asked.arguments or {})
         except KeyError as missing:
-            problem = host_messages.prompt_needs(asked.name, str(missing.args[0]))
+            problem = messages.prompt_needs(asked.name, str(missing.args[0]))
             raise MCPError(INVALID_PARAMS, problem) from missing
         message = PromptMessage(role="user", content=TextContent(type="text", text=text))
         return GetPromptResult(description=prompt.description, messages=[message])
@@ -178,7 +170,7 @@ def build_server(calls: Calls, options: Options) -> Server[Any]:
         "subagents",
         version=__version__,
         title="Sub-agents",
-        instructions=instructions(calls.offer.names),
+        instructions=instructions(calls.offer.tools),
         on_list_tools=list_tools,
         on_call_tool=call_tool,
         on_list_resources=list_resources,

@@ -16,10 +16,10 @@ import anyio
 from mcp.shared.message import SessionMessage
 from mcp.types import INVALID_REQUEST, PARSE_ERROR, JSONRPCNotification, jsonrpc_message_adapter
 
-from pi_subagents import host_messages
 from pi_subagents.core.framing import Skipped
-from pi_subagents.core.tool_outputs import sendable
+from pi_subagents.faces.mcp_server import messages
 from pi_subagents.faces.wire import LineWriter, read_lines
+from pi_subagents.service.tools.outputs import sendable
 
 if TYPE_CHECKING:
     from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
@@ -76,7 +76,7 @@ async def _write(leaving: Leaving, arriving: Arriving, writer: LineWriter) -> No
 def _decoded(frame: Frame, max_message: int) -> SessionMessage | bytes | None:
     """Return the message in a line, or the answer to what is none; a blank line is nothing."""
     if isinstance(frame, Skipped):
-        return _error(PARSE_ERROR, host_messages.message_too_long(frame.size, max_message))
+        return _error(PARSE_ERROR, messages.message_too_long(frame.size, max_message))
     if not frame.data.strip():
         return None
     message = _message(frame.data)
@@ -113,10 +113,10 @@ def _refusal(data: bytes) -> bytes:
     try:
         value: object = json.loads(data)
     except (ValueError, RecursionError):
-        return _error(PARSE_ERROR, host_messages.NOT_JSON_RPC)
+        return _error(PARSE_ERROR, messages.NOT_JSON_RPC)
     number = value.get("id") if isinstance(value, dict) else None
     known = number if type(number) in (int, str) else None
-    return _error(INVALID_REQUEST, host_messages.NOT_JSON_RPC, known)
+    return _error(INVALID_REQUEST, messages.NOT_JSON_RPC, known)
 
 
 def _error(code: int, message: str, number: object = None) -> bytes:

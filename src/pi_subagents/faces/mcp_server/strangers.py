@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from pi_subagents.procs.peer import is_own_peer
+from pi_subagents.faces.loopback_peer import is_own_peer
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,16 +13,16 @@ import unicodedata
 from typing import TYPE_CHECKING
 
 from pi_subagents.core.plain_text import one_line, printable
-from pi_subagents.core.profile_questions import CANCEL, SKIP, Choose, Gesture
+from pi_subagents.core.profile.questions import CANCEL, SKIP, Choose, Gesture
 from pi_subagents.faces.profile_wizard.editor import any_editor, written_in
 from pi_subagents.faces.profile_wizard.keys import Keys, key_mode
 from pi_subagents.faces.profile_wizard.line_prompts import LinePrompts
+from pi_subagents.faces.profile_wizard.messages import editor_opens
 from pi_subagents.faces.profile_wizard.typed_line import TypedLine
 from pi_subagents.faces.terminal.cells import cells, cut, wrapped
-from pi_subagents.profile_messages import editor_opens
 
 if TYPE_CHECKING:
-    from pi_subagents.core.profile_questions import Confirm, LongText, Text
+    from pi_subagents.core.profile.questions import Confirm, LongText, Text
 
     Row = tuple[tuple[str, str], ...]  # pieces of text, each with how it is painted
 

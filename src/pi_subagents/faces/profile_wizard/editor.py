@@ -16,14 +16,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pi_subagents import profile_messages
-from pi_subagents.core.profile_questions import CANCEL
-from pi_subagents.disk.safe_io import read_bounded, write_new
+from pi_subagents.core.profile.questions import CANCEL
+from pi_subagents.faces.profile_wizard import messages
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pi_subagents.core.profile_questions import Gesture
+    from pi_subagents.core.profile.questions import Gesture
 
 FALLBACKS = ("vi", "nano")
 MAX_BYTES = 1024 * 1024
@@ -51,7 +50,7 @@ def written_in(argv: list[str], text: str) -> str | Gesture:
     """Return the text after editing."""
     edited = _edited(argv, text)
     if edited is None:
-        click.echo(profile_messages.editor_failed(argv[0]), err=True)
+        click.echo(messages.editor_failed(argv[0]), err=True)
         return CANCEL
     return edited
 
@@ -62,14 +61,18 @@ def _edited(argv: list[str], text: str) -> str | None:
         # An editor ends a file with a line feed; one that was not there is taken away again.
         complete = not text or text.endswith("\n")
         written = (text if complete else f"{text}\n").encode(errors="replace")
-        write_new(path, written)
+        path.touch(0o600)
+        path.write_bytes(written)
         try:
             done = subprocess.run([*argv, str(path)], check=False)
             if done.returncode:
                 return None
-            saved = read_bounded(path, MAX_BYTES)
+            with path.open("rb") as file:
+                saved = file.read(MAX_BYTES + 1)
         except OSError:
             return None
+    if len(saved) > MAX_BYTES:
+        return None
     if saved == written:
         return text
     edited = saved.decode(errors="replace")

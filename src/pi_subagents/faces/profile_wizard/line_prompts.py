@@ -12,14 +12,14 @@ import sys
 from typing import TYPE_CHECKING
 
 from pi_subagents.core.plain_text import printable
-from pi_subagents.core.profile_questions import CANCEL, SKIP
+from pi_subagents.core.profile.questions import CANCEL, SKIP
 from pi_subagents.faces.profile_wizard.editor import chosen_editor, written_in
-from pi_subagents.profile_messages import editor_opens
+from pi_subagents.faces.profile_wizard.messages import editor_opens
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pi_subagents.core.profile_questions import Choose, Confirm, Gesture, LongText, Text
+    from pi_subagents.core.profile.questions import Choose, Confirm, Gesture, LongText, Text
 
 LEAVE_OUT = "-"
 END_OF_TEXT = "."

@@ -6,19 +6,18 @@ In: keys.  Out: the line after each, and what to paint of it.  Pure: no terminal
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pi_subagents.core.plain_text import printable
-from pi_subagents.core.value import replace
+from pi_subagents.core.value import replace, value
 
 if TYPE_CHECKING:
-    from pi_subagents.core.profile_questions import Text
+    from pi_subagents.core.profile.questions import Text
 
 MAX_OFFERED = 8
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class TypedLine:
     """`pointed` is the place of an offer among those that match, or None while one is typing."""
 

@@ -22,10 +22,10 @@ from pi_subagents.faces.terminal.terminal import open_terminal
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from pi_subagents.core.window import Window
     from pi_subagents.faces.terminal.keys import Key
-    from pi_subagents.faces.terminal.styled import Line
+    from pi_subagents.faces.terminal.styled import StyledLine
     from pi_subagents.faces.terminal.terminal import Terminal
+    from pi_subagents.view.window import Window
 
 GATHER_S = 0.05
 LEAST_PAUSE_S = 0.1
@@ -72,7 +72,7 @@ class Display:
         self._held: tuple[Window, ...] = ()
         self._view = View()
         self._keys = KeyReader()
-        self._on_screen: Sequence[Line] = ()
+        self._on_screen: Sequence[StyledLine] = ()
         self._not_before = 0.0
         self._timer: asyncio.TimerHandle | None = None
         self._ticker: asyncio.TimerHandle | None = None
@@ -86,7 +86,7 @@ class Display:
         loop.add_reader(self._terminal.descriptor, self._on_input)
         loop.add_signal_handler(signal.SIGWINCH, self._on_resize)
         loop.add_signal_handler(signal.SIGTSTP, self._suspend, os.getpid())
-        self._paint()
+        self.paint()
         self._ticker = loop.call_later(TICK_S, self._tick)
 
     def changed(self, _: object = None) -> None:
@@ -145,9 +145,10 @@ class Display:
         if self._timer is None and self._terminal.entered:
             loop = asyncio.get_running_loop()
             when = max(loop.time() + delay_s, self._not_before)
-            self._timer = loop.call_at(when, self._paint)
+            self._timer = loop.call_at(when, self.paint)
 
-    def _paint(self) -> None:
+    def paint(self) -> None:
+        """Paint what there is to see; later, where the terminal has not taken the last picture."""
         self._timer = None
         if self._terminal.busy:
             self._overdue = True

@@ -11,27 +11,25 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from pi_subagents import messages
 from pi_subagents.core.value import value
-from pi_subagents.core.window_view import (
+from pi_subagents.faces.terminal import messages
+from pi_subagents.faces.terminal.cells import cells, cut, wrapped
+from pi_subagents.faces.terminal.sharing import Claim, share
+from pi_subagents.faces.terminal.styled import fitted
+from pi_subagents.view.window_view import (
     STATUS_OF_ALL,
-    cut_apart,
     header_parts,
     header_rests,
-    mark,
     places,
     shown_lines,
     status_counts,
 )
-from pi_subagents.faces.terminal.cells import cells, cut, wrapped
-from pi_subagents.faces.terminal.sharing import Claim, share
-from pi_subagents.faces.terminal.styled import fitted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from pi_subagents.core.window import Window, WindowLine, WindowStatus
-    from pi_subagents.faces.terminal.styled import Line, Style
+    from pi_subagents.faces.terminal.styled import Style, StyledLine
+    from pi_subagents.view.window import Window, WindowLine, WindowStatus
 
 INDENT = "  "
 AROUND = 2  # rows for the status above and the keys below
@@ -53,7 +51,7 @@ class View:
 class Screen:
     """What to show, and how far back from the end that really is."""
 
-    lines: list[Line]
+    lines: list[StyledLine]
     scroll: int = 0
 
 
@@ -67,13 +65,13 @@ def paint(windows: Sequence[Window], width: int, height: int, view: View) -> Scr
     )
     body += [()] * (room - len(body))
     keys = view.notice or _keys(expanded=view.expanded, scrolled=scroll > 0)
-    lines: list[Line] = [_status_of_all(windows), *body, ((keys, "muted"),)]
+    lines: list[StyledLine] = [_status_of_all(windows), *body, ((keys, "muted"),)]
     return Screen([fitted(line, width) for line in lines[:height]], scroll)
 
 
-def paint_ended(windows: Sequence[Window], width: int) -> list[Line]:
+def paint_ended(windows: Sequence[Window], width: int) -> list[StyledLine]:
     """Return what stays to be read: every window, however high, and how to go on."""
-    lines: list[Line] = [_status_of_all(windows)]
+    lines: list[StyledLine] = [_status_of_all(windows)]
     for window, place in zip(windows, places(windows), strict=True):
         lines += [(), _header(window, width, place), *_latest(window, width)]
         lines += _error_lines(window, width)
@@ -81,9 +79,9 @@ def paint_ended(windows: Sequence[Window], width: int) -> list[Line]:
     return [*(fitted(line, width) for line in lines), (), *_footer(windows)]
 
 
-def _status_of_all(windows: Sequence[Window]) -> Line:
+def _status_of_all(windows: Sequence[Window]) -> StyledLine:
     """Return how many windows stand how, each count in the colour of its status."""
-    line: Line = ((STATUS_OF_ALL, "bold"),)
+    line: StyledLine = ((STATUS_OF_ALL, "bold"),)
     for number, (status, text) in enumerate(status_counts(windows)):
         line += ((", ", "muted"),) * (number > 0) + ((text, _STATUS_STYLES[status]),)
     return line
@@ -95,7 +93,7 @@ def _keys(*, expanded: bool, scrolled: bool) -> str:
     return messages.DISPLAY_KEYS_SCROLLED if scrolled else messages.DISPLAY_KEYS_EXPANDED
 
 
-def _collapsed(windows: Sequence[Window], width: int, room: int) -> list[Line]:
+def _collapsed(windows: Sequence[Window], width: int, room: int) -> list[StyledLine]:
     contents = [_latest(window, width) + _error_line(window) for window in windows]
     claims = [
         Claim(window.status, len(content))
@@ -104,7 +102,7 @@ def _collapsed(windows: Sequence[Window], width: int, room: int) -> list[Line]:
     waiting = places(windows)
     shares = share(claims, room)
     roomy = len(windows) * 2 - 1 + sum(claim.rows for claim in claims) <= room
-    lines: list[Line] = []
+    lines: list[StyledLine] = []
     for index, (window, content) in enumerate(zip(windows, contents, strict=True)):
         rows = shares.rows[index]
         if rows is None:
@@ -119,7 +117,7 @@ def _collapsed(windows: Sequence[Window], width: int, room: int) -> list[Line]:
 
 def _scrolled(
     windows: Sequence[Window], width: int, room: int, scroll: int
-) -> tuple[list[Line], int]:
+) -> tuple[list[StyledLine], int]:
     """Return the rows of the whole history that are in view, and how far back they are."""
     backwards = _history_backwards(windows, width)
     behind = list(islice(backwards, scroll + room))
@@ -127,7 +125,7 @@ def _scrolled(
     return behind[scroll : scroll + room][::-1], scroll
 
 
-def _history_backwards(windows: Sequence[Window], width: int) -> Iterator[Line]:
+def _history_backwards(windows: Sequence[Window], width: int) -> Iterator[StyledLine]:
     waiting = places(windows)
     for index in reversed(range(len(windows))):
         window = windows[index]
@@ -140,32 +138,32 @@ def _history_backwards(windows: Sequence[Window], width: int) -> Iterator[Line]:
             yield ()
 
 
-def _latest(window: Window, width: int) -> list[Line]:
+def _latest(window: Window, width: int) -> list[StyledLine]:
     if window.status == "queued":
         return []
     return [_content(line, width) for line in shown_lines(window, expanded=False)]
 
 
-def _content(line: WindowLine, width: int) -> Line:
-    begin, end = cut_apart(line)
+def _content(line: WindowLine, width: int) -> StyledLine:
     if line.kind == "text":
-        return ((INDENT, "plain"), *begin)
-    return fitted(((INDENT, "plain"), (mark(line), "muted"), *begin), width, end)
+        return ((INDENT, "plain"), (line.text, "plain"))
+    begin = [(span.text, span.role) for span in line.spans if not span.kept]
+    end = [(span.text, span.role) for span in line.spans if span.kept]
+    return fitted(((INDENT, "plain"), (line.mark, "muted"), *begin), width, tuple(end))
 
 
-def _wrapped_line(line: WindowLine, width: int) -> list[Line]:
+def _wrapped_line(line: WindowLine, width: int) -> list[StyledLine]:
     if line.kind == "tool":  # a preview is one line by nature
         return [_content(line, width)]
-    if line.kind == "steer":
-        return [((INDENT, "plain"), (part, "steer")) for part in _parts(f"→ {line.text}", width)]
-    return [((INDENT, "plain"), (part, "plain")) for part in _parts(line.text, width)]
+    style: Style = "plain" if line.kind == "text" else "steer"
+    return [((INDENT, "plain"), (part, style)) for part in _parts(line.mark + line.text, width)]
 
 
-def _error_line(window: Window) -> list[Line]:
+def _error_line(window: Window) -> list[StyledLine]:
     return [((INDENT, "plain"), (text, "error")) for text in _error(window)]
 
 
-def _error_lines(window: Window, width: int) -> list[Line]:
+def _error_lines(window: Window, width: int) -> list[StyledLine]:
     return [
         ((INDENT, "plain"), (part, "error"))
         for text in _error(window)
@@ -181,7 +179,7 @@ def _parts(text: str, width: int) -> tuple[str, ...]:
     return wrapped(text, max(width - len(INDENT), 1))
 
 
-def _header(window: Window, width: int, place: int) -> Line:
+def _header(window: Window, width: int, place: int) -> StyledLine:
     """Return the line above a window; where it does not fit, what matters least goes first."""
     told = header_parts(window)
     icon, name = f"{told.icon} ", told.name
@@ -191,13 +189,13 @@ def _header(window: Window, width: int, place: int) -> Line:
     return ((icon, _STATUS_STYLES[window.status]), (name, "name"), (rest, "muted"))
 
 
-def _footer(windows: Sequence[Window]) -> list[Line]:
+def _footer(windows: Sequence[Window]) -> list[StyledLine]:
     """Return the session ids and what to type next: of one that failed, if one did."""
     known = [window for window in windows if window.title.session_id]
     if not known:
         return []
     failed = [window for window in known if window.status == "error"]
-    lines: list[Line] = [((messages.DISPLAY_SESSIONS, "muted"),)]
+    lines: list[StyledLine] = [((messages.DISPLAY_SESSIONS, "muted"),)]
     lines += [
         ((f"    {header_parts(window).name}: {window.title.session_id}", "muted"),)
         for window in known

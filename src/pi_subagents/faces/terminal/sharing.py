@@ -14,7 +14,7 @@ from pi_subagents.core.value import value
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pi_subagents.core.window import WindowStatus
+    from pi_subagents.view.window import WindowStatus
 
 _RANKS: Mapping[WindowStatus, int] = {"running": 0, "error": 1, "completed": 2, "queued": 3}
 

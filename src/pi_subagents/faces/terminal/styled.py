@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 Style = Literal[
     "plain", "muted", "added", "removed", "steer", "error", "running", "done", "bold", "name",
 ]  # fmt: skip
-Line = tuple[tuple[str, Style], ...]
+StyledLine = tuple[tuple[str, Style], ...]
 
 LEAST_BEGIN = 12  # cells: an end that leaves less is too long to be kept
 
@@ -27,7 +27,7 @@ _CODES: Mapping[Style, str] = {
 }  # fmt: skip
 
 
-def fitted(line: Line, width: int, end: Line = ()) -> Line:
+def fitted(line: StyledLine, width: int, end: StyledLine = ()) -> StyledLine:
     """Return the line and its end; where both do not fit, the line is cut and its end is kept."""
     if _cells(line) + _cells(end) <= width:
         return line + end
@@ -35,11 +35,11 @@ def fitted(line: Line, width: int, end: Line = ()) -> Line:
     return _cut(line, room) + end if end and room >= LEAST_BEGIN else _cut(line + end, width)
 
 
-def _cells(line: Line) -> int:
+def _cells(line: StyledLine) -> int:
     return sum(cells(text) for text, _ in line)
 
 
-def _cut(line: Line, width: int) -> Line:
+def _cut(line: StyledLine, width: int) -> StyledLine:
     kept: list[tuple[str, Style]] = []
     for text, style in line:
         room = width - sum(cells(part) for part, _ in kept)
@@ -50,7 +50,7 @@ def _cut(line: Line, width: int) -> Line:
     return tuple(kept)
 
 
-def as_text(line: Line, *, coloured: bool) -> str:
+def as_text(line: StyledLine, *, coloured: bool) -> str:
     """Return what to send for a line."""
     return "".join(
         f"\x1b[{_CODES[style]}m{text}\x1b[0m" if coloured and style in _CODES else text
@@ -58,7 +58,7 @@ def as_text(line: Line, *, coloured: bool) -> str:
     )
 
 
-def changes(before: Sequence[Line], after: Sequence[Line], *, coloured: bool) -> str:
+def changes(before: Sequence[StyledLine], after: Sequence[StyledLine], *, coloured: bool) -> str:
     """Return what turns a screen that shows `before` into one that shows `after`."""
     rows: Iterable[int] = range(max(len(before), len(after)))
     # A row is cleared first: in its last column, clearing what follows would take a letter along.
@@ -69,5 +69,5 @@ def changes(before: Sequence[Line], after: Sequence[Line], *, coloured: bool) ->
     )
 
 
-def _row(lines: Sequence[Line], row: int) -> Line:
+def _row(lines: Sequence[StyledLine], row: int) -> StyledLine:
     return lines[row] if row < len(lines) else ()

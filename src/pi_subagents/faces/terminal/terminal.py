@@ -43,6 +43,11 @@ class Terminal:
         """Tell whether it has not yet taken what it was sent."""
         return bool(self._waiting)
 
+    @property
+    def backlog(self) -> int:
+        """Return how many bytes it has yet to take."""
+        return len(self._waiting)
+
     def size(self) -> tuple[int, int]:
         """Return columns and rows; a terminal that knows neither has the usual ones."""
         try:
@@ -94,10 +99,10 @@ class Terminal:
         self._send(_LEAVE + last_words)
         give_up_at = time.monotonic() + _PATIENCE_S
         while self.busy and (left_s := give_up_at - time.monotonic()) > 0:
-            waiting = len(self._waiting)
+            waiting = self.backlog
             select.select([], [self.descriptor], [], left_s)
             self.flush()
-            if len(self._waiting) < waiting:
+            if self.backlog < waiting:
                 give_up_at = time.monotonic() + _PATIENCE_S
         with suppress(termios.error):  # a terminal that is gone has no modes
             termios.tcsetattr(self.descriptor, termios.TCSANOW, self._before or [])

@@ -21,14 +21,15 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import Footer, Input, Static
 
-from pi_subagents import watch_messages
-from pi_subagents.core.fleet import WHICH, Wanted, Which, arranged, totals
-from pi_subagents.core.fleet_table import details, totals_line
 from pi_subagents.errors import ResumeStillRunning
+from pi_subagents.faces.watch import messages
 from pi_subagents.faces.watch.dialogs import Help, ResumeQuestion, SteerQuestion, StopQuestion
 from pi_subagents.faces.watch.fleet_list import FleetList
 from pi_subagents.faces.watch.today import today_ms
 from pi_subagents.faces.watch.transcript import Transcript
+from pi_subagents.service import messages as service_messages
+from pi_subagents.view.fleet import WHICH, Wanted, Which, arranged, totals
+from pi_subagents.view.fleet_table import details, totals_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,9 +37,9 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.binding import BindingType
 
-    from pi_subagents.core.fleet import FleetRow
-    from pi_subagents.fleet import Fleet
-    from pi_subagents.fleet_actions import FleetActions, Told
+    from pi_subagents.core.run.record import RunRecord
+    from pi_subagents.service.fleet import Fleet
+    from pi_subagents.service.fleet_actions import ActionReport, FleetActions
 
 TICK_S = 1.0
 QUIET_TICKS = 30
@@ -78,7 +79,7 @@ class WatchApp(App[None]):
     class Said(Message):
         """An action has something to say."""
 
-        def __init__(self, told: Told) -> None:
+        def __init__(self, told: ActionReport) -> None:
             super().__init__()
             self.told = told
 
@@ -92,7 +93,7 @@ class WatchApp(App[None]):
     def __init__(
         self,
         fleet: Fleet,
-        actions: Callable[[Callable[[Told], None]], FleetActions],
+        actions: Callable[[Callable[[ActionReport], None]], FleetActions],
         *,
         machine: bool,
     ) -> None:
@@ -102,7 +103,7 @@ class WatchApp(App[None]):
         self.failure: BaseException | None = None
         self._machine = machine
         self._wanted = Wanted()
-        self._rows: tuple[FleetRow, ...] = ()
+        self._rows: tuple[RunRecord, ...] = ()
         self._ticks = 0
         self._home = os.environ.get("HOME", "")
         self._totals = Static(id="totals", markup=False)
@@ -153,8 +154,8 @@ class WatchApp(App[None]):
     def _take(self) -> None:
         """Show the rows as they are now."""
         self._rows = self._fleet.rows
-        none = watch_messages.NO_RUNS_ANYWHERE if self._machine else watch_messages.NO_RUNS
-        self._list.empty_text = watch_messages.NOTHING_WANTED if self._rows else none
+        none = messages.NO_RUNS_ANYWHERE if self._machine else messages.NO_RUNS
+        self._list.empty_text = messages.NOTHING_WANTED if self._rows else none
         self._list.show(arranged(self._rows, self._wanted))
         self._paint_totals()
         for screen in self.screen_stack:
@@ -162,10 +163,10 @@ class WatchApp(App[None]):
                 row = self._row(screen.row.run_id)
                 screen.look(row or screen.row)
 
-    def _row(self, run_id: str) -> FleetRow | None:
+    def _row(self, run_id: str) -> RunRecord | None:
         return next((row for row in self._rows if row.run_id == run_id), None)
 
-    def _current(self) -> FleetRow | None:
+    def _current(self) -> RunRecord | None:
         """Return the run that a key is meant for: the one that is read, or the chosen one."""
         if isinstance(self.screen, Transcript):
             return self.screen.row
@@ -255,11 +256,11 @@ class WatchApp(App[None]):
         if row := self._current():
             self.push_screen(Transcript(row))
 
-    def _going_on(self) -> FleetRow | None:
+    def _going_on(self) -> RunRecord | None:
         """Return the run that a key is meant for, if it goes on; say so where it does not."""
         row = self._current()
         if row is not None and not row.active:
-            self.notify(watch_messages.RUN_IS_OVER)
+            self.notify(service_messages.RUN_IS_OVER)
             return None
         return row
 
@@ -271,10 +272,10 @@ class WatchApp(App[None]):
 
         def answered(answer: bool | None) -> None:  # noqa: FBT001 - textual's own
             if answer:
-                self.notify(watch_messages.stopping(row.name), markup=False)
+                self.notify(messages.stopping(row.name), markup=False)
                 self._do(partial(self._actions.stop, row.run_id))
 
-        self.push_screen(StopQuestion(watch_messages.stop_question(row.name)), answered)
+        self.push_screen(StopQuestion(messages.stop_question(row.name)), answered)
 
     def action_steer(self) -> None:
         """Ask what to say, then say it."""
@@ -284,10 +285,10 @@ class WatchApp(App[None]):
 
         def answered(message: str | None) -> None:
             if message is not None:
-                self.notify(watch_messages.steering(row.name), markup=False)
+                self.notify(messages.steering(row.name), markup=False)
                 self._do(partial(self._actions.steer, row.run_id, message))
 
-        self.push_screen(SteerQuestion(watch_messages.steer_question(row.name)), answered)
+        self.push_screen(SteerQuestion(messages.steer_question(row.name)), answered)
 
     def action_resume(self) -> None:
         """Ask what to do now, then go on; ask nothing where it would be refused."""
@@ -296,35 +297,35 @@ class WatchApp(App[None]):
             return
         if any(each.active and each.session_id == row.session_id for each in self._rows):
             refusal = ResumeStillRunning(row.session_id)
-            self.notify(watch_messages.not_resumed(str(refusal)), markup=False)
+            self.notify(service_messages.not_resumed(str(refusal)), markup=False)
             return
 
         def answered(prompt: str | None) -> None:
             if prompt is not None:
                 self._do(partial(self._actions.resume, row.run_id, prompt))
 
-        self.push_screen(ResumeQuestion(watch_messages.resume_question(row.name)), answered)
+        self.push_screen(ResumeQuestion(messages.resume_question(row.name)), answered)
 
     def action_copy_id(self) -> None:
         """Put the id on the clipboard."""
         if row := self._current():
             self.copy_to_clipboard(row.run_id)
-            self.notify(watch_messages.copied(row.run_id), markup=False)
+            self.notify(messages.copied(row.run_id), markup=False)
 
     def action_directory(self) -> None:
         """Show the directory on the desktop, or say where it is."""
         if row := self._current():
-            if self._actions.open_directory(row.path):
-                self.notify(watch_messages.opened(row.path), markup=False)
+            if self._actions.open_on_desktop(row.path):
+                self.notify(messages.opened(row.path), markup=False)
             else:
                 self.copy_to_clipboard(row.path)
-                self.notify(watch_messages.copied(row.path), markup=False)
+                self.notify(messages.copied(row.path), markup=False)
 
     def action_help(self) -> None:
         """Show the keys."""
         self.push_screen(Help())
 
-    def _do(self, work: Callable[[], Told]) -> None:
+    def _do(self, work: Callable[[], ActionReport]) -> None:
         """Do something that may take its time, and tell how it went."""
         self._in_thread(lambda: self._post(self.Said(work())))
 

@@ -17,9 +17,9 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from pi_subagents import watch_messages
-from pi_subagents.core.fleet_table import cell_text, layout, sign_of
+from pi_subagents.faces.watch import messages
 from pi_subagents.faces.watch.once import padded
+from pi_subagents.view.fleet_table import cell_text, layout, sign_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from textual import events
     from textual.binding import BindingType
 
-    from pi_subagents.core.fleet import FleetRow, SessionGroup
+    from pi_subagents.core.run.record import RunRecord
+    from pi_subagents.view.fleet import SessionGroup
 
 HEADING_LINES = 1
 # Seen without colours too: what is chosen has a mark in front of it.
@@ -69,12 +70,12 @@ class FleetList(ScrollView, can_focus=True):
 
     def __init__(self) -> None:
         super().__init__(id="fleet")
-        self._lines: list[tuple[FleetRow, bool]] = []
+        self._lines: list[tuple[RunRecord, bool]] = []
         self._place = 0
-        self.empty_text = watch_messages.LOADING
+        self.empty_text = messages.LOADING
 
     @property
-    def chosen(self) -> FleetRow | None:
+    def chosen(self) -> RunRecord | None:
         """The run that actions are meant for."""
         return self._lines[self._place][0] if self._lines else None
 

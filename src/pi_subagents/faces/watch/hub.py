@@ -12,9 +12,9 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pi_subagents.core.fleet import FleetRow
-    from pi_subagents.fleet import Fleet
-    from pi_subagents.fleet_actions import Told
+    from pi_subagents.core.run.record import RunRecord
+    from pi_subagents.service.fleet import Fleet
+    from pi_subagents.service.fleet_actions import ActionReport
 
 MAX_NOTICES = 20
 
@@ -26,13 +26,13 @@ class Hub:
         self._fleet = fleet
         self._changed = threading.Condition()
         self._version = 0
-        self._notices: deque[tuple[int, Told]] = deque(maxlen=MAX_NOTICES)
+        self._notices: deque[tuple[int, ActionReport]] = deque(maxlen=MAX_NOTICES)
         self._told = 0
         self._over = threading.Event()
         self._failure: BaseException | None = None
 
     @property
-    def rows(self) -> tuple[FleetRow, ...]:
+    def rows(self) -> tuple[RunRecord, ...]:
         """All rows as they are now."""
         return self._fleet.rows
 
@@ -63,14 +63,14 @@ class Hub:
             self._changed.wait_for(lambda: self._version != version or self.over, timeout_s)
             return self._version
 
-    def tell(self, told: Told) -> None:
+    def tell(self, told: ActionReport) -> None:
         """Have every page say something."""
         with self._changed:
             self._told += 1
             self._notices.append((self._told, told))
         self._bump()
 
-    def notices(self, after: int) -> list[tuple[int, Told]]:
+    def notices(self, after: int) -> list[tuple[int, ActionReport]]:
         """Return what was said since, each with its number."""
         with self._changed:
             return [each for each in self._notices if each[0] > after]

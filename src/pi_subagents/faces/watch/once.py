@@ -9,21 +9,21 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from pi_subagents import watch_messages
-from pi_subagents.core.fleet import Wanted, arranged, row_to_json, totals, totals_to_json
-from pi_subagents.core.fleet_table import cell_text, layout, totals_line
 from pi_subagents.faces.cli.console import width
 from pi_subagents.faces.terminal.cells import cells, cut
+from pi_subagents.faces.watch import messages
+from pi_subagents.view.fleet import Wanted, arranged, row_to_json, totals, totals_to_json
+from pi_subagents.view.fleet_table import cell_text, layout, totals_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pi_subagents.core.fleet import FleetRow
-    from pi_subagents.core.fleet_table import Cell
+    from pi_subagents.core.run.record import RunRecord
     from pi_subagents.faces.cli.console import Console
+    from pi_subagents.view.fleet_table import Cell
 
 
-def print_json(console: Console, rows: Sequence[FleetRow], today_ms: int) -> None:
+def print_json(console: Console, rows: Sequence[RunRecord], today_ms: int) -> None:
     """Print all of it for a script, in the order of the list."""
     groups = arranged(rows, Wanted())
     console.json(
@@ -35,11 +35,11 @@ def print_json(console: Console, rows: Sequence[FleetRow], today_ms: int) -> Non
 
 
 def print_list(
-    console: Console, rows: Sequence[FleetRow], *, now_ms: int, today_ms: int, machine: bool
+    console: Console, rows: Sequence[RunRecord], *, now_ms: int, today_ms: int, machine: bool
 ) -> None:
     """Print the list for a person."""
     if not rows:
-        console.answer(watch_messages.NO_RUNS_ANYWHERE if machine else watch_messages.NO_RUNS)
+        console.answer(messages.NO_RUNS_ANYWHERE if machine else messages.NO_RUNS)
         return
     room = width(sys.stdout)
     console.answer(totals_line(totals(rows, today_ms), room), bold=True)

@@ -8,7 +8,6 @@ stays at the end while the reader does.  Memory is bounded by `MAX_LINES`.
 from __future__ import annotations
 
 from collections import deque
-from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.text import Text
@@ -16,16 +15,15 @@ from textual.binding import Binding
 from textual.screen import Screen
 from textual.widgets import Footer, RichLog, Static
 
-from pi_subagents import watch_messages
-from pi_subagents.core.fleet_table import heading
-from pi_subagents.disk.run_dir import TRANSCRIPT
-from pi_subagents.disk.transcript_tail import TranscriptTail
+from pi_subagents.faces.watch import messages
+from pi_subagents.service.run_contents import follow_transcript
+from pi_subagents.view.fleet_table import heading
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.binding import BindingType
 
-    from pi_subagents.core.fleet import FleetRow
+    from pi_subagents.core.run.record import RunRecord
 
 MAX_LINES = 5000
 
@@ -43,10 +41,10 @@ class Transcript(Screen[None]):
         Binding("ctrl+c", "leave", show=False),
     ]
 
-    def __init__(self, row: FleetRow) -> None:
+    def __init__(self, row: RunRecord) -> None:
         super().__init__()
         self.row = row
-        self._tail = TranscriptTail(Path(row.path) / TRANSCRIPT)
+        self._tail = follow_transcript(row)
         self._kept: deque[str] = deque(maxlen=MAX_LINES)
         self._is_there = False
 
@@ -71,10 +69,10 @@ class Transcript(Screen[None]):
         if following:
             self.call_after_refresh(log.scroll_end, animate=False)
 
-    def look(self, row: FleetRow) -> None:
+    def look(self, row: RunRecord) -> None:
         """Take what is new of the run."""
         self.row = row
-        # News may come before the screen did, whose beginning takes them, or while it goes.
+        # Changes may come before the screen did, whose beginning takes them, or while it goes.
         if not self._is_there or not self.query("#heading"):
             return
         self.query_one("#heading", Static).update(heading(row))
@@ -83,7 +81,7 @@ class Transcript(Screen[None]):
         first = not self._kept
         lines = self._tail.new_lines()
         if first and self._tail.skipped:
-            lines.insert(0, watch_messages.EARLIER_LEFT_OUT)
+            lines.insert(0, messages.EARLIER_LEFT_OUT)
         self._kept.extend(lines)
         self._write(lines)
         if following or first:

@@ -22,21 +22,20 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from pi_subagents import watch_messages
-from pi_subagents.core.fleet import WHICH, Wanted, Which
 from pi_subagents.errors import PortUnavailable
+from pi_subagents.faces.loopback_peer import is_own_peer
+from pi_subagents.faces.watch import messages
 from pi_subagents.faces.watch.hub import Hub
-from pi_subagents.faces.watch.web_guard import LOOPBACK, Asked, Guard
+from pi_subagents.faces.watch.web_guard import LOOPBACK, Asked, PageGuard
 from pi_subagents.faces.watch.web_stream import list_events, transcript_events
-from pi_subagents.fleet_actions import FleetActions, Told
-from pi_subagents.procs.desktop import show
-from pi_subagents.procs.peer import is_own_peer
+from pi_subagents.service.fleet_actions import ActionReport, FleetActions
+from pi_subagents.view.fleet import WHICH, Wanted, Which
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from pi_subagents.faces.cli.console import Console
-    from pi_subagents.fleet import Fleet
+    from pi_subagents.service.fleet import Fleet
 
 MAX_BODY = 1024 * 1024
 MAX_CONNECTIONS = 64
@@ -58,13 +57,13 @@ def serve(console: Console, fleet: Fleet, *, port: int, open_browser: bool) -> N
         threading.Thread(target=serving, name="page", daemon=True).start()
         address = server.guard.address
         try:
-            console.notice(watch_messages.HOW_TO_END)
-            console.answer(watch_messages.serving(address))
+            console.notice(messages.HOW_TO_END)
+            console.answer(messages.serving(address))
             if open_browser:
-                show(address, os.environ)
+                actions.open_on_desktop(address)
             hub.wait_for_end()
         except KeyboardInterrupt:
-            console.notice(watch_messages.CLOSING)
+            console.notice(messages.CLOSING)
         finally:
             hub.close()
 
@@ -82,7 +81,7 @@ class WatchServer(ThreadingHTTPServer):
             raise PortUnavailable(port, str(error)) from error
         self.hub = hub
         self.actions = actions
-        self.guard = Guard(self.server_address[1], secrets.token_urlsafe(32))
+        self.guard = PageGuard(self.server_address[1], secrets.token_urlsafe(32))
         self.page = page()
         self.policy = policy(self.page)
         self.places = threading.BoundedSemaphore(MAX_CONNECTIONS)
@@ -193,7 +192,7 @@ class _Handler(BaseHTTPRequestHandler):
             return None
         return value if isinstance(value, dict) else None
 
-    def _tell(self, told: Told) -> None:
+    def _tell(self, told: ActionReport) -> None:
         data = json.dumps({"text": told.text, "bad": told.bad}).encode("ascii")
         self._send(200, data, "application/json")
 

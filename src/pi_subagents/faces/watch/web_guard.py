@@ -8,9 +8,10 @@ not ours: then it gets nothing, not even a reason.
 from __future__ import annotations
 
 import hmac
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlsplit
+
+from pi_subagents.core.value import value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 LOOPBACK = "127.0.0.1"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Asked:
     """What a request that may be answered asks for."""
 
@@ -26,8 +27,8 @@ class Asked:
     query: Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Guard:
+@value
+class PageGuard:
     """The address that counts, and no other."""
 
     port: int

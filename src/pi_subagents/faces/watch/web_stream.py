@@ -9,22 +9,28 @@ from __future__ import annotations
 
 import json
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pi_subagents import watch_messages
-from pi_subagents.core.fleet import arranged, row_to_json, totals
-from pi_subagents.core.fleet_table import heading, money, place, short_number, sign_of, totals_line
 from pi_subagents.core.plain_text import printable
-from pi_subagents.disk.run_dir import TRANSCRIPT
-from pi_subagents.disk.transcript_tail import TranscriptTail
+from pi_subagents.faces.watch import messages
 from pi_subagents.faces.watch.today import today_ms
+from pi_subagents.service.run_contents import follow_transcript
+from pi_subagents.view.fleet import arranged, row_to_json, totals
+from pi_subagents.view.fleet_table import (
+    heading,
+    money,
+    place,
+    short_number,
+    sign_of,
+    totals_line,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from pi_subagents.core.fleet import FleetRow, Wanted
+    from pi_subagents.core.run.record import RunRecord
     from pi_subagents.faces.watch.hub import Hub
+    from pi_subagents.view.fleet import Wanted
 
 PING_S = 15.0
 PING = b": still here\n\n"
@@ -34,7 +40,7 @@ LINES_AT_ONCE = 2000
 
 def list_events(hub: Hub, wanted: Wanted) -> Iterator[bytes]:
     """Yield how the list is, then how it becomes, until the hub is over."""
-    told: dict[str, FleetRow] = {}
+    told: dict[str, RunRecord] = {}
     before: dict[str, object] = {}
     version, notice = -1, hub.last_notice
     while not hub.over:
@@ -64,15 +70,15 @@ def transcript_events(hub: Hub, run_id: str) -> Iterator[bytes]:
     row = _find(hub, run_id)
     if row is None:
         return
-    tail = TranscriptTail(Path(row.path) / TRANSCRIPT)
-    told: FleetRow | None = None
+    tail = follow_transcript(row)
+    told: RunRecord | None = None
     version = -1
     while not hub.over:
         version = hub.wait(version, PING_S)
         row = _find(hub, run_id) or row
         lines = tail.new_lines()
         if told is None and tail.skipped:
-            lines.insert(0, watch_messages.EARLIER_LEFT_OUT)
+            lines.insert(0, messages.EARLIER_LEFT_OUT)
         if row == told and not lines:
             yield PING
             continue
@@ -82,15 +88,15 @@ def transcript_events(hub: Hub, run_id: str) -> Iterator[bytes]:
             yield _event({"heading": heading(row), "row": _row(row), "lines": part})
 
 
-def _find(hub: Hub, run_id: str) -> FleetRow | None:
+def _find(hub: Hub, run_id: str) -> RunRecord | None:
     return next((row for row in hub.rows if row.run_id == run_id), None)
 
 
-def _nothing(rows: Sequence[FleetRow]) -> str:
-    return watch_messages.NOTHING_WANTED if rows else watch_messages.NO_RUNS
+def _nothing(rows: Sequence[RunRecord]) -> str:
+    return messages.NOTHING_WANTED if rows else messages.NO_RUNS
 
 
-def _row(row: FleetRow) -> dict[str, object]:
+def _row(row: RunRecord) -> dict[str, object]:
     sign, role = sign_of(row)
     usage = row.usage
     return {

@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from pi_subagents.core import events as ev
-from pi_subagents.core.progress_updates import BURST_BYTES, WindowUpdates, WordUpdates
+from pi_subagents.core.run import events as ev
 from pi_subagents.core.value import replace
-from pi_subagents.core.window import Window, WindowLine, WindowTitle
-from pi_subagents.core.window_delta import WindowDeltas
-from pi_subagents.core.window_picture import place_of_lines
 from pi_subagents.faces.bridge import live_call
 from pi_subagents.faces.bridge.live_call import LiveCall
+from pi_subagents.view.progress_updates import BURST_BYTES, WindowUpdates, WordUpdates
+from pi_subagents.view.window import Window, WindowLine, WindowTitle
+from pi_subagents.view.window_delta import WindowDeltas
+from pi_subagents.view.window_picture import place_of_lines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pi_subagents.core.progress_updates import Updates
-    from pi_subagents.delegation.windows import Windows
-    from pi_subagents.faces.bridge.peer import Host
+    from pi_subagents.faces.bridge.peer import HostPeer
+    from pi_subagents.service.windows import Windows
+    from pi_subagents.view.progress_updates import Updates
 
 PATIENCE_S = 10.0
 LINES_AT = place_of_lines(0)
@@ -89,7 +89,7 @@ async def turns(count: int) -> None:
 
 
 def live(host: FakeHost, updates: Updates | None = None, repeated: int = 0) -> LiveCall:
-    return LiveCall(cast("Host", host), "c1", updates or NoUpdates(), repeated=repeated)
+    return LiveCall(cast("HostPeer", host), "c1", updates or NoUpdates(), repeated=repeated)
 
 
 def shown(windows: Shown) -> Windows:
@@ -97,7 +97,7 @@ def shown(windows: Shown) -> Windows:
 
 
 def lines(count: int) -> dict[str, Any]:
-    made = tuple(WindowLine(str(n), "text") for n in range(count))
+    made = tuple(WindowLine.said(str(n)) for n in range(count))
     return {"history": made, "lines": made, "line_count": count}
 
 
@@ -218,6 +218,7 @@ async def test_words_are_told_one_by_one_and_those_at_the_end_are_not_lost(at_on
     assert [text_of(params) for name, params in host.rest() if name == "update"] == ["four", "five"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("repeated", [100, 1_000, 50_000, 5_000_000])
 async def test_what_the_host_repeats_is_bounded_by_bytes_its_arguments_included(
     at_once: None, monkeypatch: pytest.MonkeyPatch, repeated: int

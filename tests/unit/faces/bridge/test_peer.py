@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from tests.unit.core.given_values import thoroughly
 from tests.unit.core.test_json_rpc import messages as some_messages
 
-from pi_subagents import host_messages
 from pi_subagents.core.framing import Line, LineFramer
 from pi_subagents.core.json_rpc import Failure, Request, decode
-from pi_subagents.faces.bridge.peer import Host, Peer
+from pi_subagents.faces.bridge import messages
+from pi_subagents.faces.bridge.peer import HostPeer, Peer
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -45,7 +45,7 @@ class Written:
 class Methods:
     """Answers, fails, asks back, or waits, by the name of the method."""
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: HostPeer) -> None:
         self.host = host
         self.order: list[str] = []
         self.go_on = asyncio.Event()
@@ -75,7 +75,7 @@ class End:
 
     def __init__(self) -> None:
         self.written = Written()
-        self.host = Host(self.written)
+        self.host = HostPeer(self.written)
         self.methods = Methods(self.host)
         self.peer = Peer(self.host, self.written, self.methods)
 
@@ -176,7 +176,7 @@ async def test_a_request_that_is_cut_short_is_answered_too() -> None:
         task.cancel()
     await end.peer.settled()
     (said,) = end.written.said
-    assert said["error"] == {"code": -32000, "message": host_messages.RPC_ENDING}
+    assert said["error"] == {"code": -32000, "message": messages.RPC_ENDING}
 
 
 async def test_a_line_without_an_end_was_never_said() -> None:
@@ -196,7 +196,7 @@ async def test_a_line_over_the_limit_is_answered() -> None:
     await end.peer.serve(frames())
     (said,) = end.written.said
     assert said["error"] == {
-        "code": -32600, "message": host_messages.rpc_line_too_long(11, 64 * 1024 * 1024),
+        "code": -32600, "message": messages.rpc_line_too_long(11, 64 * 1024 * 1024),
     }  # fmt: skip
 
 

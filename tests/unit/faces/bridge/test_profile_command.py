@@ -10,13 +10,17 @@ import pytest
 from tests.fakes.odd_profiles import ODD_PROFILES
 from tests.fakes.profile_home import ProfileHome, make_profile_home, write_profile
 
-from pi_subagents import errors, host_messages, profile_messages
+from pi_subagents import errors
+from pi_subagents.config.profile_files import invalidate_profiles_cache
+from pi_subagents.core.definitions import messages as definitions_messages
 from pi_subagents.core.json_rpc import Failure
-from pi_subagents.core.profile import THINKING_LEVELS
-from pi_subagents.disk.profile_files import invalidate_profiles_cache
-from pi_subagents.faces.bridge.profile_command import Said, completions, run_profile_line
+from pi_subagents.core.profile.profile import THINKING_LEVELS
+from pi_subagents.core.session import messages as session_messages
+from pi_subagents.faces.bridge import messages as bridge_messages
+from pi_subagents.faces.bridge.profile_command import ProfileReply, completions, run_profile_line
 from pi_subagents.faces.bridge.profile_dialogs import Dialogs
-from pi_subagents.faces.cli import profile_write
+from pi_subagents.faces.cli import messages as cli_messages
+from pi_subagents.faces.cli.definitions import profile_write
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -69,7 +73,9 @@ class Asked:
         return [dialog["title"] for dialog in self.dialogs]
 
 
-async def said(line: str, host: Asked | None = None, *, trusted: bool | None = None) -> Said:
+async def said(
+    line: str, host: Asked | None = None, *, trusted: bool | None = None
+) -> ProfileReply:
     asked = host or Asked(lambda _: pytest.fail("nobody is to be asked"))
     dialogs = Dialogs(asked, asyncio.get_running_loop())  # type: ignore[arg-type]  # all that is used of a Host
     return await asyncio.to_thread(run_profile_line, line, dialogs, MODELS, trusted=trusted)
@@ -83,7 +89,7 @@ async def test_profiles_are_listed_as_the_command_lists_them(home: ProfileHome, 
     write_profile(home.user, "fast", "model: m", "thinkingLevel: off")
     write_profile(home.project, "slow", "model: n")
     text = "Subagent profiles:\n  profile: fast, model=m, thinking=off (global)"
-    assert await said(verb) == Said(f"{text}\n  profile: slow, model=n (project)", "info")
+    assert await said(verb) == ProfileReply(f"{text}\n  profile: slow, model=n (project)", "info")
 
 
 async def test_what_a_script_would_read_is_said_too(home: ProfileHome) -> None:
@@ -92,7 +98,7 @@ async def test_what_a_script_would_read_is_said_too(home: ProfileHome) -> None:
 
 
 async def test_without_any_it_says_where_to_put_them(home: ProfileHome) -> None:
-    assert await said("list") == Said(profile_messages.NO_PROFILES, "info")
+    assert await said("list") == ProfileReply(session_messages.NO_PROFILES, "info")
 
 
 @pytest.mark.parametrize("line", ["show fast", "fast", "  fast ", "show 'fast'"])
@@ -116,7 +122,9 @@ async def test_a_projects_profile_is_shown_with_the_trust_that_the_host_has(
 
 
 async def test_a_quote_that_nobody_closed_is_part_of_a_word(home: ProfileHome) -> None:
-    assert await said('show "fast') == Said(str(errors.ProfileNameInvalid('"fast')), "error")
+    assert await said('show "fast') == ProfileReply(
+        str(errors.ProfileNameInvalid('"fast')), "error"
+    )
 
 
 async def test_a_broken_file_is_a_warning_beside_the_list(home: ProfileHome) -> None:
@@ -128,7 +136,7 @@ async def test_a_broken_file_is_a_warning_beside_the_list(home: ProfileHome) -> 
     assert told.level == "info"
     broken, odd = told.warning.split("\n")
     assert broken.startswith("Not loaded: ")
-    assert profile_messages.FENCE_NOT_CLOSED in broken
+    assert definitions_messages.FENCE_NOT_CLOSED in broken
     assert odd.startswith(str(home.user / "odd.md")), "that it is a warning, pi says"
 
 
@@ -141,14 +149,14 @@ async def test_a_broken_file_is_a_warning_beside_the_list(home: ProfileHome) -> 
     ],
 )
 async def test_what_cannot_be_done_is_an_error(home: ProfileHome, line: str, text: str) -> None:
-    assert await said(line) == Said(text, "error")
+    assert await said(line) == ProfileReply(text, "error")
 
 
 @pytest.mark.parametrize("line", ["", "   ", "--help", "create --help", "-h", "show", "create"])
 async def test_what_says_too_little_is_answered_with_the_usage(
     home: ProfileHome, line: str
 ) -> None:
-    assert await said(line) == Said(host_messages.PROFILE_USAGE, "warning")
+    assert await said(line) == ProfileReply(bridge_messages.PROFILE_USAGE, "warning")
 
 
 async def test_a_fault_of_ours_is_told_and_not_raised(
@@ -159,7 +167,7 @@ async def test_a_fault_of_ours_is_told_and_not_raised(
 
     monkeypatch.setattr(profile_write, "_free_places", fail)
     told = await said("create x")
-    assert told == Said("internal error, please report it: ZeroDivisionError:", "error")
+    assert told == ProfileReply("internal error, please report it: ZeroDivisionError:", "error")
 
 
 # Creating
@@ -204,7 +212,7 @@ async def test_a_profile_is_created_by_dialogs(home: ProfileHome) -> None:
 async def test_leaving_every_dialog_saves_nothing(home: ProfileHome) -> None:
     host = Asked(lambda _: None)
     told = await said("create demo", host)
-    assert told.text.endswith(profile_messages.NOTHING_SAVED)
+    assert told.text.endswith(cli_messages.NOTHING_SAVED)
     assert not home.user.exists() or list(home.user.iterdir()) == []
     assert len(host.dialogs) == 10
 
@@ -212,7 +220,7 @@ async def test_leaving_every_dialog_saves_nothing(home: ProfileHome) -> None:
 @pytest.mark.parametrize("value", [GONE, Failure(-32603, "no ui"), 7, "no such option", ["x"]])
 async def test_an_answer_that_is_none_saves_nothing(home: ProfileHome, value: object) -> None:
     host = Asked(lambda dialog: value if dialog["kind"] != "confirm" else None)
-    assert (await said("create demo", host)).text.endswith(profile_messages.NOTHING_SAVED)
+    assert (await said("create demo", host)).text.endswith(cli_messages.NOTHING_SAVED)
     assert not (home.user / "demo.md").exists()
     if value is GONE:
         assert len(host.dialogs) == 1
@@ -222,7 +230,7 @@ async def test_options_on_the_line_need_no_dialog(home: ProfileHome) -> None:
     told = await said("create quick --model m --scope global")
     assert told.text.startswith('Profile "quick" saved to global agent-profiles.')
     there = str(errors.ProfileExists("quick", str(home.user / "quick.md")))
-    assert await said("create quick") == Said(there, "error")
+    assert await said("create quick") == ProfileReply(there, "error")
 
 
 # Editing and deleting
@@ -244,7 +252,7 @@ async def test_what_is_there_is_edited_in_place_and_stands_first(home: ProfileHo
 
     host = Asked(keep)
     told = await said("edit p", host)
-    assert told.text.endswith(profile_messages.NOTHING_CHANGED)
+    assert told.text.endswith(cli_messages.NOTHING_CHANGED)
     prefilled = {d["title"]: d["prefill"] for d in host.dialogs if d["kind"] == "editor"}
     assert list(prefilled.values()) == ["acme", "m"]
     levels = next(d["options"] for d in host.dialogs if d["title"] == "Thinking level:")
@@ -273,7 +281,7 @@ async def test_enter_at_every_dialog_of_an_edit_leaves_the_file_as_it_is_to_the_
     path.write_bytes(ODD_PROFILES[what])
     host = Asked(enter_in_pi)
     told = await said("edit demo", host)
-    assert (told.text, told.level) == (profile_messages.NOTHING_CHANGED, "info")
+    assert (told.text, told.level) == (cli_messages.NOTHING_CHANGED, "info")
     assert path.read_bytes() == ODD_PROFILES[what]
     assert [each.name for each in home.user.iterdir()] == ["demo.md"]
     assert list(home.project.iterdir()) == []
@@ -303,11 +311,11 @@ async def test_a_profile_is_deleted_after_a_yes(home: ProfileHome, verb: str) ->
     write_profile(home.user, "old", "model: m")
     for value in (False, None, "yes", 1):
         refused = await said(f"{verb} old", Asked(lambda _, value=value: value))  # type: ignore[misc]  # bound now
-        assert refused == Said("Nothing was deleted.", "info")
+        assert refused == ProfileReply("Nothing was deleted.", "info")
         assert (home.user / "old.md").exists()
     host = Asked(lambda _: True)
     told = await said(f"{verb} old", host)
-    assert told == Said(f'Deleted the global profile "old": {home.user / "old.md"}', "info")
+    assert told == ProfileReply(f'Deleted the global profile "old": {home.user / "old.md"}', "info")
     assert not (home.user / "old.md").exists()
     (dialog,) = host.dialogs
     assert (dialog["kind"], dialog["title"]) == ("confirm", "Delete profile?")

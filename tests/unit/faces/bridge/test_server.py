@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from pi_subagents import host_messages
-from pi_subagents.core.bridge_params import PROTOCOL
 from pi_subagents.core.json_rpc import INVALID_PARAMS, REFUSED, Failure
+from pi_subagents.faces.bridge import messages
+from pi_subagents.faces.bridge.params import PROTOCOL
 from pi_subagents.faces.bridge.server import Bridge
 
 if TYPE_CHECKING:
-    from pi_subagents.core.bridge_params import HostSession, ToolCall
     from pi_subagents.faces.bridge.open_session import OpenSession
-    from pi_subagents.faces.bridge.peer import Host
+    from pi_subagents.faces.bridge.params import HostSession, HostToolCall
+    from pi_subagents.faces.bridge.peer import HostPeer
 
 PATIENCE_S = 10.0
 AHEAD: dict[str, object] = {"tool": "t", "cwd": "/"}
@@ -34,7 +34,7 @@ class SlowBridge(Bridge):
     """Opens a session when it may, and remembers what was done in which order."""
 
     def __init__(self) -> None:
-        super().__init__(cast("Host", None), {})
+        super().__init__(cast("HostPeer", None), {})
         self.may_open = asyncio.Event()
         self.done: list[str] = []
         self._calls = cast("Any", self)
@@ -48,7 +48,7 @@ class SlowBridge(Bridge):
         self.done.append(f"completed {prefix}")
         return {}
 
-    def start_ahead(self, call: ToolCall, _session: object) -> None:
+    def prewarm(self, call: HostToolCall, _session: object) -> None:
         self.done.append(f"started for {call.tool}")
 
     def cancel(self, call_id: str) -> None:
@@ -80,7 +80,7 @@ async def test_what_comes_behind_a_greeting_waits_for_it_in_its_order(bridge: Sl
 async def test_behind_a_refused_greeting_everything_is_refused_but_the_end(
     bridge: SlowBridge, spoken: object
 ) -> None:
-    refusal = Failure(REFUSED, host_messages.bridge_protocol_unknown(spoken, PROTOCOL))
+    refusal = Failure(REFUSED, messages.bridge_protocol_unknown(spoken, PROTOCOL))
     assert await bridge.answer("hello", {**GREETING, "protocol": spoken}) == refusal
     assert await bridge.answer("complete", {"prefix": "x"}) == refusal
     await bridge.take("ahead", AHEAD)

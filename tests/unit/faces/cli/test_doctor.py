@@ -20,27 +20,27 @@ from tests.fakes.healthy_place import (
     write_settings,
 )
 
-from pi_subagents.doctor import store
-from pi_subagents.faces.cli import doctor as face
+from pi_subagents.faces.cli.machine import doctor as face
 from pi_subagents.faces.cli.main import group
+from pi_subagents.service.doctor import store
 
 if TYPE_CHECKING:
-    from pi_subagents.doctor.check import Place
+    from pi_subagents.system.home import CheckedPlace
 
 A, B = "a" * 32, "b" * 32
 CANARY = "canary-5b1d"
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
+def place(tmp_path: Path) -> CheckedPlace:
     return healthy_place(tmp_path)
 
 
 @pytest.fixture
-def run(place: Place, monkeypatch: pytest.MonkeyPatch) -> Any:
+def run(place: CheckedPlace, monkeypatch: pytest.MonkeyPatch) -> Any:
     """The command, with a variable per keyword added to the healthy place."""
     monkeypatch.chdir(place.cwd)
-    monkeypatch.setattr(store, "find_leftovers", list)  # other tests run at the same time
+    monkeypatch.setattr(store, "find_orphans", list)  # other tests run at the same time
 
     def invoke(*arguments: str, **env: str) -> Result:
         given = with_env(place, **env).env
@@ -52,7 +52,9 @@ def run(place: Place, monkeypatch: pytest.MonkeyPatch) -> Any:
     return invoke
 
 
-def test_a_healthy_machine_has_a_line_and_a_tick_for_everything(run: Any, place: Place) -> None:
+def test_a_healthy_machine_has_a_line_and_a_tick_for_everything(
+    run: Any, place: CheckedPlace
+) -> None:
     result = run()
     lines = result.output.splitlines()
     assert result.return_value == 0
@@ -84,7 +86,7 @@ def test_a_healthy_machine_has_a_line_and_a_tick_for_everything(run: Any, place:
 
 
 def test_what_keeps_delegation_from_working_is_told_with_a_way_out_and_exit_code_one(
-    run: Any, place: Place
+    run: Any, place: CheckedPlace
 ) -> None:
     result = run(PI_SUBAGENTS_CHILD="1", PI_SUBAGENTS_PI="nowhere")
     assert result.return_value == 1
@@ -96,7 +98,7 @@ def test_what_keeps_delegation_from_working_is_told_with_a_way_out_and_exit_code
     assert result.output.endswith("Sub-agents cannot run here yet. To fix first: Delegation, pi.\n")
 
 
-def test_every_failing_line_says_how_to_fix_it(run: Any, place: Place) -> None:
+def test_every_failing_line_says_how_to_fix_it(run: Any, place: CheckedPlace) -> None:
     write_settings(place, "{")
     checks = run("--json", PI_SUBAGENTS_CHILD="1", PI_SUBAGENTS_PI="nowhere").output
     failing = [
@@ -106,7 +108,7 @@ def test_every_failing_line_says_how_to_fix_it(run: Any, place: Place) -> None:
     assert [each["id"] for each in failing if not each["fix"]] == []
 
 
-def test_json_is_one_object_with_every_check(run: Any, place: Place) -> None:
+def test_json_is_one_object_with_every_check(run: Any, place: CheckedPlace) -> None:
     write_pi(place, version="echo 0.90.0")
     result = run("--json")
     value = json.loads(result.output)
@@ -122,7 +124,7 @@ def test_json_is_one_object_with_every_check(run: Any, place: Place) -> None:
     assert json.loads(run("--json", PI_SUBAGENTS_PI="nowhere").output)["ok"] is False
 
 
-def test_problems_are_named_at_the_end(run: Any, place: Place) -> None:
+def test_problems_are_named_at_the_end(run: Any, place: CheckedPlace) -> None:
     write_pi(place, models="echo No models available. Use /login")
     assert run().output.endswith("Sub-agents can run here. Worth a look: Models.\n")
 
@@ -140,7 +142,7 @@ def test_a_stream_without_ticks_still_tells_good_from_bad(
 
 
 def test_a_working_directory_that_is_gone_is_told(
-    place: Place, run: Any, monkeypatch: pytest.MonkeyPatch
+    place: CheckedPlace, run: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def gone() -> Path:
         raise FileNotFoundError
@@ -183,7 +185,7 @@ WITH_CANARIES = {
 @pytest.mark.parametrize("form", [(), ("--json",), ("--report",)], ids=["people", "json", "report"])
 @pytest.mark.parametrize("case", WITH_CANARIES)
 def test_no_form_of_the_output_holds_a_secret(
-    run: Any, place: Place, case: str, form: tuple[str, ...]
+    run: Any, place: CheckedPlace, case: str, form: tuple[str, ...]
 ) -> None:
     settings = json.loads(json.dumps(CANARY_SETTINGS))
     if case == "a null byte":
@@ -198,14 +200,14 @@ def test_no_form_of_the_output_holds_a_secret(
     assert CANARY not in result.output
 
 
-def test_a_broken_settings_file_is_not_quoted(run: Any, place: Place) -> None:
+def test_a_broken_settings_file_is_not_quoted(run: Any, place: CheckedPlace) -> None:
     write_settings(place, f'{{"subagents": {CANARY}')
     for form in ((), ("--json",), ("--report",)):
         assert CANARY not in run(*form).output
 
 
 def test_a_report_of_a_real_examination_holds_no_place_of_this_machine(
-    run: Any, place: Place
+    run: Any, place: CheckedPlace
 ) -> None:
     result = run("--report")
     assert result.return_value == 0
@@ -215,7 +217,7 @@ def test_a_report_of_a_real_examination_holds_no_place_of_this_machine(
 
 
 def test_run_directories_from_elsewhere_are_told_and_adopted_on_request(
-    place: Place, run: Any
+    place: CheckedPlace, run: Any
 ) -> None:
     make_run(place, A)
     broken = runs_of(place).store.run_dir(B)

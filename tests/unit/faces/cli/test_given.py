@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.core.given_values import texts, thoroughly
 
-from pi_subagents import child_messages
+from pi_subagents.faces.cli import messages
 from pi_subagents.faces.cli.console import Console
 from pi_subagents.faces.cli.given import FiniteRange, text_or_typed
 from pi_subagents.faces.cli.main import group, main
@@ -93,9 +93,9 @@ def test_whoever_has_to_type_is_told_so(
     assert text_or_typed(Console(), "given", "JSON") == "given"
     assert capsys.readouterr() == ("", "")
     assert text_or_typed(Console(), "-", "JSON") == "Grüße"
-    told = f"{child_messages.type_it('JSON')}\n" if typed else ""
+    told = f"{messages.type_it('JSON')}\n" if typed else ""
     assert capsys.readouterr() == ("", told)
-    assert child_messages.type_it("the message") == "Type the message; Ctrl+D sends it."
+    assert messages.type_it("the message") == "Type the message; Ctrl+D sends it."
 
 
 @pytest.mark.parametrize(
@@ -120,4 +120,4 @@ def test_a_verb_that_waits_for_a_text_says_so(
     with pytest.raises(SystemExit) as end:
         main(arguments)
     assert end.value.code == 2
-    assert capsys.readouterr().err.startswith(f"{child_messages.type_it(what)}\n")
+    assert capsys.readouterr().err.startswith(f"{messages.type_it(what)}\n")

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from pi_subagents.core.hosts import HOSTS
-from pi_subagents.faces.cli.install import own_command
+from pi_subagents.hosts.catalogue import HOSTS
+from pi_subagents.service.machine.host_files import own_command
 
 SRC = Path(__file__).parents[4] / "src"
 OTHER = '{\n  "mcpServers": {\n    "other": {"command": "x", "env": {"KEY": "sk-secret"}}\n  }\n}\n'

@@ -12,29 +12,29 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.fakes.driver import PATIENCE_S
 from tests.fakes.pty_command import open_pty, set_size
-from tests.unit.delegation.fake_runner import planned
+from tests.unit.service.fake_runner import planned
 
-from pi_subagents.core import events as ev
-from pi_subagents.core.request import Task
-from pi_subagents.core.window import Window, WindowLine, WindowTitle
-from pi_subagents.delegation.ports import PlannedRun, Update
+from pi_subagents.core.run import events as ev
+from pi_subagents.core.task.request import Task
 from pi_subagents.faces.cli.console import Console, Verbosity
-from pi_subagents.faces.cli.live import ProgressPrinter, run_stoppable
+from pi_subagents.faces.cli.work.live import ProgressPrinter, run_stoppable
 from pi_subagents.faces.terminal import display
 from pi_subagents.faces.terminal.display import Display
 from pi_subagents.faces.terminal.terminal import Terminal
+from pi_subagents.service.planned_task import PlannedTask, Update
+from pi_subagents.view.window import Window, WindowLine, WindowTitle
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from pi_subagents.launch import Options
+    from pi_subagents.service.call import Options
 
 
 class OneWindow:
     """What a delegation would show."""
 
     def now(self) -> tuple[Window, ...]:
-        return (Window(WindowTitle("t"), "running", lines=(WindowLine("hello", "text"),)),)
+        return (Window(WindowTitle("t"), "running", lines=(WindowLine.said("hello"),)),)
 
 
 @contextmanager
@@ -120,8 +120,8 @@ def test_the_width_is_that_of_the_terminal_progress_is_shown_on() -> None:
         assert run_stoppable(Console(), {}, work, plain=False) == (None, False)
 
 
-def named(name: str) -> PlannedRun:
-    return PlannedRun(0, Task(name, "1"), planned(0).spec)
+def named(name: str) -> PlannedTask:
+    return PlannedTask(0, Task(name, "1"), planned(0).spec)
 
 
 def test_a_line_of_progress_takes_no_more_cells_than_the_terminal_has() -> None:

@@ -10,9 +10,9 @@ from typing import NoReturn
 import click
 import pytest
 
-from pi_subagents import messages
 from pi_subagents.errors import AnswerNotWritten, RunNotFound
 from pi_subagents.faces.cli import main as cli
+from pi_subagents.faces.cli import messages
 from pi_subagents.faces.cli.console import Console, Verbosity
 
 

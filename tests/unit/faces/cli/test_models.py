@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.fakes.fake_pi_models import ModelsPlace, make_models_place
 
+from pi_subagents.core.run.messages import NOTE_NO_MODEL
 from pi_subagents.faces.cli.main import main
-from pi_subagents.messages import NOTE_NO_MODEL
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -114,7 +114,7 @@ def test_a_pi_that_fails_is_an_error_with_its_words(asker: Asker) -> None:
         2,
         "",
         (
-            "Error: pi did not tell which models it has: it exited with code 3. `subagents doctor` "
+            "Error: pi did not say which models it has: it exited with code 3. `subagents doctor` "
             "looks closer.\n  Error: extension is broken\n  Hint: fix it\n"
         ),
     )

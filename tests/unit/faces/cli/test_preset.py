@@ -10,8 +10,8 @@ import pytest
 from click.shell_completion import ShellComplete
 from tests.fakes.profile_home import ProfileHome, make_preset_home, write_preset, write_profile
 
-from pi_subagents import profile_messages
-from pi_subagents.disk.preset_files import invalidate_presets_cache
+from pi_subagents.config.preset_files import invalidate_presets_cache
+from pi_subagents.core.definitions import messages
 from pi_subagents.faces.cli.main import group
 
 ROOT = Path(__file__).parents[4]
@@ -40,7 +40,7 @@ def test_the_list_has_a_line_per_preset_with_its_purpose_and_what_it_overrides(
             '  preset: scout — For tests, model=small, appended-system-prompt="Look around.", tools=[read,ls]'
             " (global)\n"
         ),
-        f"Warning: {home.project / 'fixer.md'}:4: {profile_messages.TOOLS_EMPTY}\n",
+        f"Warning: {home.project / 'fixer.md'}:4: {messages.TOOLS_EMPTY}\n",
     )
 
 
@@ -122,7 +122,7 @@ def test_one_for_scripts_has_its_fields(home: ProfileHome) -> None:
             {
                 "path": str(path),
                 "line": 4,
-                "problem": profile_messages.TOOLS_EMPTY,
+                "problem": messages.TOOLS_EMPTY,
                 "fatal": False,
             }
         ],

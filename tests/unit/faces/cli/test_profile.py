@@ -12,8 +12,8 @@ import pytest
 from click.shell_completion import ShellComplete
 from tests.fakes.profile_home import ProfileHome, make_profile_home, write_profile
 
-from pi_subagents import profile_messages
-from pi_subagents.disk.profile_files import invalidate_profiles_cache
+from pi_subagents.config.profile_files import invalidate_profiles_cache
+from pi_subagents.core.session import messages
 from pi_subagents.faces.cli.main import group
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def test_the_list_has_a_line_per_profile_with_its_scope_and_what_it_overrides(
 
 
 def test_where_there_are_no_profiles_the_list_says_where_to_put_them(home: ProfileHome) -> None:
-    assert home.run("list") == (0, f"{profile_messages.NO_PROFILES}\n", "")
+    assert home.run("list") == (0, f"{messages.NO_PROFILES}\n", "")
 
 
 def test_files_that_are_not_as_they_should_be_are_named_beside_the_list(home: ProfileHome) -> None:

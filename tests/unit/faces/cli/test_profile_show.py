@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.fakes.profile_home import ProfileHome, make_profile_home, write_profile
 
-from pi_subagents import profile_messages
+from pi_subagents.core.definitions import messages
 
 GOLDEN = Path(__file__).parents[3] / "golden/profiles"
 KEY = "sk-test-abc123"
@@ -170,7 +170,7 @@ def test_a_projects_profile_tells_which_global_one_it_overrides_and_only_its_own
         ),
         (
             f'Warning: {used}:3: unknown field "tols"; ignored (did you mean "tools"?)\n'
-            f"{profile_messages.note_replaces('profile', 'own', str(used))}\n"
+            f"{messages.note_replaces('profile', 'own', str(used))}\n"
         ),
     )
     told = json.loads(home.run("show", "own", "--json")[1])

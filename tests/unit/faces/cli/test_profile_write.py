@@ -11,7 +11,8 @@ import pytest
 from tests.fakes.profile_home import ProfileHome, make_profile_home, write_profile
 from tests.fakes.pty_terminal import PtyTerminal
 
-from pi_subagents import profile_messages
+from pi_subagents.engines.pi import messages as pi_messages
+from pi_subagents.faces.cli import messages as cli_messages
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -128,7 +129,7 @@ def test_an_edit_that_changes_nothing_says_so(home: ProfileHome) -> None:
     path = write_profile(home.user, "demo", "tools: [read]")
     before = path.stat()
     done = home.run("edit", "demo", "--tools", "read")
-    assert done == (0, f"{profile_messages.NOTHING_CHANGED}\n", "")
+    assert done == (0, f"{cli_messages.NOTHING_CHANGED}\n", "")
     assert path.stat().st_mtime_ns == before.st_mtime_ns
     assert home.run("edit", "demo", "--yes")[0] == 2
 
@@ -220,7 +221,7 @@ def test_of_two_profiles_the_one_in_use_is_edited_unless_a_scope_is_named(
 ) -> None:
     user, project = write_profile(home.user, "demo"), write_profile(home.project, "demo")
     assert home.run("edit", "demo", "--model", "p")[0] == 0
-    hidden = profile_messages.note_profile_hidden("demo", str(project))
+    hidden = cli_messages.note_profile_hidden("demo", str(project))
     assert home.run("edit", "demo", "--model", "u", "--scope", "global") == (
         0,
         SAVED,
@@ -231,14 +232,14 @@ def test_of_two_profiles_the_one_in_use_is_edited_unless_a_scope_is_named(
 
 
 def test_what_may_have_no_effect_is_told(home: ProfileHome) -> None:
-    warning = profile_messages.MCP_OUT_OF_REACH
+    warning = pi_messages.MCP_OUT_OF_REACH
     options = ("--mcp", "all", "--tools", "read")
     assert home.run("create", "demo", *options) == (0, SAVED, f"{warning}\n")
 
 
 def test_what_this_pi_cannot_honour_is_not_saved(home: ProfileHome) -> None:
-    why = profile_messages.provider_needs_model("pi 1.5.0")
-    refusal = profile_messages.field_refused("demo", "provider", why)
+    why = pi_messages.provider_needs_model("pi 1.5.0")
+    refusal = pi_messages.field_refused("demo", "provider", why)
     assert home.run("create", "demo", "--provider", "zai") == (
         2,
         "",

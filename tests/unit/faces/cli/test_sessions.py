@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pi_subagents.core.run_result import RunResult
+from pi_subagents.core.run.result import RunResult
 from pi_subagents.core.usage import Usage, usage_to_json
-from pi_subagents.disk.run_store import new_run_id
 from pi_subagents.faces.cli import main as cli
-from pi_subagents.runs import Runs
-from pi_subagents.sessions import session_list
+from pi_subagents.service.runs import Runs
+from pi_subagents.service.sessions import session_list
+from pi_subagents.store.run_store import new_run_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from pi_subagents.disk.run_dir import RunDir
+    from pi_subagents.store.run_dir import RunDir
 
 NOW = time.time_ns() // 1_000_000
 INTERRUPTED = "Session was interrupted (main agent session ended unexpectedly)"

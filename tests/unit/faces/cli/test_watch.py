@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pi_subagents import watch_messages
+from pi_subagents.faces.cli import messages as cli_messages
 from pi_subagents.faces.cli.main import main
+from pi_subagents.faces.watch import messages as watch_messages
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,5 +35,5 @@ def test_a_terminal_that_cannot_be_painted_on_gets_the_list_once(
     assert end.value.code == 0
     assert capsys.readouterr() == (
         f"{watch_messages.NO_RUNS}\n",
-        f"{watch_messages.NOTHING_TO_PAINT_ON}\n",
+        f"{cli_messages.NOTHING_TO_PAINT_ON}\n",
     )

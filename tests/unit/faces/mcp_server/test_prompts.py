@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from pi_subagents.core.tool_defs import TOOLS
 from pi_subagents.faces.mcp_server.prompts import PROMPTS, PromptDef, prompt_text
+from pi_subagents.service.tools.registry import TOOLS
 
 BRACES = re.compile(r"{(\w*)}")
 
@@ -20,7 +20,7 @@ def test_a_prompt_uses_its_arguments_and_names_tools_that_exist(prompt: PromptDe
     assert all(value in text for value in given.values())
     named = set(re.findall(r"\b(?:\w+_subagents?\w*|background_\w+)\b", prompt.text))
     assert named
-    assert named <= {tool.name for tool in TOOLS}
+    assert named <= set(TOOLS)
 
 
 @pytest.mark.parametrize("prompt", PROMPTS, ids=lambda prompt: prompt.name)

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from mcp.types import JSONRPCRequest
 from tests.unit.core.given_values import briefly
 
-from pi_subagents import host_messages
-from pi_subagents.faces.mcp_server import stdio
-from pi_subagents.faces.mcp_server.calls import Calls
+from pi_subagents.faces.mcp_server import messages, stdio
+from pi_subagents.faces.mcp_server.calls import McpCalls
 from pi_subagents.faces.mcp_server.server import build_server
 from pi_subagents.faces.mcp_server.stdio import serve_stdio
 from pi_subagents.faces.wire import Wire
@@ -23,7 +22,7 @@ from pi_subagents.faces.wire import Wire
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pi_subagents.launch import Options
+    from pi_subagents.service.call import Options
 
 PATIENCE_S = 20
 PARSE_ERROR, INVALID_REQUEST = -32700, -32600
@@ -37,7 +36,7 @@ def answers(sent: bytes, expected: int, cwd: Path, *, end: bytes = b"") -> list[
 
 async def _answers(sent: bytes, expected: int, cwd: Path, end: bytes) -> list[Any]:
     options: Options = {"cwd": cwd, "env": {"HOME": str(cwd), "PATH": os.defpath}}
-    server = build_server(Calls(options, None), options)
+    server = build_server(McpCalls(options, None), options)
     in_reading, in_writing = os.pipe()
     out_reading, out_writing = os.pipe()
     serving = asyncio.create_task(
@@ -178,18 +177,18 @@ def test_any_bytes_are_survived(tmp_path_factory: pytest.TempPathFactory, data: 
 @pytest.mark.parametrize(
     ("line", "number", "code", "words"),
     [
-        (b"nonsense", None, PARSE_ERROR, host_messages.NOT_JSON_RPC),
-        (b"[" * 1_500, None, PARSE_ERROR, host_messages.NOT_JSON_RPC),
-        (b"\xff\xfe", None, PARSE_ERROR, host_messages.NOT_JSON_RPC),
-        (b"[]", None, INVALID_REQUEST, host_messages.NOT_JSON_RPC),
-        (b'{"id": 5}', 5, INVALID_REQUEST, host_messages.NOT_JSON_RPC),
+        (b"nonsense", None, PARSE_ERROR, messages.NOT_JSON_RPC),
+        (b"[" * 1_500, None, PARSE_ERROR, messages.NOT_JSON_RPC),
+        (b"\xff\xfe", None, PARSE_ERROR, messages.NOT_JSON_RPC),
+        (b"[]", None, INVALID_REQUEST, messages.NOT_JSON_RPC),
+        (b'{"id": 5}', 5, INVALID_REQUEST, messages.NOT_JSON_RPC),
         (b'{"id": "\\ud800", "jsonrpc": "2.0", "method": "ping"}', "\ud800", INVALID_REQUEST,
-         host_messages.NOT_JSON_RPC),
+         messages.NOT_JSON_RPC),
         (b'{"id": null, "jsonrpc": "2.0", "method": "ping"}', None, INVALID_REQUEST,
-         host_messages.NOT_JSON_RPC),
+         messages.NOT_JSON_RPC),
         (b'{"id": true, "jsonrpc": "2.0", "method": "ping"}', None, INVALID_REQUEST,
-         host_messages.NOT_JSON_RPC),
-        (b"x" * (SMALL + 1), None, PARSE_ERROR, host_messages.message_too_long(SMALL + 1, SMALL)),
+         messages.NOT_JSON_RPC),
+        (b"x" * (SMALL + 1), None, PARSE_ERROR, messages.message_too_long(SMALL + 1, SMALL)),
     ],
 )  # fmt: skip
 def test_what_is_no_message_is_answered(
@@ -231,7 +230,7 @@ async def test_an_answer_under_way_is_written_before_the_end(
 
     monkeypatch.setattr(stdio, "LineWriter", SlowHost)
     options: Options = {"cwd": tmp_path, "env": {"HOME": str(tmp_path)}}
-    server = build_server(Calls(options, None), options)
+    server = build_server(McpCalls(options, None), options)
     run = server.run
 
     async def run_and_say_so(*given_streams: Any) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pi_subagents.core.profile_questions import CANCEL
+from pi_subagents.core.profile.questions import CANCEL
 from pi_subagents.faces.profile_wizard.editor import any_editor, chosen_editor, written_in
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.core.given_values import thoroughly
 
-from pi_subagents.core.profile_questions import Text
+from pi_subagents.core.profile.questions import Text
 from pi_subagents.faces.profile_wizard.keys import CONTROLS, SEQUENCES
 from pi_subagents.faces.profile_wizard.typed_line import MAX_OFFERED, TypedLine
 

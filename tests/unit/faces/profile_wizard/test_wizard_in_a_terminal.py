@@ -18,10 +18,13 @@ from tests.fakes.profile_home import (
 )
 from tests.fakes.pty_terminal import CTRL_C, DOWN, ENTER, ESC, TAB, UP, PtyTerminal
 
-from pi_subagents import profile_messages
+from pi_subagents.faces.cli import messages as cli_messages
+from pi_subagents.faces.profile_wizard import messages as profile_wizard_messages
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+pytestmark = pytest.mark.slow
 
 # Whoever starts the tests in the background has SIGINT ignored, and the command would inherit that.
 START = (
@@ -96,7 +99,7 @@ def test_an_edit_shows_what_is_there_and_keeps_the_rest_of_the_file(home: Profil
         screen.press("> read", ENTER)
         screen.press("Configure extension", ENTER)
         screen.press("Configure skill", ENTER)
-        screen.press(profile_messages.fields_left_out(("systemPrompt",)))
+        screen.press(cli_messages.fields_left_out(("systemPrompt",)))
         screen.press("Save this profile?", ENTER)
         assert screen.ended() == 0
     assert path.read_text() == (
@@ -112,7 +115,7 @@ def test_an_empty_line_at_every_question_of_an_edit_leaves_the_file_as_it_is_to_
     path.write_bytes(ODD_PROFILES[what])
     path.chmod(0o600)
     code, out, err = piped([""] * 30, "edit", "demo")
-    assert (code, out) == (0, f"{profile_messages.NOTHING_CHANGED}\n"), err
+    assert (code, out) == (0, f"{cli_messages.NOTHING_CHANGED}\n"), err
     assert path.read_bytes() == ODD_PROFILES[what]
     assert (list(home.user.iterdir()), list(home.project.iterdir())) == ([path], [])
 
@@ -137,7 +140,7 @@ def test_enter_at_every_question_of_an_edit_changes_nothing_with_arrow_keys_eith
         ):  # fmt: skip
             screen.press(question, ENTER)
         assert screen.ended() == 0
-        assert profile_messages.NOTHING_CHANGED in screen.shown
+        assert cli_messages.NOTHING_CHANGED in screen.shown
     assert path.read_text() == text
 
 
@@ -152,7 +155,7 @@ def test_ctrl_c_leaves_without_saving(
         if term == "dumb":
             screen.program.send_signal(signal.SIGINT)
         assert screen.ended() == 130
-        assert profile_messages.NOTHING_SAVED in screen.shown
+        assert cli_messages.NOTHING_SAVED in screen.shown
         assert screen.is_as_before()
     assert list(home.user.iterdir()) == []
 
@@ -175,7 +178,7 @@ def test_an_editor_that_fails_saves_nothing(
         screen.press("Model (supports", ESC)
         screen.press("Set a custom system prompt?", UP, ENTER)
         assert screen.ended() == 130
-        assert profile_messages.editor_failed("false") in screen.shown
+        assert profile_wizard_messages.editor_failed("false") in screen.shown
     assert list(home.user.iterdir()) == []
 
 
@@ -189,7 +192,7 @@ def test_a_dumb_terminal_has_numbered_menus_and_no_escape_sequence(
         screen.press("[] > ", "anthropic\n")
         screen.press("[] > ", "-\n")
         screen.press("Set a custom system prompt? [y/N]: ", "y\n")
-        screen.press(profile_messages.editor_opens("cp") + "\r\n")
+        screen.press(profile_wizard_messages.editor_opens("cp") + "\r\n")
         screen.press("Append text to the default system prompt? [y/N]: ", "maybe\n")
         screen.press("Answer with yes or no.")
         screen.press("[y/N]: ", "n\n")
@@ -219,7 +222,7 @@ def test_answers_can_come_through_a_pipe_line_by_line(home: ProfileHome) -> None
 def test_an_empty_first_line_keeps_a_long_text_and_a_dash_leaves_it_out(home: ProfileHome) -> None:
     path = write_profile(home.user, "demo", body="Old.")
     enters = [""] * 20
-    assert piped(enters, "edit", "demo")[:2] == (0, f"{profile_messages.NOTHING_CHANGED}\n")
+    assert piped(enters, "edit", "demo")[:2] == (0, f"{cli_messages.NOTHING_CHANGED}\n")
     assert path.read_text() == "---\nname: demo\n---\nOld."
     assert piped(["", "", "", "y", "-", *enters], "edit", "demo")[0] == 0
     assert path.read_text() == "---\nname: demo\n---\n"
@@ -228,13 +231,13 @@ def test_an_empty_first_line_keeps_a_long_text_and_a_dash_leaves_it_out(home: Pr
 @pytest.mark.parametrize("count", range(10))
 def test_answers_that_end_too_early_save_nothing(home: ProfileHome, count: int) -> None:
     code, out, _ = piped([""] * count, "create", "demo")
-    assert (code, out) == (130, f"{profile_messages.NOTHING_SAVED}\n")
+    assert (code, out) == (130, f"{cli_messages.NOTHING_SAVED}\n")
     assert list(home.user.iterdir()) == []
 
 
 def test_a_review_that_is_declined_saves_nothing(home: ProfileHome) -> None:
     code, out, _ = piped([*[""] * 9, "n"], "create", "demo")
-    assert (code, out) == (1, f"{profile_messages.NOTHING_SAVED}\n")
+    assert (code, out) == (1, f"{cli_messages.NOTHING_SAVED}\n")
     assert list(home.user.iterdir()) == []
 
 

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.fakes.pty_command import Watcher, open_pty, watching
 
-from pi_subagents import messages
 from pi_subagents.core.value import replace
-from pi_subagents.core.window import Window, WindowLine, WindowTitle
+from pi_subagents.faces.terminal import messages
 from pi_subagents.faces.terminal.display import Display, after_key, open_display, pause_after
 from pi_subagents.faces.terminal.painting import View
 from pi_subagents.faces.terminal.terminal import Terminal, open_terminal
+from pi_subagents.view.window import Window, WindowLine, WindowTitle
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -37,7 +37,7 @@ class Talk:
 
     def now(self) -> tuple[Window, ...]:
         self.asked += 1
-        lines = tuple(WindowLine(text, "text") for text in self.texts)
+        lines = tuple(WindowLine.said(text) for text in self.texts)
         window = Window(WindowTitle("talk", session_id=SESSION), lines=lines[-15:], history=lines)
         return (replace(window, status=self.status),)
 
@@ -212,13 +212,13 @@ async def test_notices_wait_until_the_windows_are_out_of_the_way() -> None:
         assert told == ["before", "where there are no windows", "during"]
 
 
-def fill(display: Display, talk: Talk) -> None:
+def fill(display: Display, terminal: Terminal, talk: Talk) -> None:
     """Paint until the terminal, which nobody reads, takes no more."""
     frame = 0
-    while not display._terminal.busy:
+    while not terminal.busy:
         talk.texts = [f"{frame} {row} " + "x" * 60 for row in range(15)]
         frame += 1
-        display._paint()
+        display.paint()
 
 
 async def test_a_terminal_that_takes_nothing_is_not_waited_for(
@@ -227,14 +227,15 @@ async def test_a_terminal_that_takes_nothing_is_not_waited_for(
     monkeypatch.setattr("pi_subagents.faces.terminal.display.TICK_S", 3600)
     talk = Talk()
     with open_pty() as (master, slave):
-        display = Display(open_own(slave), coloured=False, tell=print)
+        terminal = open_own(slave)
+        display = Display(terminal, coloured=False, tell=print)
         display.show(talk)
-        fill(display, talk)
-        waiting = display._terminal._waiting
+        fill(display, terminal, talk)
+        waiting = terminal.backlog
         talk.texts = ["now it reads again"]
         for _ in range(100):
-            display._paint()  # left out, every one
-        assert display._terminal._waiting == waiting
+            display.paint()  # left out, every one
+        assert terminal.backlog == waiting
         async with watching(master) as watcher:
             await watcher.sees("  now it reads again")
             display.close()
@@ -243,9 +244,10 @@ async def test_a_terminal_that_takes_nothing_is_not_waited_for(
 async def test_the_last_words_are_never_left_out() -> None:
     talk = Talk()
     with open_pty() as (master, slave):
-        display = Display(open_own(slave), coloured=False, tell=print)
+        terminal = open_own(slave)
+        display = Display(terminal, coloured=False, tell=print)
         display.show(talk)
-        fill(display, talk)
+        fill(display, terminal, talk)
         heard = bytearray()
 
         def listen() -> None:
@@ -255,7 +257,7 @@ async def test_the_last_words_are_never_left_out() -> None:
         listener = threading.Thread(target=listen, daemon=True)
         listener.start()
         display.close()
-        assert not display._terminal.busy
+        assert not terminal.busy
         listener.join()
 
 
@@ -263,14 +265,15 @@ async def test_a_terminal_that_is_gone_harms_nothing() -> None:
     talk = Talk("x")
     told: list[str] = []
     with open_pty() as (master, slave):
-        display = Display(open_own(slave), coloured=False, tell=told.append)
+        terminal = open_own(slave)
+        display = Display(terminal, coloured=False, tell=told.append)
         display.show(talk)
         os.dup2(slave, master)  # the person's end is closed with this
         display._on_input()
-        display._paint()
+        display.paint()
         talk.texts = ["y"]
-        display._paint()
-        assert not display._terminal.busy
+        display.paint()
+        assert not terminal.busy
         display.close()
 
 

@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.fakes.fake_time import FakeTimeLoop, run_in_fake_time
 from tests.fakes.pty_command import open_pty
+from tests.fakes.specs import make_spec
 from tests.fakes.virtual_terminal import VirtualTerminal
 
-from pi_subagents.core import events as ev
-from pi_subagents.core.request import Task
-from pi_subagents.core.run_result import RunResult
-from pi_subagents.core.run_spec import RunSpec
+from pi_subagents.core.run import events as ev
+from pi_subagents.core.run.result import RunResult
 from pi_subagents.core.settings import Settings
-from pi_subagents.core.window import Window, WindowLine, WindowTitle
-from pi_subagents.delegation.ports import PlannedRun, Update
-from pi_subagents.delegation.windows import Windows
+from pi_subagents.core.task.request import Task
 from pi_subagents.faces.terminal.display import Display
 from pi_subagents.faces.terminal.terminal import Terminal
+from pi_subagents.service.planned_task import PlannedTask, Update
+from pi_subagents.service.windows import Windows
+from pi_subagents.view.window import Window, WindowLine, WindowTitle
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,7 +42,7 @@ class Talks:
     def now(self) -> tuple[Window, ...]:
         self.looked_at.append(round(self._loop.time(), 3))
         self._loop.pass_time(self._cost_s)
-        line = (WindowLine(f"line {self.said}", "text"),)
+        line = (WindowLine.said(f"line {self.said}"),)
         return tuple(
             Window(WindowTitle(f"talk-{number}"), "running", lines=line, history=line)
             for number in range(CHILDREN)
@@ -151,11 +151,11 @@ def test_the_last_painting_does_not_wait_for_its_turn() -> None:
 def test_elapsed_ticks_every_second_and_freezes_at_the_end(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    run = PlannedRun(0, Task("count", "x"), RunSpec("r" * 32, "s" * 16, "count", "/r", (), "/p"))
+    run = PlannedTask(0, Task("count", "x"), make_spec("r" * 32, "s" * 16, "count", "/r", (), "/p"))
 
     async def main(loop: FakeTimeLoop) -> None:
         monkeypatch.setattr(
-            "pi_subagents.delegation.windows._now_ms", lambda: round(loop.time() * 1000)
+            "pi_subagents.service.windows._now_ms", lambda: round(loop.time() * 1000)
         )
         windows = Windows([run], Settings(), home="/h")
         with showing(windows) as (display, paper):

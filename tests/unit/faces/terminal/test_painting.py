@@ -8,28 +8,33 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.fakes.virtual_terminal import VirtualTerminal
+from tests.fakes.window_lines import (
+    added,
+    following_line,
+    kept,
+    path_call,
+    removed,
+    steer_line,
+    tool_line,
+)
 from tests.unit.core.given_values import events, thoroughly
 
-from pi_subagents import messages
-from pi_subagents.core.todos import TodoCount
 from pi_subagents.core.usage import Usage
 from pi_subagents.core.value import replace
-from pi_subagents.core.window import Window, WindowBuilder, WindowLine, WindowTitle
+from pi_subagents.faces.cli import messages
 from pi_subagents.faces.terminal.painting import View, paint, paint_ended
 from pi_subagents.faces.terminal.styled import as_text, changes
+from pi_subagents.view.todos import TodoCount
+from pi_subagents.view.window import Window, WindowBuilder, WindowLine, WindowTitle
 
 if TYPE_CHECKING:
-    from pi_subagents.core import events as ev
+    from pi_subagents.core.run import events as ev
 
 COLLAPSED = View()
 
 
 def said(*texts: str) -> tuple[WindowLine, ...]:
-    return tuple(WindowLine(text, "text") for text in texts)
-
-
-def called(*previews: str) -> tuple[WindowLine, ...]:
-    return tuple(WindowLine(preview, "tool") for preview in previews)
+    return tuple(WindowLine.said(text) for text in texts)
 
 
 def window(name: str, lines: tuple[WindowLine, ...] = (), **more: object) -> Window:
@@ -55,9 +60,10 @@ BUSY = Window(
     usage=Usage(total_tokens=12_345, cost=0.0421),
     lines=(
         *said("I look around."),
-        *called(
-            "edit → src/a.py (1 edit) +4/-2", "bash → cd src", "│ make all", "read → b (7 lines)"
-        ),
+        path_call("edit", "src/a.py", " (1 edit) ", added("+4"), "/", removed("-2")),
+        tool_line("bash → cd src"),
+        following_line("│ make all"),
+        tool_line("read → b ", added("(7 lines)")),
     ),
 )
 FAILED = window("broken", said("Hm."), status="error", error_message="Timed out after 5s.")
@@ -251,7 +257,7 @@ def test_scrolled_back_an_earlier_part_is_in_view_but_never_nothing(
 
 
 def test_expanded_long_words_are_wrapped_and_previews_cut() -> None:
-    lines = (*said("a long line of words"), *called("bash → make everything"))
+    lines = (*said("a long line of words"), tool_line("bash → make everything"))
     failed = window("t", lines, status="error", error_message="it went wrong")
     assert screen([failed], 16, 9, View(expanded=True)) == [
         "Sub-agents: 1 e…",
@@ -274,7 +280,7 @@ def test_expanded_long_words_are_wrapped_and_previews_cut() -> None:
     ],
 )
 def test_a_preview_that_is_cut_keeps_the_name_of_its_file(columns: int, shown: str) -> None:
-    line = called("edit → src/deep/a.py (1 edit) +4/-2")
+    line = (path_call("edit", "src/deep/a.py", " (1 edit) ", added("+4"), "/", removed("-2")),)
     figures = "+4/-2"
     wide = columns + len(figures)
     for view in (View(), View(expanded=True)):
@@ -284,7 +290,7 @@ def test_a_preview_that_is_cut_keeps_the_name_of_its_file(columns: int, shown: s
 
 
 def test_a_command_that_is_cut_keeps_its_and_and_has_one_ellipsis() -> None:
-    line = called("bash → echo one two… &&", "│ echo three")
+    line = tool_line("bash → echo one two…", kept(" &&")), following_line("│ echo three")
     assert screen([window("t", line)], 24, 5)[2:4] == [
         "  → bash → echo one … &&",
         "    │ echo three",
@@ -292,12 +298,12 @@ def test_a_command_that_is_cut_keeps_its_and_and_has_one_ellipsis() -> None:
 
 
 def test_a_name_that_is_too_long_for_the_screen_is_cut_itself() -> None:
-    line = called("read → a/" + "n" * 40)
+    line = (path_call("read", "a/" + "n" * 40),)
     assert screen([window("t", line)], 30, 4)[2] == "  → read → a/" + "n" * 16 + "…"
 
 
 def test_a_message_to_a_child_is_coloured_and_wrapped_like_words() -> None:
-    steered = window("t", (WindowLine("steered: use the other file", "steer"),))
+    steered = window("t", (steer_line("steered: use the other file"),))
     assert screen([steered], 40, 4, coloured=True)[2] == "  {2}→ {36}steered: use the other file{0}"
     assert screen([steered], 20, 6, View(expanded=True))[2:4] == [
         "  → steered: use the",

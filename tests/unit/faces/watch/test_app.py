@@ -14,16 +14,17 @@ from tests.fakes.fleet_place import USAGE, FleetPlace
 from textual.widgets import Input, RichLog, Static, TextArea
 from textual.widgets._footer import FooterKey
 
-from pi_subagents import watch_messages
-from pi_subagents.core import events as ev
-from pi_subagents.core.fleet import Wanted
+from pi_subagents.core.run import events as ev
 from pi_subagents.errors import ResumeStillRunning
+from pi_subagents.faces.watch import messages as watch_messages
 from pi_subagents.faces.watch.app import WatchApp
 from pi_subagents.faces.watch.dialogs import Help, ResumeQuestion, SteerQuestion, StopQuestion
 from pi_subagents.faces.watch.fleet_list import FleetList
 from pi_subagents.faces.watch.transcript import Transcript
-from pi_subagents.fleet import Fleet
-from pi_subagents.fleet_actions import FleetActions, Told
+from pi_subagents.service import messages as service_messages
+from pi_subagents.service.fleet import Fleet
+from pi_subagents.service.fleet_actions import ActionReport, FleetActions
+from pi_subagents.view.fleet import Wanted
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -31,7 +32,10 @@ if TYPE_CHECKING:
 
     from textual.pilot import Pilot
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the news are Linux's")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform != "linux", reason="the news are Linux's"),
+]
 
 
 @pytest.fixture
@@ -43,24 +47,24 @@ def place(tmp_path: Path) -> FleetPlace:
 class Noted(FleetActions):
     """Actions that are written down instead of done."""
 
-    def __init__(self, tell: Callable[[Told], None]) -> None:
+    def __init__(self, tell: Callable[[ActionReport], None]) -> None:
         self.tell = tell
         self.done: list[tuple[str, ...]] = []
         self.desktop = False
 
-    def stop(self, run_id: str) -> Told:
+    def stop(self, run_id: str) -> ActionReport:
         self.done.append(("stop", run_id))
-        return Told("it is stopped [b]")
+        return ActionReport("it is stopped [b]")
 
-    def steer(self, run_id: str, message: str) -> Told:
+    def steer(self, run_id: str, message: str) -> ActionReport:
         self.done.append(("steer", run_id, message))
-        return Told("it has read that [b]")
+        return ActionReport("it has read that [b]")
 
-    def resume(self, run_id: str, prompt: str) -> Told:
+    def resume(self, run_id: str, prompt: str) -> ActionReport:
         self.done.append(("resume", run_id, prompt))
-        return Told("refused", bad=True)
+        return ActionReport("refused", bad=True)
 
-    def open_directory(self, path: str) -> bool:
+    def open_on_desktop(self, path: str) -> bool:
         self.done.append(("open", path))
         return self.desktop
 
@@ -113,7 +117,7 @@ async def watching(
 ) -> AsyncIterator[Seen]:
     made: list[Noted] = []
 
-    def actions(tell: Callable[[Told], None]) -> Noted:
+    def actions(tell: Callable[[ActionReport], None]) -> Noted:
         made.append(Noted(tell))
         return made[-1]
 
@@ -358,7 +362,7 @@ async def test_a_run_is_stopped_only_after_a_yes(place: FleetPlace) -> None:
         run.ends()
         await seen.until(lambda: "completed" in seen.shown()[1])
         await seen.press("s")
-        assert watch_messages.RUN_IS_OVER in seen.said()
+        assert service_messages.RUN_IS_OVER in seen.said()
 
 
 async def test_a_run_at_work_is_sent_a_message(place: FleetPlace) -> None:
@@ -382,7 +386,7 @@ async def test_a_run_at_work_is_sent_a_message(place: FleetPlace) -> None:
         run.ends()
         await seen.until(lambda: "completed" in seen.shown()[1])
         await seen.press("m")
-        assert watch_messages.RUN_IS_OVER in seen.said()
+        assert service_messages.RUN_IS_OVER in seen.said()
         assert not isinstance(seen.app.screen, SteerQuestion)
 
 
@@ -406,7 +410,7 @@ async def test_a_session_goes_on_with_a_new_prompt(place: FleetPlace) -> None:
 async def test_a_session_at_work_is_asked_for_no_prompt(place: FleetPlace) -> None:
     place.finished("old", "a-session")
     run = place.going_on("new", "a-session")
-    refusal = watch_messages.not_resumed(str(ResumeStillRunning("a-session")))
+    refusal = service_messages.not_resumed(str(ResumeStillRunning("a-session")))
     async with watching(place) as seen:
         await seen.press("r", "down", "r")  # neither by the run nor by an earlier one
         assert seen.said() == [refusal, refusal]
@@ -468,7 +472,7 @@ async def test_forty_columns_are_enough(place: FleetPlace) -> None:
 
 async def test_what_an_action_finds_out_later_is_said(place: FleetPlace) -> None:
     async with watching(place) as seen:
-        seen.actions.tell(Told("Not resumed: why", bad=True))
+        seen.actions.tell(ActionReport("Not resumed: why", bad=True))
         await seen.until(lambda: seen.said() == ["Not resumed: why"])
 
 

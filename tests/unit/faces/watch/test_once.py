@@ -3,22 +3,22 @@ from __future__ import annotations
 import json
 
 import pytest
-from tests.unit.core.test_fleet import row
+from tests.fakes.records import with_facts
+from tests.unit.view.test_fleet import row
 
-from pi_subagents import watch_messages
-from pi_subagents.core.fleet import row_to_json
 from pi_subagents.core.usage import Usage
-from pi_subagents.core.value import replace
 from pi_subagents.faces.cli.console import Console
+from pi_subagents.faces.watch import messages
 from pi_subagents.faces.watch.once import print_json, print_list
+from pi_subagents.view.fleet import row_to_json
 
 WORKING = row(
     "1" * 32, session_id="s", status="running", name="fix \U0001f388", model="mini",
     created_at_ms=61_000, last_line="Reading x.py", usage=Usage(total_tokens=1234, cost=0.5),
 )  # fmt: skip
-EARLIER = replace(
-    WORKING, run_id="2" * 32, status="failed", name="fix", created_at_ms=1000, last_line="429",
-    finished_at_ms=2000, usage=Usage(),
+EARLIER = with_facts(
+    WORKING, run_id="2" * 32, status="failed", name="fix", created_at_ms=1000,
+    model="mini", error_message="429", finished_at_ms=2000, usage=Usage(),
 )  # fmt: skip
 
 
@@ -37,7 +37,7 @@ def test_the_list_is_a_table_with_the_totals_above(capsys: pytest.CaptureFixture
 
 @pytest.mark.parametrize(
     ("machine", "text"),
-    [(False, watch_messages.NO_RUNS), (True, watch_messages.NO_RUNS_ANYWHERE)],
+    [(False, messages.NO_RUNS), (True, messages.NO_RUNS_ANYWHERE)],
 )
 def test_where_there_is_nothing_that_is_said(
     capsys: pytest.CaptureFixture[str], machine: bool, text: str

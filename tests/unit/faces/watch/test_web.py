@@ -17,14 +17,13 @@ import pytest
 from tests.fakes.driver import PATIENCE_S
 from tests.fakes.fleet_place import USAGE, FleetPlace
 
-from pi_subagents import watch_messages
-from pi_subagents.core import events as ev
+from pi_subagents.core.run import events as ev
 from pi_subagents.errors import PortUnavailable
-from pi_subagents.faces.watch import web
+from pi_subagents.faces.watch import messages, web
 from pi_subagents.faces.watch.hub import Hub
 from pi_subagents.faces.watch.web import MAX_BODY, WatchServer, page, policy
-from pi_subagents.fleet import Fleet
-from pi_subagents.fleet_actions import FleetActions, Told
+from pi_subagents.service.fleet import Fleet
+from pi_subagents.service.fleet_actions import ActionReport, FleetActions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -39,17 +38,17 @@ class Noted(FleetActions):
     def __init__(self) -> None:
         self.done: list[tuple[str, ...]] = []
 
-    def stop(self, run_id: str) -> Told:
+    def stop(self, run_id: str) -> ActionReport:
         self.done.append(("stop", run_id))
-        return Told("stopped")
+        return ActionReport("stopped")
 
-    def steer(self, run_id: str, message: str) -> Told:
+    def steer(self, run_id: str, message: str) -> ActionReport:
         self.done.append(("steer", run_id, message))
-        return Told("read")
+        return ActionReport("read")
 
-    def resume(self, run_id: str, prompt: str) -> Told:
+    def resume(self, run_id: str, prompt: str) -> ActionReport:
         self.done.append(("resume", run_id, prompt))
-        return Told("why not", bad=True)
+        return ActionReport("why not", bad=True)
 
 
 class Listening:
@@ -174,7 +173,7 @@ def test_the_page_is_one_file_that_may_fetch_nothing(asking: Asking) -> None:
 
 def test_a_change_is_told_at_once(place: FleetPlace, asking: Asking) -> None:
     with asking.events("events") as page:
-        page.until(lambda page: page.facts.get("none") == watch_messages.NO_RUNS)
+        page.until(lambda page: page.facts.get("none") == messages.NO_RUNS)
         assert page.facts["order"] == []
         run = place.going_on("new")
         run.does(ev.StateChanged("running"), ev.AssistantMessage("<b>I look.", usage=USAGE))
@@ -187,7 +186,7 @@ def test_a_change_is_told_at_once(place: FleetPlace, asking: Asking) -> None:
         assert page.facts["totals"].startswith("1 running · ")
         run.ends()
         page.until(lambda page: page.rows["new"]["active"] is False)
-        asking.hub.tell(Told("later \x1b[2J", bad=True))
+        asking.hub.tell(ActionReport("later \x1b[2J", bad=True))
         page.until(lambda page: "notices" in page.facts)
         assert page.facts["notices"] == [{"text": "later ", "bad": True}]
 
@@ -335,7 +334,7 @@ def test_a_page_that_goes_away_makes_room(
     deadline = time.monotonic() + PATIENCE_S
     while not places.acquire(blocking=False):
         assert time.monotonic() < deadline
-        asking.hub.tell(Told("are you there?"))
+        asking.hub.tell(ActionReport("are you there?"))
     places.release()
 
 

@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.core.given_values import texts, thoroughly
 
-from pi_subagents.faces.watch.web_guard import Asked, Guard
+from pi_subagents.faces.watch.web_guard import Asked, PageGuard
 
-GUARD = Guard(8080, "secret")
+GUARD = PageGuard(8080, "secret")
 HOST = {"Host": "127.0.0.1:8080"}
 OURS = {**HOST, "Origin": "http://127.0.0.1:8080"}
 

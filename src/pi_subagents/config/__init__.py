@@ -1,0 +1,1 @@
+"""Files that people write: settings, profiles, presets; and where they are."""

@@ -1,0 +1,1 @@
+"""What profiles and presets have in common: files that define something under a name."""

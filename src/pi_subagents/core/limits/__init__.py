@@ -1,0 +1,1 @@
+"""What may end or hold a run: small clock-free values."""

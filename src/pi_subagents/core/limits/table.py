@@ -1,0 +1,30 @@
+"""The limits of a run, in the order in which they are asked.  A new one is a file and a line."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pi_subagents.core.limits.loop import LoopLimit
+from pi_subagents.core.limits.timeout import TimeoutLimit
+from pi_subagents.core.limits.wrap_up import WrapUpLimit
+
+if TYPE_CHECKING:
+    from pi_subagents.core.limits.base import Limit
+    from pi_subagents.core.run.spec import RunLimits
+
+
+def limits_of(wanted: RunLimits, started: float, *, can_steer: bool) -> tuple[Limit, ...]:
+    """Return the limits of a run that began then; a child may be one that nobody can tell."""
+    timeout_s = wanted.timeout_s
+    return (
+        LoopLimit(wanted.looping_tool_count),
+        TimeoutLimit(
+            started=started,
+            timeout_s=timeout_s,
+            debounce_s=wanted.extend_debounce_s,
+            max_extension_s=wanted.extend_max_s,
+        ),
+        WrapUpLimit(
+            started=started, timeout_s=timeout_s, before_s=wanted.wrap_up_s if can_steer else 0
+        ),
+    )

@@ -1,0 +1,1 @@
+"""Presets: kinds of sub-agents that a call can name."""

@@ -1,0 +1,1 @@
+"""Profiles: how a sub-agent is to run, under a name."""

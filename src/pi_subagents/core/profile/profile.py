@@ -1,0 +1,140 @@
+"""
+A profile: how a sub-agent is to run, under a name.
+
+In: the front matter and body of one `agent-profiles/*.md`.  Out: a Profile and what is wrong with
+the file.  A restriction that cannot be read never falls away: its profile is not loaded.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from pi_subagents.core.definitions.definition import (
+    arguments_field,
+    flag_field,
+    name_field,
+    names_field,
+    paths_field,
+    read_fields,
+    text_field,
+)
+from pi_subagents.core.profile import messages
+from pi_subagents.core.value import value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from pi_subagents.core.definitions.definition import FileProblem
+    from pi_subagents.core.definitions.frontmatter import Frontmatter, Value
+
+THINKING_LEVELS = ("off", "minimal", "low", "medium", "high", "xhigh", "max")
+# A process of its own for every task, or one after the other in the same; unset: as is safe.
+FRESH, REUSE = ISOLATIONS = ("fresh", "reuse")
+# Which of the user's MCP servers a child has; unset: all, if its tools ask for any.
+NO_MCP, ALL_MCP = MCP_CHOICES = ("none", "all")
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """The fields of a file; empty means "as pi has it", None of a list means "not set"."""
+
+    name: str
+    provider: str = ""
+    model: str = ""
+    thinking_level: str = ""
+    system_prompt: str = ""
+    append_system_prompt: str = ""
+    api_key: str = field(default="", repr=False)
+    tools: tuple[str, ...] | None = None
+    exclude_tools: tuple[str, ...] | None = None
+    no_tools: bool = False
+    mcp: str = ""
+    no_extensions: bool = False
+    extensions: tuple[str, ...] = ()
+    no_skills: bool = False
+    suggested_skills: tuple[str, ...] = ()
+    load_skills: tuple[str, ...] = ()
+    no_context_files: bool = False
+    isolation: str = ""
+    extra_args: tuple[str, ...] = ()
+
+
+@value
+class LoadedProfile:
+    """A profile and where it came from: `scope` is GLOBAL or PROJECT."""
+
+    profile: Profile
+    scope: str
+    path: str
+
+    @property
+    def name(self) -> str:
+        """The profile's name."""
+        return self.profile.name
+
+
+def parse_profile(
+    path: str, content: Frontmatter
+) -> tuple[Profile | None, tuple[FileProblem, ...]]:
+    """Return the profile, or None after a fatal problem, and all that is wrong with the file."""
+    reading = read_fields(path, content, _READERS, required=("name",))
+    values = {FIELDS[key]: value for key, value in reading.values.items()}
+    if values.get("thinking_level", "") not in ("", *THINKING_LEVELS):
+        del values["thinking_level"]
+        problem = messages.wrong_thinking_level(THINKING_LEVELS)
+        reading.report("thinkingLevel", problem, fatal=False)
+    if values.get("isolation", "") not in ("", *ISOLATIONS):
+        values["isolation"] = FRESH  # what was meant can only have been a restriction
+        reading.report("isolation", messages.wrong_isolation(ISOLATIONS), fatal=False)
+    if values.get("mcp", "") not in ("", *MCP_CHOICES):
+        values["mcp"] = NO_MCP
+        reading.report("mcp", messages.wrong_mcp(MCP_CHOICES), fatal=False)
+    if reading.failed:
+        return None, reading.problems
+    return Profile(system_prompt=content.body, **values), reading.problems  # type: ignore[arg-type]  # fields by name, of many types
+
+
+# What a file calls a field -> what a Profile does, in the order in which they are shown and saved.
+FIELDS: Mapping[str, str] = {
+    "name": "name",
+    "provider": "provider",
+    "model": "model",
+    "thinkingLevel": "thinking_level",
+    "systemPrompt": "system_prompt",
+    "appendSystemPrompt": "append_system_prompt",
+    "tools": "tools",
+    "noTools": "no_tools",
+    "excludeTools": "exclude_tools",
+    "mcp": "mcp",
+    "noExtensions": "no_extensions",
+    "extensions": "extensions",
+    "noSkills": "no_skills",
+    "suggestedSkills": "suggested_skills",
+    "loadSkills": "load_skills",
+    "noContextFiles": "no_context_files",
+    "isolation": "isolation",
+    "apiKey": "api_key",
+    "extraArgs": "extra_args",
+}
+# Every field but the system prompt, which is the body.
+_READERS: Mapping[str, Callable[[Value], object]] = {
+    "name": name_field,
+    "provider": text_field,
+    "model": text_field,
+    "thinkingLevel": text_field,
+    "appendSystemPrompt": text_field,
+    "tools": names_field,
+    "noTools": flag_field,
+    "excludeTools": names_field,
+    "mcp": text_field,
+    "noExtensions": flag_field,
+    "extensions": paths_field,
+    "noSkills": flag_field,
+    "suggestedSkills": names_field,
+    "loadSkills": names_field,
+    "noContextFiles": flag_field,
+    "isolation": text_field,
+    "apiKey": text_field,
+    "extraArgs": arguments_field,  # a null byte among them refuses the call, in words of its own
+}

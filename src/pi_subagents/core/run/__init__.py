@@ -1,0 +1,1 @@
+"""One run as values: its order, events, outcome and result."""

@@ -1,0 +1,195 @@
+"""
+Fold a run's events into what is known of it, and decide how it ended.
+
+In: events in order, then how the process ended and why we stopped it, if we did.
+Out: an Outcome.  The last assistant message decides first, the exit code second: pi exits 0
+on a model error, and an answer counts even if the process would not end.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from math import isclose
+from typing import Any, Literal
+
+from pi_subagents.core import messages as core_messages
+from pi_subagents.core.plain_text import one_line
+from pi_subagents.core.run import events as ev
+from pi_subagents.core.run import messages
+from pi_subagents.core.usage import Usage
+from pi_subagents.core.value import replace, value
+
+LAST_WORDS_WIDTH = 500
+
+Status = Literal["completed", "failed", "aborted", "interrupted"]
+
+
+class Cause(Enum):
+    """Why we ended the run, where we did."""
+
+    TIMED_OUT = "timed_out"
+    LOOPING = "looping"
+    STOP_REQUESTED = "stop_requested"
+    LIFELINE_LOST = "lifeline_lost"
+
+
+@value
+class Ending:
+    """How the child's process ended, and what we did to it."""
+
+    exit_code: int | None = None
+    signal_name: str = ""
+    cause: Cause | None = None
+    timeout_s: float | None = None
+    spawn_error: str = ""
+    refusal: str = ""
+    error_tail: str = ""
+
+
+@value
+class Outcome:
+    """What a run came to."""
+
+    status: Status
+    output: str = ""
+    error_message: str = ""
+    notes: tuple[str, ...] = ()
+
+
+class RunFold:
+    """Everything the outcome needs, in constant space."""
+
+    def __init__(self) -> None:
+        self.last: ev.AssistantMessage | None = None
+        self.settled = False
+        self.usage = Usage()
+        self.messages = 0
+        self.tool_calls = 0
+        self._asked_to_stop = False
+        self._answered_last = False  # nothing was asked or said after a good answer
+
+    def apply(self, event: ev.Event) -> None:
+        """Take one event into account."""
+        match event:
+            case ev.UserMessage():
+                self.messages += 1
+                self.settled = self._answered_last = False
+            case ev.AssistantMessage():
+                self.messages += 1
+                self.tool_calls += len(event.tool_calls)
+                self.usage += event.usage
+                self.settled = False
+                self._answered_last = event.stop_reason in _ANSWERS
+                if self._answered_last or not self._asked_to_stop:
+                    self.last = event
+            case ev.ToolFinished():
+                self.messages += not event.parent_id  # of those of a script the model sees none
+            case ev.Settled():
+                # What follows our own request to stop is no end of the child's making.
+                self.settled = not self._asked_to_stop or self._answered_last
+
+    def asked_to_stop(self) -> None:
+        """Note that the child was told to abort: what it says of that is our doing, not its."""
+        self._asked_to_stop = not self.settled
+
+    def count(self, usage: Usage) -> None:
+        """Take the child's own account of the whole run, which knows more than its messages."""
+        if usage.total_tokens >= self.usage.total_tokens:
+            # The account does not say whether its cost was billed; the same sum is the same cost.
+            billed = self.usage.cost_is_billed and isclose(self.usage.cost, usage.cost)
+            self.usage = replace(usage, cost_is_billed=billed)
+
+    def answered(self) -> bool:
+        """Return whether the child has given its final, good answer."""
+        return self.settled and self._answered_last
+
+    def facts(self) -> dict[str, Any]:
+        """Return what a RunResult says beside the outcome, by the names of its fields."""
+        last = self.last
+        return {
+            "stop_reason": last.stop_reason if last else "",
+            "provider": last.provider if last else "",
+            "model": last.model if last else "",
+            "usage": self.usage,
+            "message_count": self.messages,
+            "tool_call_count": self.tool_calls,
+        }
+
+    def decide(self, ending: Ending) -> Outcome:
+        """Return the outcome, given how the process ended."""
+        if ending.spawn_error:
+            return Outcome(
+                "failed", error_message=messages.SPAWN_FAILED, notes=(ending.spawn_error,)
+            )
+        if ending.refusal:
+            return Outcome(
+                "failed",
+                error_message=messages.prompt_refused(one_line(ending.refusal, LAST_WORDS_WIDTH)),
+                notes=(messages.NOTE_NO_MODEL,) if _NO_MODEL in ending.refusal else (),
+            )
+        last = self.last
+        if last is None:
+            return _unfinished(ending, has_spoken=False)
+        finished = self.settled or _ended_alone(ending)
+        if finished and last.stop_reason in _ANSWERS:
+            return _completed(last, ending)
+        if last.stop_reason == "error" and (finished or ending.cause is None):
+            return Outcome("failed", last.text, last.error_message or messages.CHILD_REPORTED_ERROR)
+        if self.settled:
+            message = last.error_message or messages.child_stopped_with(last.stop_reason)
+            return Outcome("failed", error_message=message)
+        return _unfinished(ending, has_spoken=True)
+
+
+_ANSWERS = ("stop", "length")
+_NO_MODEL = "No API key found"  # pi's own words on standard error
+
+
+def _ended_alone(ending: Ending) -> bool:
+    """Return whether the child went away by itself in good order (an engine without `settled`)."""
+    return ending.cause is None and ending.exit_code == 0 and not ending.signal_name
+
+
+def _completed(last: ev.AssistantMessage, ending: Ending) -> Outcome:
+    notes: list[str] = []
+    if last.stop_reason == "length":
+        notes.append(messages.NOTE_LENGTH)
+    output = last.text
+    if not output.strip():
+        output = core_messages.NO_TEXT_OUTPUT
+        notes.append(messages.NOTE_EMPTY_ANSWER)
+    if ending.cause is None and ending.exit_code not in (0, None):
+        notes.append(messages.note_exit_after_answer(ending.exit_code, ending.signal_name))
+    return Outcome("completed", output, notes=tuple(notes))
+
+
+def _unfinished(ending: Ending, *, has_spoken: bool) -> Outcome:
+    match ending.cause:
+        case Cause.TIMED_OUT:
+            return Outcome("failed", error_message=messages.timed_out(ending.timeout_s or 0))
+        case Cause.LOOPING:
+            return Outcome("failed", error_message=messages.LOOP_DETECTED)
+        case Cause.STOP_REQUESTED:
+            return Outcome("aborted", error_message=messages.STOPPED_ON_REQUEST)
+        case Cause.LIFELINE_LOST:
+            return Outcome("interrupted", error_message=core_messages.INTERRUPTED)
+        case None:
+            return Outcome(
+                "failed",
+                error_message=messages.child_ended_early(
+                    exit_code=ending.exit_code,
+                    signal_name=ending.signal_name,
+                    has_spoken=has_spoken,
+                    error_tail=_last_words(ending.error_tail),
+                ),
+                notes=(messages.NOTE_NO_MODEL,) if _NO_MODEL in ending.error_tail else (),
+            )
+
+
+def _last_words(error_tail: str) -> str:
+    """Return the last lines of standard error that fit: what ended a program comes last."""
+    kept = error_tail[-LAST_WORDS_WIDTH:]
+    if len(kept) < len(error_tail):
+        _, _, whole_lines = kept.partition("\n")
+        kept = whole_lines if whole_lines.strip() else kept
+    return one_line(kept, LAST_WORDS_WIDTH)

@@ -1,0 +1,162 @@
+"""
+Say in plain words what a child is doing.
+
+In: events in order.  Out: for each, one text or none.  The child's own words come first, tool
+activity is put into words from the arguments at hand, results are tied to their call.
+Nothing is invented: without arguments the tool's name has to do.  Live lines and transcripts
+use this one formatter; cutting to a width is the face's business.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pi_subagents.core.plain_text import one_line
+from pi_subagents.core.run import events as ev
+from pi_subagents.core.run import messages
+from pi_subagents.core.value import value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+COMMAND_WIDTH = 120
+MAX_OPEN_CALLS = 256
+
+
+@value
+class _Wording:
+    """How one known tool is put into words; `argument` names what it acts on."""
+
+    argument: tuple[str, ...]
+    started: Callable[[str], str]
+    finished: Callable[[str], str]
+    failed: Callable[[str], str]
+
+
+_WORDINGS: Mapping[str, _Wording] = {
+    "read": _Wording(
+        ("path", "file_path"), "Reading {}".format, "Finished reading {}".format,
+        "Read failed: {}".format,
+    ),
+    "edit": _Wording(
+        ("path", "file_path"), "Editing {}".format, "Finished editing {}".format,
+        "Edit failed: {}".format,
+    ),
+    "write": _Wording(
+        ("path", "file_path"), "Writing {}".format, "Finished writing {}".format,
+        "Write failed: {}".format,
+    ),
+    "ls": _Wording(
+        ("path",), "Listing {}".format, "Finished listing {}".format, "List failed: {}".format
+    ),
+    "grep": _Wording(
+        ("pattern", "query"), "Searching code for {}".format,
+        lambda _: "Search finished", lambda _: "Search failed",
+    ),
+    "find": _Wording(
+        ("pattern",), "Scanning for {}".format,
+        lambda _: "Scan finished", lambda _: "Scan failed",
+    ),
+    "bash": _Wording(
+        ("command",), "{}".format, "Command finished: {}".format, "Command failed: {}".format
+    ),
+}  # fmt: skip
+
+
+def steer_text(event: ev.Steer, text: str) -> str:
+    """Return what became of a message to the child, of which this much is quoted."""
+    if event.number == ev.WRAP_UP:
+        return messages.wrap_up_line(event.reason)
+    return messages.steer_line(text, event.reason)
+
+
+class ProgressFormatter:
+    """Remember the calls under way, so that a result can say what it is the result of."""
+
+    def __init__(self) -> None:
+        self._calls: dict[str, ev.ToolCall] = {}
+
+    def text(self, event: ev.Event) -> str:
+        """Return what to say about the event, or an empty text."""
+        match event:
+            case ev.AssistantMessage():
+                for call in event.tool_calls:
+                    self._remember(call)
+                return event.text.strip()
+            case ev.ToolStarted(call):
+                return _indented(self._started(call), call.parent_id)
+            case ev.ToolFinished():
+                return _indented(self._finished(event), event.parent_id)
+            case ev.Retrying():
+                why = one_line(event.error_message, COMMAND_WIDTH)
+                return f"Retrying ({event.attempt}/{event.max_attempts}): {why}"
+            case ev.OutputText(text):
+                return text.rstrip()
+            case ev.ErrorText(text):
+                return f"[stderr]: {text.rstrip()}" if text.strip() else ""
+            case ev.Note(text):
+                return text
+            case ev.Steer():
+                said = steer_text(event, event.text.strip())
+                return said[:1].upper() + said[1:]
+            case _:
+                return ""
+
+    def _remember(self, call: ev.ToolCall) -> None:
+        self._calls.pop(call.call_id, None)
+        if len(self._calls) >= MAX_OPEN_CALLS:
+            self._calls.pop(next(iter(self._calls)))
+        self._calls[call.call_id] = call
+
+    def _started(self, call: ev.ToolCall) -> str:
+        if call.arguments is None:
+            call = self._calls.get(call.call_id, call)
+        self._remember(call)
+        known = _known(call)
+        return known[0].started(known[1]) if known else f"Running {_name(call.name)}"
+
+    def _finished(self, event: ev.ToolFinished) -> str:
+        call = self._calls.pop(event.call_id, None)
+        known = _known(call) if call else None
+        if known is None:
+            return f"{_name(event.name)} {'failed' if event.failed else 'finished'}"
+        wording, subject = known
+        return wording.failed(subject) if event.failed else wording.finished(subject)
+
+
+class LastWords:
+    """What each of several children did last, in the words above."""
+
+    def __init__(self) -> None:
+        self._formatters: dict[int, ProgressFormatter] = {}
+        self.of_each: dict[int, str] = {}
+        self.latest: tuple[int, str] | None = None
+
+    def hear(self, child: int, event: ev.Event) -> None:
+        """Take an event of one child; one that is not worth a word changes nothing."""
+        formatter = self._formatters.setdefault(child, ProgressFormatter())
+        if text := formatter.text(event):
+            self.of_each[child] = text
+            self.latest = child, text
+
+
+def _known(call: ev.ToolCall) -> tuple[_Wording, str] | None:
+    """Return the wording and what the call acts on, where both are known."""
+    wording = _WORDINGS.get(call.name)
+    if wording is None or call.arguments is None:
+        return None
+    for key in wording.argument:
+        value = call.arguments.get(key)
+        subject = one_line(value, COMMAND_WIDTH) if isinstance(value, str) else ""
+        if subject:
+            return wording, subject
+    return None
+
+
+def _indented(text: str, parent_id: str) -> str:
+    """Return what a script had done below what the model asked for."""
+    return f"  {text}" if parent_id else text
+
+
+def _name(name: str) -> str:
+    return one_line(name, COMMAND_WIDTH) or "tool"

@@ -1,0 +1,178 @@
+"""
+One run, with everything that is known of it: what was asked, what it does, how it ended.
+
+A RunRecord is what every list, table, session text and tool answer is made from.  It is read from a
+run's directory, from a host's session log, or made of a result that has just arrived; whoever wants
+to show a run has a function over the record, not a shape of its own.
+
+A record is as full as its reader needs it: the messages of a run are loaded by whoever tells a
+session, and a list of thousands keeps light records, whose texts are cut (`view/fleet.py`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pi_subagents.core import messages as core_messages
+from pi_subagents.core.run import events as ev
+from pi_subagents.core.run.result import tool_status
+from pi_subagents.core.usage import Usage
+from pi_subagents.core.value import value
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pi_subagents.core.run.result import RunResult
+
+PLANNED = "planned"
+
+StoredMessage = ev.UserMessage | ev.AssistantMessage | ev.ToolFinished
+
+
+@value
+class RunMeta:
+    """What was asked, by whom and when; a time of 0 has not come yet, or nobody knows it."""
+
+    session_id: str = ""
+    name: str = ""
+    task: str = ""  # its beginning, as meta.json has it; all of it beside the run's messages
+    cwd: str = ""
+    profile: str = ""
+    preset: str = ""
+    requested_model: str = ""
+    resolved_model: str = ""
+    engine: str = ""
+    child_mode: str = ""
+    offline: bool = False
+    attached: bool = True  # else it is a background run
+    timeout_s: float | None = None
+    notes: tuple[str, ...] = ()
+    created_at_ms: int = 0
+    started_at_ms: int = 0
+
+
+@value
+class Told:
+    """How a run stands by its journal."""
+
+    state: str = PLANNED
+    usage: Usage = Usage()
+    model: str = ""  # only of a run that is followed, as its last line is
+    last_line: str = ""
+
+
+@value
+class RunRecord:
+    """One run at one look; without a result it goes on, unless it is lost."""
+
+    run_id: str
+    meta: RunMeta = RunMeta()
+    told: Told = Told()
+    result: RunResult | None = None
+    lost: bool = False  # nobody answers for it any more, and nobody told its end
+    messages: tuple[StoredMessage, ...] = ()  # where somebody asked for what was said in it
+    elapsed_ms: int = 0  # since it began, when somebody looked; its result knows better
+    path: str = ""  # of its directory
+    desk: str = ""
+
+    @property
+    def active(self) -> bool:
+        """Return whether the run may still change."""
+        return self.result is None and not self.lost
+
+    @property
+    def status(self) -> str:
+        """How it stands, in a word of the core."""
+        if self.result is not None:
+            return self.result.status
+        return "interrupted" if self.lost else self.told.state
+
+    @property
+    def tool_status(self) -> str:
+        """`running`, `completed` or `error`."""
+        return tool_status(self.status)
+
+    @property
+    def session_id(self) -> str:
+        """The session it belongs to."""
+        return self.meta.session_id
+
+    @property
+    def name(self) -> str:
+        """What its task is called."""
+        return self.meta.name
+
+    @property
+    def kind(self) -> str:
+        """The profile or preset it runs with."""
+        return self.meta.profile or self.meta.preset
+
+    @property
+    def model(self) -> str:
+        """The model that answered last, as far as somebody has told."""
+        return self.told.model if self.result is None else self.result.model
+
+    @property
+    def usage(self) -> Usage:
+        """What it has used."""
+        return self.told.usage if self.result is None else self.result.usage
+
+    @property
+    def output(self) -> str:
+        """Its answer, once it ended."""
+        return "" if self.result is None else self.result.output
+
+    @property
+    def exit_code(self) -> int | None:
+        """How its child ended, if it did."""
+        return None if self.result is None else self.result.exit_code
+
+    @property
+    def error_message(self) -> str:
+        """Why it failed, where it did."""
+        if self.result is not None:
+            return self.result.error_message
+        return core_messages.INTERRUPTED if self.lost else ""
+
+    @property
+    def duration_ms(self) -> int:
+        """How long it took, or has taken so far."""
+        return self.elapsed_ms if self.result is None else self.result.duration_ms
+
+    @property
+    def begun_at_ms(self) -> int:
+        """When it began; when it was planned, while it waits its turn."""
+        return self.meta.started_at_ms or self.meta.created_at_ms
+
+
+def meta_from_json(content: Mapping[str, object]) -> RunMeta:
+    """Return what a run's meta.json says, or a host's entry that has its words."""
+    timeout, notes = content.get("timeoutS"), content.get("notes")
+    return RunMeta(
+        session_id=_text(content, "sessionId"),
+        name=_text(content, "name"),
+        task=_text(content, "task"),
+        cwd=_text(content, "cwd"),
+        profile=_text(content, "profile"),
+        preset=_text(content, "preset"),
+        requested_model=_text(content, "requestedModel"),
+        resolved_model=_text(content, "resolvedModel"),
+        engine=_text(content, "engine"),
+        child_mode=_text(content, "childMode"),
+        offline=content.get("offline") is True,
+        attached=content.get("attached") is not False,
+        timeout_s=timeout if isinstance(timeout, int | float) else None,
+        notes=tuple(map(str, notes)) if isinstance(notes, list) else (),
+        created_at_ms=_time(content, "createdAt"),
+        started_at_ms=_time(content, "startedAt"),
+    )
+
+
+def _text(content: Mapping[str, object], key: str) -> str:
+    found = content.get(key)
+    return found if isinstance(found, str) else ""
+
+
+def _time(content: Mapping[str, object], key: str) -> int:
+    found = content.get(key)
+    return found if type(found) is int else 0

@@ -1,0 +1,1 @@
+"""What is kept of a session, and how it is asked for."""

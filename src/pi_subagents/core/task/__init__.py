@@ -1,0 +1,1 @@
+"""What is asked for: tasks, their files, and sessions that go on."""

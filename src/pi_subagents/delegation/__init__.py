@@ -1,1 +1,0 @@
-"""Use cases over ports: hand tasks out, gather outcomes."""

@@ -1,1 +1,0 @@
-"""Files: where configuration and runs live, and how they are written safely."""

@@ -1,0 +1,318 @@
+"""
+The engine door: what an engine is to the caller, and a conversation to the supervisor.
+
+An *engine* lives in the caller and may be heavy: it knows how a task becomes a child.  A
+*conversation* lives in the supervisor: standard library only, pure, clock-free, no input or output
+of its own.  It is told what was heard, what is asked and what time it is; it says which events
+happened, what to send, when it wants to be woken, whether the run is over, and why it refused.
+"""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING, ClassVar, Protocol
+
+from pi_subagents.core.value import value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from contextlib import ExitStack
+    from pathlib import Path
+
+    from pi_subagents.core.check import Check
+    from pi_subagents.core.host_program import HostProgram
+    from pi_subagents.core.models import ModelList
+    from pi_subagents.core.offline.script import Script
+    from pi_subagents.core.profile.profile import Profile
+    from pi_subagents.core.run.events import Event
+    from pi_subagents.core.run.spec import ChildOrder
+    from pi_subagents.core.settings import Settings
+    from pi_subagents.core.setup import Report, SetupOutcome
+    from pi_subagents.core.usage import Usage
+    from pi_subagents.system.home import CheckedPlace
+
+# What a child tells of the tokens it uses: after each message, once a turn, or never.
+PER_MESSAGE, PER_TURN, NEVER = ("message", "turn", "never")
+# How what was found counts: no call may use it, it may not do what it seems to, good to know.
+REFUSED, WARNING, NOTE = ("refused", "warning", "note")
+
+
+@value
+class Capabilities:
+    """What the children of an engine can do; a profile that asks for more is refused by name."""
+
+    profile_fields: frozenset[str]  # those of a Profile that it honours
+    steering: bool  # a child at work can be given messages
+    reuse: bool  # a child can serve several runs, one after the other
+    usage: str  # PER_MESSAGE, PER_TURN or NEVER
+
+
+@value
+class CallPlace:
+    """Where a call is made, as far as an engine has to know."""
+
+    cwd: Path
+    env: Mapping[str, str]
+    settings: Settings
+    trusted: Callable[[Path], bool]  # whether what a project itself configures may count
+    parent_tools: tuple[str, ...] | None = None  # the active tools of a host of the same kind
+    models: tuple[str, ...] | None = None  # the models of such a host, which its children have too
+    host: HostProgram | None = None  # the program that such a host runs in
+
+
+@value
+class ModelWish:
+    """Which model a task or its preset asks for, and where the child is to work."""
+
+    wanted: str | None
+    of_preset: str
+    preset_name: str
+    preset_path: str
+    place: Path
+
+
+@value
+class PreparedProfile:
+    """A profile as its child will have it, or why it cannot."""
+
+    profile: Profile
+    notes: tuple[str, ...] = ()
+    refusal: str = ""
+    skill_paths: tuple[str, ...] = ()
+
+
+@value
+class Finding:
+    """What an engine has to say of a field of a profile or preset."""
+
+    field: str
+    text: str
+    kind: str  # REFUSED, WARNING or NOTE
+
+
+@value
+class ChildRequest:
+    """What a child is to be; files that it reads are named by path, their content in `texts`."""
+
+    run_id: str
+    cwd: str
+    trusted: bool
+    profile: Profile
+    skill_paths: tuple[str, ...] = ()
+    system_prompt_file: str | None = None
+    append_prompt_file: str | None = None
+    session_file: str | None = None  # where its own session is to be kept, if it is
+    texts: Mapping[str, bytes] = MappingProxyType({})
+    shareable: bool = True  # whether other runs may have the same child
+
+
+@value
+class ChildPlan:
+    """How a child is started, what it shares with others, and how many tools it has, if known."""
+
+    order: ChildOrder
+    share_key: str = ""
+    tool_count: int | None = None
+
+
+class EngineCall(Protocol):
+    """An engine that is ready for the tasks of one call."""
+
+    name: str
+    capabilities: Capabilities
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What there is to say once; who asks, says it."""
+        ...
+
+    @property
+    def facts(self) -> Mapping[str, object]:
+        """What the record of a run says of its engine."""
+        ...
+
+    def prepare_profile(
+        self, profile: Profile, notes: tuple[str, ...], *, trusted: bool
+    ) -> PreparedProfile:
+        """Check a profile and resolve what it names; RequestError refuses the whole call."""
+        ...
+
+    def prepare_preset(self, profile: Profile, model: str | None) -> PreparedProfile:
+        """Do so for what a preset comes to, with the model that was chosen."""
+        ...
+
+    def check_profile(self, profile: Profile) -> tuple[Finding, ...]:
+        """Return what keeps calls from using a profile, and what else there is to say of it."""
+        ...
+
+    def check_preset(self, profile: Profile) -> tuple[Finding, ...]:
+        """Do so for what a preset comes to."""
+        ...
+
+    def list_models(self, *, refresh: bool = False) -> ModelList:
+        """Return the models of a child in the place of the call; ModelsUnknown if none can tell."""
+        ...
+
+    def list_tools(self) -> tuple[str, ...]:
+        """Return the tools that a child has by itself."""
+        ...
+
+    def list_skills(self, *, trusted: bool) -> tuple[str, ...]:
+        """Return the skills that a profile may name, those of the project only if trusted."""
+        ...
+
+    def choose_model(self, wish: ModelWish) -> tuple[str, str]:
+        """Return the model that was asked for and the one it means; RequestError if none fits."""
+        ...
+
+    def as_prompt(self, text: str) -> str:
+        """Return a text such that the child reads it as a prompt and nothing else."""
+        ...
+
+    def plan_child(self, request: ChildRequest) -> ChildPlan:
+        """Return how a child is started."""
+        ...
+
+    def share_key_now(self, share_key: str) -> str:
+        """Return what children of that key are by now: files may have changed since."""
+        ...
+
+    def offline(self, script: Script | None, resources: ExitStack) -> EngineCall:
+        """Return the same with the offline model, served for as long as the resources are held."""
+        ...
+
+    def offline_each(self) -> EngineCall:
+        """Return the same with an offline model for each run, which needs nobody to serve it."""
+        ...
+
+
+class Engine(Protocol):
+    """One kind of child, on the caller's side."""
+
+    name: str
+    capabilities: Capabilities
+
+    def open(self, place: CallPlace) -> EngineCall:
+        """Make ready for a call; SetupError where no child could be started."""
+        ...
+
+    def preview(self, place: CallPlace) -> EngineCall:
+        """Do so to look only: where none is installed, as if the one that we install were."""
+        ...
+
+    def trusts(
+        self, place: Path, env: Mapping[str, str], decided: tuple[Path, bool] | None
+    ) -> bool:
+        """Return whether the user trusts the project of a place: as decided there, or on record."""
+        ...
+
+    def examine_project(self, place: CheckedPlace) -> Iterator[Check]:
+        """Yield what the doctor has to say of the project's own configuration; starts nothing."""
+        ...
+
+    def examine(self, place: CheckedPlace) -> Iterator[Check]:
+        """Yield whether children could run; a check that fails is a problem, not an error."""
+        ...
+
+    def is_installed(self, cwd: Path, env: Mapping[str, str]) -> bool:
+        """Tell whether children could be started without set-up, whatever settings say."""
+        ...
+
+    def install(
+        self, cwd: Path, env: Mapping[str, str], report: Report, *, force: bool = False
+    ) -> SetupOutcome:
+        """Put into the data directory what children run; safe to repeat."""
+        ...
+
+    def uninstall(self, env: Mapping[str, str], report: Report) -> SetupOutcome:
+        """Remove all that `install` made, and nothing else."""
+        ...
+
+    def why_no_steering(self, mode: str) -> str:
+        """Return why children in that mode can be told nothing, or an empty text."""
+        ...
+
+
+class Channel(Protocol):
+    """Where a conversation speaks: what it sends, the child reads."""
+
+    def send(self, line: bytes) -> None:
+        """Give the child a line, now or as soon as it reads on."""
+        ...
+
+
+@value
+class Beginning:
+    """
+    How a conversation begins: the prompt, and the file of its own session, if it is to have one.
+
+    `on_ready` is called when the child is up and has done nothing yet.  One that `is_up`, because
+    it served other runs, has no reason to let us wait.
+    """
+
+    prompt: str
+    session: str | None = None
+    on_ready: Callable[[], None] | None = None
+    is_up: bool = False
+
+
+class Conversation(Protocol):
+    """What one run says to its child, and hears from it."""
+
+    # Lines that begin so only repeat what comes again, whole: the raw log is spared them.
+    repeated: ClassVar[bytes]
+    can_steer: ClassVar[bool]  # messages reach a child at work
+    can_abort: ClassVar[bool]  # the child can be asked to stop
+    aborted: bool  # the child has done what an abort asked of it
+    interfered: bool  # it answered what nobody here asked
+    usage: Usage | None  # the child's own account of the whole run, once it gave one
+
+    @property
+    def over(self) -> bool:
+        """Return whether there is nothing left to hear."""
+        ...
+
+    @property
+    def unasked(self) -> bool:
+        """Return whether the child has not heard the prompt yet."""
+        ...
+
+    def begin(self, beginning: Beginning) -> None:
+        """Say the first thing."""
+        ...
+
+    def hears(self, line: bytes, now: float) -> tuple[Event, ...]:
+        """Take one line of the child; return the events of this run in it, none for mere talk."""
+        ...
+
+    def take_news(self) -> list[Event]:
+        """Return what else is to be journaled, once."""
+        ...
+
+    def steer(self, number: str, text: str) -> None:
+        """Pass a message on, or refuse it; the news say which."""
+        ...
+
+    def abort(self) -> None:
+        """Ask the child to stop what it does."""
+        ...
+
+    def refuse(self, reason: str) -> None:
+        """End a conversation that came to nothing."""
+        ...
+
+    def why_nothing(self, exit_code: int | None) -> str:
+        """Return why the child did not work on its prompt, if that is known."""
+        ...
+
+    def deadline(self) -> float | None:
+        """Return when the child is waited for no longer."""
+        ...
+
+    def check_time(self, now: float) -> None:
+        """Give up waiting where it was long enough."""
+        ...
+
+    def hears_idle(self, line: bytes) -> None:
+        """Take one line of a child between two runs; `interfered` then says that it is unfit."""
+        ...

@@ -1,0 +1,15 @@
+"""What `engines` says to people, whatever the engine."""
+
+from __future__ import annotations
+
+NOTHING_TO_SET_UP = "There is nothing to set up."
+
+
+def no_steering(engine: str) -> str:
+    """Return why a message cannot be delivered."""
+    return f"Sub-agents of the engine {engine} take no messages while they work."
+
+
+def no_offline_model(engine: str) -> str:
+    """Return why the offline model cannot stand in."""
+    return f"the engine {engine} has no offline model"

@@ -1,0 +1,1 @@
+"""Everything that knows pi: options, conversations, models, skills, trust, install."""

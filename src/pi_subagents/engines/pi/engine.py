@@ -1,0 +1,311 @@
+"""
+pi as an engine: which program it is, what its version can do, and how a task becomes a child of it.
+
+In: the place of a call.  Out: a PiCall, ready for its tasks; SetupError where there is no pi.
+"""
+
+from __future__ import annotations
+
+from functools import cache, cached_property, partial
+from typing import TYPE_CHECKING
+
+from pi_subagents.core.profile.profile import Profile
+from pi_subagents.core.run.spec import ChildOrder
+from pi_subagents.core.value import replace
+from pi_subagents.engines.base import PER_MESSAGE, Capabilities, ChildPlan, PreparedProfile
+from pi_subagents.engines.pi import messages
+from pi_subagents.engines.pi.child_kind import ChildKinds
+from pi_subagents.engines.pi.child_shape import ChildShape
+from pi_subagents.engines.pi.command import PiCommand, resolve_pi_command
+from pi_subagents.engines.pi.conversation import RPC_MODE
+from pi_subagents.engines.pi.inspector import with_closed_inspector
+from pi_subagents.engines.pi.installed_version import find_version, is_first_sight
+from pi_subagents.engines.pi.invocation import plan_invocation
+from pi_subagents.engines.pi.profile.options import allowed_tools, profile_invocation
+from pi_subagents.engines.pi.prompt import compose_prompt
+from pi_subagents.engines.pi.trust import is_trusted
+from pi_subagents.engines.pi.versions import traits_of
+from pi_subagents.errors import PI_CHOSEN_BY, PINNED_PI_VERSION, SetupError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from contextlib import ExitStack
+    from pathlib import Path
+
+    from pi_subagents.core.check import Check
+    from pi_subagents.core.models import ModelList
+    from pi_subagents.core.offline.script import Script
+    from pi_subagents.core.setup import Report, SetupOutcome
+    from pi_subagents.engines.base import CallPlace, ChildRequest, Finding, ModelWish
+    from pi_subagents.engines.pi.invocation import Invocation, ModelOverride
+    from pi_subagents.engines.pi.skills.of_profile import FindSkills
+    from pi_subagents.system.home import CheckedPlace
+
+PI = "pi"
+CAPABILITIES = Capabilities(
+    profile_fields=frozenset(Profile.__match_args__),
+    steering=True,
+    reuse=True,
+    usage=PER_MESSAGE,
+)
+
+
+class PiCall:
+    """The pi of one call."""
+
+    name = PI
+    capabilities = CAPABILITIES
+
+    def __init__(
+        self,
+        place: CallPlace,
+        pi: PiCommand,
+        override: Callable[[str], ModelOverride] | None = None,
+    ) -> None:
+        self._place = place
+        self._pi = pi
+        self._override = override
+        self._traits = traits_of(pi.version)
+        self._mode = place.settings.child_mode
+
+    @cached_property
+    def notices(self) -> tuple[str, ...]:
+        """What there is to say once; who asks, says it."""
+        traits, host = self._traits, self._place.host
+        found: tuple[str, ...] = ()
+        if traits.is_newer and is_first_sight(traits.version, self._place.env):
+            found += (messages.pi_is_newer(traits.shown, PINNED_PI_VERSION),)
+        version = self._pi.version
+        if host and host.version and version and version != host.version:
+            chosen_by = PI_CHOSEN_BY[self._pi.source]
+            found += (messages.other_pi_than_the_host(version, chosen_by, host.version),)
+        return found
+
+    @property
+    def facts(self) -> Mapping[str, object]:
+        """What the record of a run says of its engine."""
+        return {
+            "engine": PI,
+            "childMode": self._mode,
+            "pi": {"source": self._pi.source, "version": self._traits.version or None},
+            "offline": self._override is not None,
+        }
+
+    def prepare_profile(
+        self, profile: Profile, notes: tuple[str, ...], *, trusted: bool
+    ) -> PreparedProfile:
+        """Check a profile and resolve what it names; RequestError refuses the whole call."""
+        from pi_subagents.engines.pi.profile.preparing import (
+            prepare_profile,  # most calls name none
+        )
+
+        return prepare_profile(
+            profile,
+            notes,
+            place=self._place,
+            traits=self._traits,
+            skills=self._skills,
+            trusted=trusted,
+        )
+
+    def prepare_preset(self, profile: Profile, model: str | None) -> PreparedProfile:
+        """Do so for what a preset comes to, with the model that was chosen."""
+        from pi_subagents.engines.pi.profile.preparing import prepare_preset
+
+        return prepare_preset(profile, model, self._place.parent_tools, self._traits)
+
+    def check_profile(self, profile: Profile) -> tuple[Finding, ...]:
+        """Return what keeps calls from using a profile, and what else there is to say of it."""
+        from pi_subagents.engines.pi.profile.check import check_profile
+
+        return check_profile(profile, self._traits)
+
+    def check_preset(self, profile: Profile) -> tuple[Finding, ...]:
+        """Do so for what a preset comes to."""
+        from pi_subagents.engines.pi.profile.check import check_preset
+
+        return check_preset(profile, self._traits)
+
+    def list_models(self, *, refresh: bool = False) -> ModelList:
+        """Return the models of a child in the place of the call; ModelsUnknown if pi fails."""
+        from pi_subagents.engines.pi.models.choice import models_of
+
+        return models_of(self._place, self._pi.argv, self._traits, refresh=refresh)
+
+    def list_tools(self) -> tuple[str, ...]:
+        """Return the tools that a child has by itself."""
+        return self._traits.tools
+
+    def list_skills(self, *, trusted: bool) -> tuple[str, ...]:
+        """Return the skills that a profile may name, those of the project only if trusted."""
+        return tuple(self._skills(trusted=trusted).by_name)
+
+    def choose_model(self, wish: ModelWish) -> tuple[str, str]:
+        """Return the model that was asked for and the one it means; RequestError if none fits."""
+        from pi_subagents.engines.pi.models.choice import choose_for
+
+        return choose_for(wish, self._place, self._pi.argv, self._traits)
+
+    def as_prompt(self, text: str) -> str:
+        """Return a text such that pi does not take its beginning for a command."""
+        return compose_prompt(text)
+
+    def plan_child(self, request: ChildRequest) -> ChildPlan:
+        """Return how a child is started."""
+        invocation = self._invocation(request)
+        order = ChildOrder(
+            argv=invocation.argv,
+            cwd=request.cwd,
+            environment=invocation.environment,
+            engine=PI,
+            mode=self._mode,
+            takes_commands=self._mode == RPC_MODE,
+            keeps_session=request.session_file is not None,
+        )
+        share_key = self._share_key(request, invocation) if request.shareable else ""
+        return ChildPlan(order, share_key, allowed_tools(invocation.argv))
+
+    def share_key_now(self, share_key: str) -> str:
+        """Return what children of that key are by now: files may have changed since."""
+        return share_key if self._kinds is None else self._kinds.kind_now(share_key)
+
+    def offline(self, script: Script | None, resources: ExitStack) -> PiCall:
+        """Return the same with the offline model, served for as long as the resources are held."""
+        from pi_subagents.engines.pi.offline import served_model
+
+        return PiCall(self._place, self._pi, served_model(script, resources))
+
+    def offline_each(self) -> PiCall:
+        """Return the same with an offline model for each run, which needs nobody to serve it."""
+        from pi_subagents.engines.pi.offline import own_model
+
+        override = own_model()
+        return PiCall(self._place, self._pi, lambda _: override)
+
+    def _invocation(self, request: ChildRequest) -> Invocation:
+        return plan_invocation(
+            self._command,
+            run_id=request.run_id,
+            trusted=request.trusted,
+            profile=profile_invocation(
+                request.profile,
+                system_prompt_file=request.system_prompt_file,
+                append_prompt_file=request.append_prompt_file,
+                skill_paths=request.skill_paths,
+                parent_tools=self._place.parent_tools,
+                traits=self._traits,
+            ),
+            session_file=request.session_file,
+            override=self._override(request.run_id) if self._override else None,
+            mode=self._mode,
+        )
+
+    def _share_key(self, request: ChildRequest, invocation: Invocation) -> str:
+        if self._kinds is None:
+            return ""
+        named = {path: text for path, text in request.texts.items() if path in invocation.argv}
+        return self._kinds.kind_of(
+            ChildShape(
+                argv=invocation.argv,
+                environment=invocation.environment,
+                cwd=request.cwd,
+                trusted=request.trusted,
+                texts=named,
+                isolation=request.profile.isolation,
+            )
+        )
+
+    @cached_property
+    def _skills(self) -> FindSkills:
+        from pi_subagents.engines.pi.skills.files import discover_skills
+
+        return cache(partial(discover_skills, self._place.cwd, self._place.env))
+
+    @cached_property
+    def _closed(self) -> tuple[str, ...] | None:
+        """The command with Node's debugger closed, where it can be."""
+        argv = self._pi.argv
+        return with_closed_inspector(argv, self._place.env, self._place.cwd) if argv else None
+
+    @property
+    def _command(self) -> tuple[str, ...]:
+        return self._closed or self._pi.argv
+
+    @cached_property
+    def _kinds(self) -> ChildKinds | None:
+        """What tells the kinds of children apart; None where none is to be shared."""
+        settings = self._place.settings
+        # Where the debugger cannot be closed, a task could leave code behind for the next one.
+        if self._closed is None or self._mode != RPC_MODE or not settings.reuse_children:
+            return None
+        return ChildKinds(self._place.env, self._traits)
+
+
+class PiEngine:
+    """The pi coding agent."""
+
+    name = PI
+    capabilities = CAPABILITIES
+
+    def open(self, place: CallPlace) -> PiCall:
+        """Find the pi of a call and what it can do."""
+        pi = resolve_pi_command(place.env, place.cwd, place.settings.pi_command, place.host)
+        version = pi.version or find_version(pi.argv, place.env, place.cwd)
+        return PiCall(place, replace(pi, version=version))
+
+    def preview(self, place: CallPlace) -> PiCall:
+        """Do so to look only: where no pi is installed, as if the one that we install were."""
+        try:
+            pi = resolve_pi_command(place.env, place.cwd, place.settings.pi_command, place.host)
+            version = pi.version or find_version(pi.argv, place.env, place.cwd)
+        except SetupError:
+            version = PINNED_PI_VERSION
+        return PiCall(place, PiCommand((), "managed", version))
+
+    def trusts(
+        self, place: Path, env: Mapping[str, str], decided: tuple[Path, bool] | None
+    ) -> bool:
+        """Return whether the user trusts the project of a place: as decided there, or on record."""
+        return is_trusted(place, env, decided)
+
+    def examine_project(self, place: CheckedPlace) -> Iterator[Check]:
+        """Yield whether children load what the project itself configures."""
+        from pi_subagents.engines.pi.doctor import TRUST, check_trust
+
+        yield TRUST.guarded(lambda: check_trust(place))
+
+    def examine(self, place: CheckedPlace) -> Iterator[Check]:
+        """Yield which Node and pi children run, and whether it has models."""
+        from pi_subagents.engines.pi import doctor
+
+        with doctor.Consultation(place) as consulted:
+            yield doctor.NODE.guarded(lambda: doctor.check_node(consulted, place))
+            yield doctor.PI.guarded(lambda: doctor.check_pi(consulted, place))
+            yield doctor.MODELS.guarded(lambda: doctor.check_models(consulted))
+
+    def is_installed(self, cwd: Path, env: Mapping[str, str]) -> bool:
+        """Tell whether there is a pi that needs no set-up; one that was chosen must be usable."""
+        from pi_subagents.engines.pi.install import setup
+
+        return setup.is_installed(cwd, env)
+
+    def install(
+        self, cwd: Path, env: Mapping[str, str], report: Report, *, force: bool = False
+    ) -> SetupOutcome:
+        """Install the pinned pi, or leave it as it is."""
+        from pi_subagents.engines.pi.install import setup
+
+        return setup.install(cwd, env, report, force=force)
+
+    def uninstall(self, env: Mapping[str, str], report: Report) -> SetupOutcome:
+        """Remove the pi and the Node that set-up installed."""
+        from pi_subagents.engines.pi.install import setup
+
+        return setup.uninstall(env, report)
+
+    def why_no_steering(self, mode: str) -> str:
+        """Return why children in that mode can be told nothing, or an empty text."""
+        return "" if mode == RPC_MODE else messages.STEER_JSON_MODE
+
+
+ENGINE = PiEngine()

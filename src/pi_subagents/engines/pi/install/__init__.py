@@ -1,0 +1,1 @@
+"""How pi and Node are installed."""

@@ -1,0 +1,154 @@
+"""
+Find out which version a pi command is: from the package it is part of, else by asking it once.
+
+In: a command, an environment, the working directory.  Out: the version, or None if it will not
+tell.  An answer is kept in the data directory for an hour, or until the program's file changes: a
+wrapper stays the same file whatever it leads to.  What cannot be kept is asked for again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import time
+from contextlib import suppress
+from hashlib import blake2b
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pi_subagents.engines.pi.invocation import asking_environment
+from pi_subagents.system.home import data_dir
+from pi_subagents.system.safe_io import (
+    make_private_dirs,
+    read_json,
+    replace_file,
+    to_json_bytes,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+PACKAGE_SUFFIX = "/pi-coding-agent"
+RENAMED_KEY = "piConfig"  # pi under another name says so in its package.json
+PACKAGE_DEPTH = 4  # <package>/dist/bundle/cli.js, and one to spare
+FILE_NAME = "pi-versions.json"
+SCHEMA_VERSION = 1
+MAX_AGE_MS = 60 * 60 * 1000
+MAX_ENTRIES = 32
+MAX_BYTES = 64 * 1024
+ASK_LIMIT_S = 10.0
+VERSION = re.compile(r"v?(\d{1,6}(?:\.\d{1,6}){1,3}(?:[-+][0-9A-Za-z.-]{1,30})?)")
+
+
+def packaged_version(argv: Sequence[str]) -> str | None:
+    """Return the version in the package.json of a pi package that a word points into."""
+    for word in argv:
+        if not os.path.isabs(word):  # noqa: PTH117 - a plain question about a string
+            continue
+        script = Path(os.path.realpath(word))
+        for directory in script.parents[:PACKAGE_DEPTH]:
+            try:
+                manifest = json.loads((directory / "package.json").read_bytes())
+                if str(manifest["name"]).endswith(PACKAGE_SUFFIX) or RENAMED_KEY in manifest:
+                    return str(manifest["version"])
+            except (OSError, ValueError, KeyError, TypeError, RecursionError):
+                continue
+    return None
+
+
+def find_version(argv: Sequence[str], env: Mapping[str, str], cwd: Path) -> str | None:
+    """Return the version of a command, asking it where nothing else tells."""
+    told = packaged_version(argv)
+    if told is not None:
+        return told
+    kept = _Kept(data_dir(env) / FILE_NAME)
+    identity = _identity(argv)
+    known = kept.version(identity)
+    if known is None:
+        known = _ask(argv, env, cwd)
+        if known is not None:
+            kept.keep(identity, known)
+    return known
+
+
+def is_first_sight(version: str, env: Mapping[str, str]) -> bool:
+    """Return whether this version was never met before on this account, and remember it."""
+    return _Kept(data_dir(env) / FILE_NAME).meet(version)
+
+
+class _Kept:
+    """What programs answered, and the versions that were met, in one small file."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        content: object = None
+        with suppress(OSError, ValueError):
+            content = read_json(path, MAX_BYTES)
+        is_ours = isinstance(content, dict) and content.get("schemaVersion") == SCHEMA_VERSION
+        given = content if is_ours and isinstance(content, dict) else {}
+        answers, met = given.get("answers"), given.get("met")
+        self._answers: dict[str, object] = answers if isinstance(answers, dict) else {}
+        self._met = [each for each in met if isinstance(each, str)] if isinstance(met, list) else []
+
+    def version(self, identity: str) -> str | None:
+        match self._answers.get(identity):
+            case {"version": str(version), "at": int(at)} if 0 <= _now_ms() - at < MAX_AGE_MS:
+                return version
+        return None
+
+    def keep(self, identity: str, version: str) -> None:
+        self._answers.pop(identity, None)
+        self._answers[identity] = {"version": version, "at": _now_ms()}
+        self._save()
+
+    def meet(self, version: str) -> bool:
+        if version in self._met:
+            return False
+        self._met.append(version)
+        self._save()
+        return True
+
+    def _save(self) -> None:
+        answers = dict(list(self._answers.items())[-MAX_ENTRIES:])
+        content = {
+            "schemaVersion": SCHEMA_VERSION,
+            "answers": answers,
+            "met": self._met[-MAX_ENTRIES:],
+        }
+        with suppress(OSError):
+            make_private_dirs(self._path.parent)
+            replace_file(self._path, to_json_bytes(content))
+
+
+def _identity(argv: Sequence[str]) -> str:
+    """Return a text that changes with the command, or with a file that it names."""
+    facts: list[object] = [list(argv)]
+    for word in argv:
+        with suppress(OSError, ValueError):
+            found = Path(word).stat()
+            facts.append([found.st_size, found.st_mtime_ns, found.st_ctime_ns])
+    return blake2b(json.dumps(facts).encode("ascii"), digest_size=16).hexdigest()
+
+
+def _ask(argv: Sequence[str], env: Mapping[str, str], cwd: Path) -> str | None:
+    try:
+        answer = subprocess.run(
+            [*argv, "--version"],
+            env=asking_environment(env),
+            cwd=cwd,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            timeout=ASK_LIMIT_S,
+            check=True,
+        )
+    except (OSError, ValueError, subprocess.SubprocessError):
+        return None
+    told = VERSION.fullmatch(answer.stdout.decode(errors="replace").strip())
+    return told[1] if told else None
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000

@@ -1,0 +1,103 @@
+"""
+Keep the lists of models that pi told, for a day, in a directory of their own.
+
+In: a digest of everything that decides the list (`config.py`).  Out: the list, and when
+pi told it; None for what is missing, too old or damaged.  Each list is a private file that appears
+whole; nobody waits for anybody.  What cannot be kept is not: the next caller asks pi again.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from pi_subagents.core.models import Model, model_to_json
+from pi_subagents.core.value import value
+from pi_subagents.engines.pi.models.names import parse_models
+from pi_subagents.system.safe_io import (
+    make_private_dirs,
+    read_bounded,
+    read_json,
+    replace_file,
+    to_json_bytes,
+    write_once,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SCHEMA_VERSION = 1
+MAX_AGE_MS = 24 * 60 * 60 * 1000
+MAX_ENTRIES = 64
+MAX_ENTRY_BYTES = 8 * 1024 * 1024
+SECRET_NAME = "secret.key"  # noqa: S105 - the name of a file
+SECRET_BYTES = 32
+_OWN_NAME = re.compile(r"[0-9a-f]{32}\.json|\.[0-9a-f]{32}\.json\.[0-9a-f]+\.tmp")
+
+
+@value
+class ToldModels:
+    """What pi told, and when."""
+
+    models: tuple[Model, ...]
+    told_at_ms: int
+
+
+class ModelCache:
+    """The lists below one directory, which is made when something is kept."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+
+    def secret(self) -> bytes:
+        """Return what digests are made with, the same for everybody; OSError if there is none."""
+        path = self._directory / SECRET_NAME
+        with suppress(FileNotFoundError):
+            secret = read_bounded(path, SECRET_BYTES)
+            if len(secret) == SECRET_BYTES:
+                return secret
+            path.unlink()  # half a secret, or none: anyone could guess it
+        for directory in (self._directory.parent, self._directory):  # both are ours alone
+            make_private_dirs(directory)
+        write_once(path, os.urandom(SECRET_BYTES))  # or another was quicker: its secret counts
+        return read_bounded(path, SECRET_BYTES)
+
+    def load(self, digest: str, now_ms: int) -> ToldModels | None:
+        """Return the list of that digest, unless it is from yesterday or from the future."""
+        try:
+            entry = read_json(self._path(digest), MAX_ENTRY_BYTES)
+        except (OSError, ValueError):
+            return None
+        if not isinstance(entry, dict) or entry.get("schemaVersion") != SCHEMA_VERSION:
+            return None
+        told_at_ms, models = entry.get("toldAt"), parse_models(entry.get("models"))
+        if not isinstance(told_at_ms, int) or not 0 <= now_ms - told_at_ms < MAX_AGE_MS:
+            return None
+        # None at all is soon changed: by a login, by a server that starts.
+        return ToldModels(models, told_at_ms) if models else None
+
+    def keep(self, digest: str, told: ToldModels) -> None:
+        """Keep a list, and of all lists the newest ones; without room for it, keep nothing."""
+        entry = {
+            "schemaVersion": SCHEMA_VERSION,
+            "toldAt": told.told_at_ms,
+            "models": [model_to_json(model) for model in told.models],
+        }
+        with suppress(OSError):
+            replace_file(self._path(digest), to_json_bytes(entry))
+            self._forget_oldest()
+
+    def _path(self, digest: str) -> Path:
+        return self._directory / f"{digest}.json"
+
+    def _forget_oldest(self) -> None:
+        """Remove what is over the limit, with what a crash left half written."""
+        ages = []
+        for path in self._directory.iterdir():
+            with suppress(FileNotFoundError):  # another process was quicker
+                if _OWN_NAME.fullmatch(path.name):
+                    ages.append((path.lstat().st_mtime_ns, path))
+        for _, path in sorted(ages, reverse=True)[MAX_ENTRIES:]:
+            path.unlink(missing_ok=True)

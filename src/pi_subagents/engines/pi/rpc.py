@@ -1,0 +1,100 @@
+"""
+The records of pi's RPC mode that are not events of a run, and the commands it takes.
+
+In: one line of the stream, or a command by name.  Out: a value, or one line for the child's
+standard input.  Never raises; whatever is no record of the protocol is an event as in JSON mode.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from pi_subagents.core.run import events as ev
+from pi_subagents.core.value import value
+from pi_subagents.engines.pi.records import decode_pi_line
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+# Where the type of a record stands: after an id of ours, or one as long as a UUID.
+_HEAD = 200
+_TYPES = (b'"response"', b'"extension_ui_request"', b'"agent_start"')
+# The questions that wait for an answer; whatever else an extension says needs none.
+_DIALOGS = ("select", "confirm", "input", "editor")
+
+
+@value
+class Answered:
+    """The child answered a command; `error` is empty where it was carried out."""
+
+    command_id: str
+    error: str
+    data: Mapping[str, object]
+
+
+@value
+class DialogAsked:
+    """An extension of the child asks something and waits."""
+
+    dialog_id: str
+    method: str
+    title: str
+
+
+@value
+class WorkBegan:
+    """The child began to work: the prompt was for its model."""
+
+
+Heard = Answered | DialogAsked | WorkBegan | ev.Event
+
+
+def decode_rpc_line(line: bytes) -> Heard:
+    """Turn one line of `pi --mode rpc` into a record of the protocol or an Event."""
+    head = line[:_HEAD]
+    if any(kind in head for kind in _TYPES):
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError):
+            record = None
+        if isinstance(record, dict) and (found := _protocol_record(record)) is not None:
+            return found
+    return decode_pi_line(line)
+
+
+def command(name: str, command_id: str, **fields: object) -> bytes:
+    """Return a command as one line of pure ASCII."""
+    return _line({"id": command_id, "type": name, **fields})
+
+
+def dismissal(dialog_id: str) -> bytes:
+    """Return the answer to a dialog that nobody sees: it is closed, nothing is confirmed."""
+    return _line({"type": "extension_ui_response", "id": dialog_id, "cancelled": True})
+
+
+def _protocol_record(record: dict[str, object]) -> Heard | None:
+    match record:
+        case {"type": "agent_start"}:
+            return WorkBegan()
+        case {"type": "response", "success": bool(success)}:
+            error = record.get("error")
+            failed = error if isinstance(error, str) and error else "no reason given"
+            data = record.get("data")
+            return Answered(
+                command_id=_text(record.get("id")),
+                error="" if success else failed,
+                data=data if isinstance(data, dict) else {},
+            )
+        case {"type": "extension_ui_request", "id": str(dialog_id), "method": str(method)}:
+            if method in _DIALOGS:
+                return DialogAsked(dialog_id, method, _text(record.get("title")))
+    return None
+
+
+def _line(record: dict[str, object]) -> bytes:
+    return json.dumps(record, separators=(",", ":")).encode("ascii") + b"\n"
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,1 @@
+"""The skills of pi: how they are found and read."""

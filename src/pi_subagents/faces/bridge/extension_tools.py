@@ -1,0 +1,82 @@
+"""
+The tools as the extension in pi registers them, before the core runs.
+
+In: nothing but the registry.  Out: the content of `pi_extension/tools.json`, which is written by
+`scripts/update_docs.py`: every tool with what is said of a call above its result, how a plain text
+is shown, and what is said where there is no core.  Which models there are only pi knows: `model`
+stays a plain string.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from pi_subagents.core.settings import PRESET_TOOLS
+from pi_subagents.faces.bridge import messages
+from pi_subagents.service.tools.offer import make_offer
+from pi_subagents.service.tools.registry import all_tools
+from pi_subagents.view import messages as view_messages
+from pi_subagents.view.picture import SHOWN_LINES, Layout, layout_to_json
+
+if TYPE_CHECKING:
+    from pi_subagents.service.tools.tool import Tool, ToolWords
+
+
+def tools_to_json() -> dict[str, object]:
+    """Return every tool in the order in which hosts list them, and how texts are shown."""
+    text = Layout("wrap", first=SHOWN_LINES, more=view_messages.MORE_LINES)
+    return {
+        "words": messages.SHIM_WORDS,
+        "modelsRoom": make_offer().models_room,
+        "text": layout_to_json(text),
+        "tools": [
+            {
+                "name": tool.name,
+                "description": tool.description,
+                "snippet": tool.snippet,
+                "rules": list(tool.rules),
+                "parameters": _parameters(tool),
+                # Those of the second system are of no use without a model.
+                "needsModels": tool.family == PRESET_TOOLS,
+                "shownWhole": tool.shown_whole,
+                "ahead": _ahead(tool),
+                "call": [_said_to_json(said) for said in _said_by(tool)],
+            }
+            for tool in all_tools()
+        ],
+    }
+
+
+def _ahead(tool: Tool[Any]) -> str:
+    """Return the list whose items the core is told of while a call is still being written."""
+    return "" if tool.prewarming is None else tool.prewarming.parameter
+
+
+def _parameters(tool: Tool[Any]) -> dict[str, object]:
+    """Return them in the order in which a model should write: what is told ahead comes last."""
+    known = _properties(tool)
+    order = sorted(known, key=lambda name: name == _ahead(tool))
+    return {**tool.parameters, "properties": {name: known[name] for name in order}}
+
+
+def _properties(tool: Tool[Any]) -> Mapping[str, object]:
+    known = tool.parameters["properties"]
+    assert isinstance(known, Mapping)
+    return known
+
+
+def _said_by(tool: Tool[Any]) -> Iterable[ToolWords]:
+    """Return what a call of a tool can say: only of parameters it has."""
+    known = _properties(tool)
+    return [each for each in tool.said if each.path[0] in known]
+
+
+def _said_to_json(said: ToolWords) -> dict[str, object]:
+    return {
+        "path": list(said.path),
+        "role": said.role,
+        "text": said.text,
+        "counted": list(said.counted),
+        "distinct": said.distinct,
+    }

@@ -1,0 +1,1 @@
+"""Verbs about profiles and presets."""

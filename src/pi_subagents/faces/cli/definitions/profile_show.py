@@ -1,0 +1,128 @@
+"""
+`subagents profile show`: one profile, and what a sub-agent would get from it here.
+
+In: a name.  Out: every field that is set, where it came from, what would be left out or refused,
+and with `--invocation` pi's options and the names of variables.  A key is masked everywhere.
+"""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from pi_subagents.faces.cli import options
+from pi_subagents.faces.cli.definitions.lookup import (
+    origin_to_json,
+    print_detail,
+    problem_to_json,
+    problems_of,
+    tell_problems,
+)
+from pi_subagents.faces.cli.definitions.profile_names import PROFILES
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pi_subagents.core.definitions.definition import FileProblem
+    from pi_subagents.core.definitions.found import Definitions
+    from pi_subagents.core.profile.profile import LoadedProfile, Profile
+    from pi_subagents.core.run.spec import ChildOrder
+    from pi_subagents.faces.cli.console import Console
+    from pi_subagents.service.preparation import Preparation
+
+
+@click.command("show", short_help="Show one profile; the API key is masked.")
+@click.argument("name", shell_complete=PROFILES.complete)
+@click.option(
+    "--invocation",
+    is_flag=True,
+    help="Also show the options of pi and the names of variables a sub-agent would get here.",
+)
+@options.json_option
+@click.pass_obj
+def show(console: Console, name: str, *, invocation: bool, as_json: bool) -> None:
+    """
+    Show every field that the profile NAME sets, and where it comes from.
+
+    What would keep a sub-agent here from using it, or be left out, is told on standard error.
+    """
+    from pi_subagents.core.profile.text import profile_detail
+    from pi_subagents.errors import ProfileRefused
+    from pi_subagents.service.definitions.preview import plan_named, prepare_named
+
+    found = PROFILES.load()
+    loaded = PROFILES.find(console, name, found)
+    problems = problems_of(loaded, found)
+    place = console.place(Path.cwd())
+    prepared = prepare_named(name, place)
+    planned = plan_named(prepared, place) if invocation else None
+    if as_json:
+        console.json(_to_json(loaded, found, problems, prepared, planned))
+    else:
+        print_detail(console, profile_detail(loaded.profile), loaded, found)
+        tell_problems(console, problems)
+        for note in prepared.notes:
+            console.notice(note)
+    if prepared.refusal and invocation:
+        raise ProfileRefused(prepared.refusal)
+    if prepared.refusal and not as_json:
+        console.notice(f"Tasks with this profile cannot start: {prepared.refusal}")
+    if planned and not as_json:
+        _print_invocation(console, planned)
+
+
+def _print_invocation(console: Console, planned: ChildOrder) -> None:
+    from pi_subagents.service.definitions.preview import RUN
+
+    console.answer("")
+    console.answer(f"Options of pi ({RUN} is the directory of the run, which holds the prompts):")
+    for line in _option_lines(planned.argv):
+        console.answer(f"  {line}")
+    console.answer("Variables beside your own (values are not shown):")
+    for name, value in planned.environment.items():
+        console.answer(f"  {name}" if value else f"  {name} (set to nothing)")
+
+
+def _option_lines(arguments: Sequence[str]) -> list[str]:
+    """Return a line per option with its values, quoted as a shell wants them."""
+    lines: list[str] = []
+    for item in arguments:
+        if item.startswith("-") or not lines:
+            lines.append(shlex.quote(item))
+        else:
+            lines[-1] += f" {shlex.quote(item)}"
+    return lines
+
+
+def _to_json(
+    loaded: LoadedProfile,
+    found: Definitions[LoadedProfile],
+    problems: Sequence[FileProblem],
+    prepared: Preparation,
+    planned: ChildOrder | None,
+) -> dict[str, object]:
+    whole: dict[str, object] = {
+        **origin_to_json(loaded, found),
+        "profile": _profile_to_json(loaded.profile),
+        "problems": [problem_to_json(each) for each in problems],
+        "notes": list(prepared.notes),
+        "refusal": prepared.refusal or None,
+    }
+    if planned:
+        variables = [{"name": n, "empty": not v} for n, v in planned.environment.items()]
+        whole["invocation"] = {"arguments": list(planned.argv), "environment": variables}
+    return whole
+
+
+def _profile_to_json(profile: Profile) -> dict[str, object]:
+    """Return the fields that are set, as a file calls them; the key is masked."""
+    from pi_subagents.core.profile.profile import FIELDS, Profile
+    from pi_subagents.core.profile.text import mask_key
+
+    unset = Profile("")
+    values = {key: getattr(profile, field) for key, field in FIELDS.items()}
+    given = {key: v for key, v in values.items() if v != getattr(unset, FIELDS[key])}
+    return given | ({"apiKey": mask_key(profile.api_key)} if profile.api_key else {})

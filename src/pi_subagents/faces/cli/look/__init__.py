@@ -1,0 +1,1 @@
+"""Verbs that look at runs and sessions, and act on them."""

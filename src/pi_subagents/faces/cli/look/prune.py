@@ -1,0 +1,133 @@
+"""`subagents prune`: remove old runs, after showing which."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import click
+
+from pi_subagents.faces.cli import options
+from pi_subagents.faces.cli.given import FiniteRange
+
+if TYPE_CHECKING:
+    from pi_subagents.core.run.retention import Removal
+    from pi_subagents.faces.cli.console import Console
+
+KIB = 1024
+REASONS = {"age": "too old", "space": "too much in all"}
+
+
+@click.command("prune")
+@click.option(
+    "--days",
+    type=FiniteRange(min=0),
+    help="Remove runs that ended longer ago (default: subagents.retention_days, 30).",
+)
+@click.option(
+    "--megabytes",
+    type=FiniteRange(min=0),
+    help="Remove the oldest until the rest takes less (default: subagents.retention_megabytes, "
+    "2048).",
+)
+@click.option("--yes", is_flag=True, help="Really remove them; without it nothing is changed.")
+@options.json_option
+@click.pass_obj
+def command(
+    console: Console, *, days: float | None, megabytes: float | None, yes: bool, as_json: bool
+) -> int:
+    """
+    Show which finished runs of this project have been kept long enough; --yes removes them.
+
+    Runs that are not over are never removed, nor are run directories that came from elsewhere
+    (see `subagents doctor`). A limit of 0 does not limit. The same limits are applied by
+    themselves, once a day, when something is delegated.
+    """
+    from pi_subagents.service.runs import Runs
+
+    runs = Runs()
+    removals = runs.choose_removals(days=days, megabytes=megabytes)
+    leftovers = runs.interrupted_removals()
+    removed = runs.remove(removals) if yes else []
+    if yes:
+        runs.finish_removals()
+        runs.clear_desks()
+    if as_json:
+        console.json(
+            {
+                "dryRun": not yes,
+                "runs": [_removal_to_json(removal) for removal in removals],
+                "removed": removed,
+                "interruptedRemovals": leftovers,
+            }
+        )
+    elif yes:
+        _tell_removed(console, removals, set(removed), leftovers)
+    else:
+        _tell_chosen(console, removals, leftovers)
+    return 1 if yes and len(removed) < len(removals) else 0
+
+
+def _removal_to_json(removal: Removal) -> dict[str, object]:
+    return {
+        "runId": removal.run_id,
+        "endedAt": removal.ended_ms,
+        "bytes": removal.size,
+        "reason": removal.reason,
+    }
+
+
+def _tell_chosen(console: Console, removals: list[Removal], leftovers: int) -> None:
+    if not removals and not leftovers:
+        console.answer("Nothing to remove.")
+        return
+    _table(console, removals)
+    if removals:
+        console.answer(f"{_counted(removals)} can be removed.")
+    if leftovers:
+        console.answer(f"{_removals_left(leftovers)} not finished.")
+    console.answer("Nothing was changed. To do it, say it again with --yes.")
+
+
+def _tell_removed(
+    console: Console, removals: list[Removal], removed: set[str], leftovers: int
+) -> None:
+    gone = [removal for removal in removals if removal.run_id in removed]
+    kept = [removal for removal in removals if removal.run_id not in removed]
+    _table(console, gone)
+    if gone:
+        console.answer(f"Removed {_counted(gone)}.")
+    if leftovers:
+        console.answer(f"{_removals_left(leftovers)} finished.")
+    for removal in kept:
+        console.answer(f"{removal.run_id} could not be removed.", fg="yellow")
+    if not removals and not leftovers:
+        console.answer("Nothing to remove.")
+
+
+def _table(console: Console, removals: list[Removal]) -> None:
+    from pi_subagents.faces.cli.look.runs import duration
+
+    now_ms = time.time() * 1000
+    if removals:
+        console.answer(f"{'RUN':<12}  {'ENDED':>9}  {'SIZE':>9}  WHY", bold=True)
+    for removal in removals:
+        ended = f"{duration(now_ms - removal.ended_ms)} ago"
+        size = _size(removal.size)
+        console.answer(f"{removal.run_id[:12]}  {ended:>9}  {size:>9}  {REASONS[removal.reason]}")
+
+
+def _counted(removals: list[Removal]) -> str:
+    size = _size(sum(removal.size for removal in removals))
+    return f"{len(removals)} run{'' if len(removals) == 1 else 's'} ({size})"
+
+
+def _size(count: int) -> str:
+    for unit, bytes_each in (("GiB", KIB**3), ("MiB", KIB**2)):
+        if count >= bytes_each:
+            return f"{count / bytes_each:.1f} {unit}"
+    return f"{count / KIB:.0f} KiB"
+
+
+def _removals_left(count: int) -> str:
+    return "1 interrupted removal was" if count == 1 else f"{count} interrupted removals were"

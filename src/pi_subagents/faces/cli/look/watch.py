@@ -1,0 +1,94 @@
+"""`subagents watch`: all runs at a glance, live."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from pi_subagents.faces.cli import options
+
+if TYPE_CHECKING:
+    from pi_subagents.faces.cli.console import Console
+    from pi_subagents.service.fleet import Fleet
+
+
+@click.command("watch")
+@click.option("-a", "--all", "machine", is_flag=True, help="Of the whole machine.")
+@click.option("--web", is_flag=True, help="In a browser, on this machine only.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=0,
+    show_default="any free one",
+    help="Port of the page.",
+)
+@click.option("--no-open", is_flag=True, help="Print the page's address, open no browser.")
+@options.json_option
+@click.pass_obj
+def command(
+    console: Console, *, machine: bool, web: bool, port: int, no_open: bool, as_json: bool
+) -> None:
+    """
+    Watch all runs of this project live, whoever started them.
+
+    Sessions with work under way stand first. Enter opens a transcript and follows it, `s` stops a
+    run, `r` goes on with its session, `/` filters, `?` shows all keys. Leaving ends no run. Where
+    there is no terminal, with TERM=dumb or with --json, the list is printed once.
+
+    \b
+    Examples:
+      subagents watch
+      subagents watch --all --web
+      subagents watch --json | jq '.totals'
+    """  # noqa: D301 - the backspace is click's mark for "do not re-wrap"
+    if not web and (port or no_open):
+        raise click.UsageError("--port and --no-open are for --web.")
+    if as_json and web:
+        raise click.UsageError("--json and --web contradict each other.")
+    from pi_subagents.service import fleet as watching
+    from pi_subagents.service.runs import Runs
+
+    fleet = watching.Fleet(Runs(), machine=machine)
+    if web:
+        from pi_subagents.faces.watch.web import serve
+
+        serve(console, fleet, port=port, open_browser=not no_open)
+    elif as_json or not _can_be_painted_on():
+        _print_once(console, fleet, machine=machine, as_json=as_json)
+    else:
+        from pi_subagents.faces.watch.app import WatchApp
+        from pi_subagents.service.fleet_actions import FleetActions
+
+        app = WatchApp(
+            fleet, lambda tell: FleetActions(Path.cwd(), os.environ, tell), machine=machine
+        )
+        app.run()
+        if app.failure is not None:
+            raise app.failure
+
+
+def _can_be_painted_on() -> bool:
+    if os.environ.get("TERM", "dumb") in ("", "dumb"):
+        return False
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def _print_once(console: Console, fleet: Fleet, *, machine: bool, as_json: bool) -> None:
+    from pi_subagents.faces.cli import messages
+    from pi_subagents.faces.watch.once import print_json, print_list
+    from pi_subagents.faces.watch.today import today_ms
+
+    rows = fleet.read_once()
+    for problem in fleet.unreadable.values():
+        console.notice(problem)
+    if as_json:
+        print_json(console, rows, today_ms())
+        return
+    now_ms = time.time_ns() // 1_000_000
+    print_list(console, rows, now_ms=now_ms, today_ms=today_ms(), machine=machine)
+    console.notice(messages.NOTHING_TO_PAINT_ON)

@@ -1,0 +1,1 @@
+"""Verbs that set up this machine and other programs on it."""

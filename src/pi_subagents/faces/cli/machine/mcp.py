@@ -1,0 +1,185 @@
+"""`subagents mcp`: serve the tools to a host that speaks the Model Context Protocol."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import signal
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from pi_subagents.faces.cli import options
+from pi_subagents.faces.cli.given import FiniteRange
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
+    from pi_subagents.faces.cli.console import Console
+    from pi_subagents.faces.mcp_server.calls import McpCalls
+    from pi_subagents.service.call import Options
+
+_ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+@click.command("mcp")
+@click.option("--http", is_flag=True, help="Streamable HTTP on loopback instead of stdin/stdout.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=8765,
+    show_default=True,
+    help="0: any free one.",
+)
+@click.option(
+    "--token-file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="File with the bearer token, mode 0600 (default: mcp-token in the data directory; it is "
+    "made on first use).",
+)
+@click.option(
+    "--answer-within",
+    type=FiniteRange(0, 86_400),
+    default=50,
+    show_default=True,
+    metavar="SECONDS",
+    help="Hosts cut long calls: a delegation that is not done by then is told as still running, "
+    "with its session ids, and goes on. 0: wait for its end.",
+)
+@click.option(
+    "--cwd",
+    type=click.Path(exists=True, file_okay=False, resolve_path=True, path_type=Path),
+    help="Directory to work in (default: where the host starts this).",
+)
+@options.trust_option
+@options.concurrency_option
+@options.runner_option
+@options.offline_option
+@options.script_option
+@options.json_option
+@click.pass_obj
+def command(
+    console: Console,
+    *,
+    http: bool,
+    port: int,
+    token_file: Path | None,
+    answer_within: float,
+    cwd: Path | None,
+    trust_project: bool,
+    concurrency: int | None,
+    runner: str | None,
+    offline: bool,
+    offline_script: Path | None,
+    as_json: bool,
+) -> None:
+    """
+    Serve all tools to an MCP host: Claude Code, Codex, Cursor, VS Code, Zed, Gemini CLI, ...
+
+    A host starts this itself, once it is configured: `subagents install HOST` does that.
+
+    \b
+    Examples:
+      subagents install claude-code
+      subagents mcp --http --port 8765     # one server for several hosts
+    """  # noqa: D301 - the backspace is click's mark for "do not re-wrap"
+    chosen: Options = {
+        "offline": options.offline_choice(offline=offline, script=offline_script),
+        "cwd": cwd or Path.cwd(),
+        "concurrency": concurrency,
+        "runner": runner,
+        "trust_project": trust_project,
+    }
+    within = answer_within or None
+    if http:
+        _serve_http(console, chosen, within, port=port, token_file=token_file, as_json=as_json)
+    else:
+        _serve_stdio(console, chosen, within)
+
+
+def _serve_stdio(console: Console, chosen: Options, within: float | None) -> None:
+    from pi_subagents.faces.cli import messages
+    from pi_subagents.faces.wire import claim_stdio
+
+    if os.isatty(0):
+        console.notice(messages.MCP_NEEDS_HOST)
+    wire = claim_stdio()  # before the library is loaded: nothing of it may print there either
+    _load()
+    from pi_subagents.faces.mcp_server.calls import McpCalls
+    from pi_subagents.faces.mcp_server.server import build_server
+    from pi_subagents.faces.mcp_server.stdio import serve_stdio
+
+    async def serve(calls: McpCalls) -> None:
+        await serve_stdio(build_server(calls, chosen), wire)
+
+    asyncio.run(_until_the_end(serve, McpCalls(chosen, within)))
+
+
+def _serve_http(
+    console: Console,
+    chosen: Options,
+    within: float | None,
+    *,
+    port: int,
+    token_file: Path | None,
+    as_json: bool,
+) -> None:
+    from pi_subagents.faces.cli import messages
+    from pi_subagents.service.machine.server_token import server_token
+
+    where, token = server_token(token_file, os.environ)
+    _load()
+    from pi_subagents.faces.mcp_server.calls import McpCalls
+    from pi_subagents.faces.mcp_server.http import listen, serve_http
+    from pi_subagents.faces.mcp_server.server import build_server
+
+    def ready(url: str) -> None:
+        if as_json:
+            console.json({"url": url, "tokenFile": str(where)})
+        console.notice(messages.serving_mcp(url, str(where)))
+
+    listening = listen(port)
+
+    async def serve(calls: McpCalls) -> None:
+        await serve_http(build_server(calls, chosen), listening, token, ready)
+
+    asyncio.run(_until_the_end(serve, McpCalls(chosen, within)))
+
+
+def _load() -> None:
+    """Load the protocol's library: a second of work, less while nothing is collected."""
+    from pi_subagents.errors import McpNotInstalled
+
+    gc.disable()
+    try:
+        import mcp.server.lowlevel  # noqa: F401 - for its effect: the rest finds it loaded
+    except ModuleNotFoundError as missing:
+        if (missing.name or "").split(".")[0] != "mcp":
+            raise
+        raise McpNotInstalled from missing
+    gc.freeze()
+    gc.enable()
+
+
+async def _until_the_end(
+    serve: Callable[[McpCalls], Coroutine[None, None, None]], calls: McpCalls
+) -> None:
+    """Serve until the host closes its end or a signal comes; then see the children end."""
+    loop = asyncio.get_running_loop()
+    signalled = asyncio.Event()
+    for number in _ENDING_SIGNALS:
+        loop.add_signal_handler(number, signalled.set)
+    serving = asyncio.create_task(serve(calls))
+    waiting = asyncio.create_task(signalled.wait())
+    await asyncio.wait({serving, waiting}, return_when=asyncio.FIRST_COMPLETED)
+    for number in _ENDING_SIGNALS:  # a second signal ends this at once, and every child with it
+        loop.remove_signal_handler(number)
+    await calls.close()  # first: whoever waits for them may hear how they ended
+    waiting.cancel()
+    serving.cancel()
+    await asyncio.wait({serving, waiting})
+    await calls.close()
+    if not serving.cancelled():
+        serving.result()

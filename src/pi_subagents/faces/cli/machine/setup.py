@@ -1,0 +1,106 @@
+"""
+`subagents setup`: install, repair, reinstall or remove the pinned pi, and show how it goes.
+
+Progress is painted on stderr: one line that updates itself per step on a terminal, plain lines
+elsewhere.  The result goes to stdout.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pi_subagents.core.setup import SetupProgress
+
+SCHEMA_VERSION = 1
+
+
+@click.command("setup")
+@click.option("--remove", is_flag=True, help="Remove the pi and Node that set-up installed.")
+@click.option("--force", is_flag=True, help="Install again even if everything is in place.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def command(*, remove: bool, force: bool, as_json: bool) -> None:
+    """
+    Install the pi that sub-agents run.
+
+    A pinned pi, and a Node if there is none new enough, go into your data directory and nowhere
+    else. Safe to repeat: a finished set-up is left alone, an interrupted one is repaired.
+    """
+    if remove and force:
+        raise click.UsageError("--remove and --force exclude each other.")
+    from pi_subagents.service.machine.setup import install_children, remove_children
+
+    painter = Painter(sys.stderr, os.environ)
+    try:
+        if remove:
+            outcome = remove_children(os.environ, painter)
+        else:
+            outcome = install_children(Path.cwd(), os.environ, painter, force=force)
+        if as_json:
+            click.echo(json.dumps({"schemaVersion": SCHEMA_VERSION, **outcome.facts}))
+            return
+        for line in outcome.lines:
+            click.echo(line)
+        if not remove:
+            click.echo("Next: subagents demo")
+    finally:
+        painter.close()
+
+
+class Painter:
+    """Paints set-up progress on a stream, in place if it is a terminal."""
+
+    def __init__(self, stream: TextIO, env: Mapping[str, str]) -> None:
+        self._stream = stream
+        self._live = stream.isatty() and env.get("TERM") != "dumb"
+        self._coloured = self._live and not env.get("NO_COLOR")
+        self._step = ""
+        self._started = 0.0
+        self._open = False
+
+    def __call__(self, progress: SetupProgress) -> None:
+        """Paint one report."""
+        fresh = progress.step != self._step
+        if fresh:
+            self.close()
+            self._step, self._started = progress.step, time.monotonic()
+        text = ": ".join(filter(None, (progress.step, progress.detail)))
+        if self._live:
+            self._paint(text, done=progress.done)
+        elif progress.done or fresh:
+            self._write(f"{text}{'' if progress.done else ' ...'}\n")
+        if progress.done:
+            self._step = ""
+
+    def close(self) -> None:
+        """End a line that is still being updated."""
+        if self._open:
+            self._write("\n")
+            self._open = False
+
+    def _paint(self, text: str, *, done: bool) -> None:
+        columns = shutil.get_terminal_size().columns
+        elapsed_s = time.monotonic() - self._started
+        seconds = f" ({elapsed_s:.0f} s)" if elapsed_s >= 1 else ""
+        line = f"{'✓' if done else '·'} {text}{seconds}"[: columns - 1]
+        if self._coloured:
+            line = click.style(line[0], fg="green" if done else "yellow") + line[1:]
+        self._write(f"\r\x1b[2K{line}{chr(10) if done else ''}")
+        self._open = not done
+
+    def _write(self, text: str) -> None:
+        encoding = self._stream.encoding or "utf-8"
+        with suppress(OSError):  # nobody can read it: the work goes on
+            self._stream.write(text.encode(encoding, "replace").decode(encoding))
+            self._stream.flush()

@@ -1,0 +1,1 @@
+"""Verbs that put sub-agents to work."""

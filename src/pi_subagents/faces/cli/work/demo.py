@@ -1,0 +1,92 @@
+"""`subagents demo`: the whole thing in one go, without an account."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from pi_subagents.faces.cli import options
+
+if TYPE_CHECKING:
+    from pi_subagents.faces.cli.console import Console
+
+ON_A_CHECKOUT = (
+    ("count", "Count the Python files in src"),
+    ("headings", "Summarise the headings of README.md"),
+    ("search", "Search for PI_SUBAGENTS_CHILD in src"),
+)
+ANYWHERE = (
+    ("list", "List the files in ."),
+    ("count", "Count the files in ."),
+    ("find", "Find *.md in ."),
+)
+
+
+@click.command("demo")
+@options.plain_option
+@options.json_option
+@options.verbosity_options
+@click.pass_obj
+def command(console: Console, *, plain: bool, as_json: bool) -> int:
+    """
+    Run three tasks in parallel on this directory, with real pi children and the offline model.
+
+    Installs the pinned pi first if there is none. Your own pi configuration is neither read nor
+    written: the children get a configuration directory of their own.
+    """
+    from pi_subagents.core.task.request import Task
+    from pi_subagents.faces.cli.work.live import delegate_live
+
+    cwd = Path.cwd()
+    env = _prepared(cwd)
+    suited = (cwd / "src").is_dir() and (cwd / "README.md").is_file()
+    tasks = [Task(name, prompt) for name, prompt in (ON_A_CHECKOUT if suited else ANYWHERE)]
+    console.notice(f"Three sub-agents work in {cwd}, side by side:")
+    for task in tasks:
+        console.progress(f"  {task.name}: {task.prompt}")
+    code = delegate_live(
+        console, tasks, {"env": env, "offline": True}, as_json=as_json, plain=plain
+    )
+    if not as_json:
+        _say_what_next(console)
+    return code
+
+
+def _prepared(cwd: Path) -> dict[str, str]:
+    from pi_subagents.faces.cli.machine.setup import Painter
+    from pi_subagents.service.machine.setup import prepare_demo
+
+    painter = Painter(sys.stderr, os.environ)
+    try:
+        return prepare_demo(cwd, os.environ, painter)
+    finally:
+        painter.close()
+
+
+def _say_what_next(console: Console) -> None:
+    name = command_name()
+    console.answer("\nWhat to type next:", bold=True)
+    for line, meaning in (
+        (f"{name} runs", "what just ran"),
+        (f"{name} show RUN", "one run: answer, transcript, files"),
+        (f'{name} run --offline "List docs" "Count the files in ."', "tasks of your own"),
+        (f'{name} run "..."', "the same with your own model (README: use your own model)"),
+    ):
+        console.answer(f"  {line}\n      {meaning}")
+
+
+def command_name() -> str:
+    """Return how this command was called, so that a line of ours can be typed as it stands."""
+    called = Path(sys.argv[0])
+    found = shutil.which("subagents")
+    if found is not None and Path(found) == called.absolute():
+        return "subagents"
+    try:
+        return str(called.absolute().relative_to(Path.cwd()))
+    except ValueError:
+        return "subagents"

@@ -1,0 +1,193 @@
+"""
+Run a delegation for a person: windows or lines of progress, Ctrl+C that cleans up, answers.
+
+The first Ctrl+C (or TERM, HUP) stops every child in good order, the second forces it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pi_subagents import api
+from pi_subagents.core.plain_text import one_line
+from pi_subagents.core.run import events as ev
+from pi_subagents.core.run.progress import ProgressFormatter
+from pi_subagents.core.run.result import RunResult
+from pi_subagents.core.stop_switch import RUNNING, StopSwitch
+from pi_subagents.errors import SubagentsError
+from pi_subagents.faces.cli import messages
+from pi_subagents.faces.cli.console import FALLBACK_WIDTH, Console, Verbosity
+from pi_subagents.faces.cli.main import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_REFUSED
+from pi_subagents.faces.cli.work.asking import asker
+from pi_subagents.faces.terminal.cells import cells, cut
+from pi_subagents.view.summary import refusal_to_json, summary_line
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
+    from pi_subagents.core.task.request import Task
+    from pi_subagents.faces.terminal.display import Display
+    from pi_subagents.service.call import Options
+    from pi_subagents.service.foreground import Delegation
+    from pi_subagents.service.planned_task import Update
+
+T = TypeVar("T")
+
+WIDE = 160  # where nobody sees where a line ends
+LEAST = 20  # of a line, however narrow the terminal
+COLOURS = ("cyan", "magenta", "green", "blue", "yellow", "bright_red")
+
+
+class ProgressPrinter:
+    """One line per event worth a line, prefixed with the task's name."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._formatters: dict[int, ProgressFormatter] = {}
+
+    def __call__(self, update: Update) -> None:
+        """Print what happened, for whoever wants to know."""
+        if self._console.verbosity == Verbosity.QUIET:
+            return
+        text = self._text(update)
+        if text:
+            name = one_line(update.run.task.name, 30)
+            colour = COLOURS[update.run.index % len(COLOURS)]
+            prefix = self._console.style(f"[{name}]", sys.stderr, fg=colour)
+            self._console.beside(f"{prefix} {_fitting(text, name)}")
+
+    def _text(self, update: Update) -> str:
+        what = update.what
+        verbose = self._console.verbosity >= Verbosity.VERBOSE
+        match what:
+            case RunResult():
+                return f"{what.status} after {what.duration_ms / 1000:.1f}s"
+            case ev.StateChanged(state):
+                if state == "running" and verbose:
+                    return f"run {update.run.spec.run_id} in {update.run.kept_in}"
+                return {"running": "started", "stopping": "stopping"}.get(state, "")
+            case _:
+                formatter = self._formatters.setdefault(update.run.index, ProgressFormatter())
+                text = formatter.text(what)
+                # That a tool finished well goes without saying; that it failed does not.
+                routine = isinstance(what, ev.ToolFinished) and not what.failed
+                return "" if routine and not verbose else text
+
+
+def _fitting(text: str, name: str) -> str:
+    """Return the text as one line that fits behind a name in brackets."""
+    width = columns()
+    if width is None:
+        return one_line(text, max(WIDE - len(name) - 3, LEAST))
+    room = max(width - cells(name) - 3, LEAST)
+    return cut(one_line(text, room), room)
+
+
+def run_stoppable(
+    console: Console,
+    options: Options,
+    work: Callable[[Options], Coroutine[Any, Any, T]],
+    *,
+    plain: bool,
+) -> tuple[T, bool]:
+    """Run the work with progress and a switch that signals throw; tell whether they did."""
+    stop = StopSwitch()
+    display = None if plain else _display(console)
+    say = display.say if display else console.progress
+
+    def on_signal() -> None:
+        if stop.level == RUNNING:
+            say(messages.DISPLAY_STOPPING)
+            stop.stop()
+        else:
+            stop.force()
+
+    async def guarded() -> T:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            loop.add_signal_handler(number, on_signal)
+        watched: Options = {
+            **options,
+            "stop": stop,
+            "on_update": ProgressPrinter(console),
+            "on_notice": console.notice,
+            "columns": columns(),
+        }
+        if ask := asker(console, stop):
+            watched["ask"] = ask
+        if display is None:
+            return await work(watched)
+        watched["on_update"] = display.changed
+        watched["on_notice"] = display.notice
+        watched["on_windows"] = display.show
+        try:
+            return await work(watched)
+        finally:
+            display.close()
+
+    value = asyncio.run(guarded())
+    return value, stop.level > RUNNING
+
+
+def columns() -> int | None:
+    """Return how wide the terminal is that shows progress, wherever the answers go."""
+    try:
+        return os.get_terminal_size(sys.stderr.fileno()).columns or FALLBACK_WIDTH
+    except (OSError, ValueError):
+        return None
+
+
+def _display(console: Console) -> Display | None:
+    """Return a display where a person watches; who wants more, or less, than windows gets lines."""
+    if console.verbosity != Verbosity.NORMAL or not sys.stderr.isatty():
+        return None
+    from pi_subagents.faces.terminal.display import open_display
+
+    return open_display(sys.stderr.fileno(), os.environ, tell=console.notice)
+
+
+def delegate_live(
+    console: Console, tasks: list[Task], options: Options, *, as_json: bool, plain: bool
+) -> int:
+    """Delegate, show what happens, print what came of it, and return the exit code."""
+    try:
+        delegation, stopped = run_stoppable(
+            console,
+            options,
+            lambda watched: api.delegate(tasks, **watched),
+            plain=plain,
+        )
+    except SubagentsError as refusal:
+        if not as_json:
+            raise
+        console.json(refusal_to_json(str(refusal)))
+        return EXIT_REFUSED
+    if as_json:
+        console.json(delegation.to_json())
+    else:
+        print_results(console, delegation)
+    if stopped:
+        ended = [one_line(r.name, 60) for r in delegation.results if r.status == "aborted"]
+        console.notice(f"Interrupted. Stopped: {', '.join(ended) or 'nothing was left to stop'}.")
+        return EXIT_INTERRUPTED
+    return 0 if all(result.completed for result in delegation.results) else EXIT_FAILED
+
+
+def print_results(console: Console, delegation: Delegation) -> None:
+    """Print every answer under its task's name, then the summary lines."""
+    for result in delegation.results:
+        console.answer(f"\n── {one_line(result.name, 60)} ──", bold=True)
+        if result.output:
+            console.answer(result.output)
+        if result.error_message:
+            console.answer(result.error_message, fg="red")
+        for note in result.notes:
+            console.answer(f"({note})", dim=True)
+    console.answer("")
+    for result, window in zip(delegation.results, delegation.windows, strict=True):
+        line = summary_line(result, window.title.profile)
+        console.answer(line, fg="green" if result.completed else "red")

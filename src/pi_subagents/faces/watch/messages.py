@@ -1,0 +1,51 @@
+"""What `faces/watch` says to people."""
+
+from __future__ import annotations
+
+NO_RUNS = 'No runs here yet. Try: subagents run --offline "List the files"'
+NO_RUNS_ANYWHERE = "No runs on this machine yet."
+NOTHING_WANTED = "No run matches the filter."
+LOADING = "Reading the runs..."
+EARLIER_LEFT_OUT = "(The earlier part of the transcript is not shown; it is in the run directory.)"
+HOW_TO_END = "Ctrl+C ends it; runs go on."
+CLOSING = "The page is gone. Runs go on."
+
+
+def serving(address: str) -> str:
+    """Return where the page is."""
+    return f"Watching on {address}"
+
+
+def stop_question(name: str) -> str:
+    """Return the question before a run is stopped."""
+    return f"Stop {name}? Its whole process tree is ended; the run stays in the list as aborted."
+
+
+def resume_question(name: str) -> str:
+    """Return the question for a new prompt."""
+    return f"Go on with the session of {name}. What should it do now?"
+
+
+def steer_question(name: str) -> str:
+    """Return the question for a message."""
+    return f"What should {name} know? It reads it after its current step."
+
+
+def steering(name: str) -> str:
+    """Return that a message is on its way."""
+    return f"Sent to {name}..."
+
+
+def stopping(name: str) -> str:
+    """Return that a run is being stopped."""
+    return f"Stopping {name}..."
+
+
+def copied(text: str) -> str:
+    """Return what is on the clipboard now."""
+    return f"Copied: {text}"
+
+
+def opened(path: str) -> str:
+    """Return that a directory is shown elsewhere."""
+    return f"Opened {path}"

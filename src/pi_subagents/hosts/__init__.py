@@ -1,0 +1,1 @@
+"""Other programs' configuration that `install` edits."""

@@ -1,0 +1,1 @@
+"""pi as a host: its extension, its packages, what it registers."""

@@ -1,1 +1,0 @@
-"""Processes: the supervisor around one child, and whoever starts it."""

@@ -1,0 +1,1 @@
+"""Where supervisors run."""

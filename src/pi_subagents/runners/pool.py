@@ -1,0 +1,291 @@
+"""
+Supervisors whose children wait for another run, by what shaped them.
+
+In: specifications.  Out: a supervisor that does a run: one whose child is of the same kind and
+waits, or a new one.  Children are started ahead where one will be wanted, let go where none will,
+and none is alive once the pool is closed.  A host that lives on keeps a few.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import subprocess
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pi_subagents.core.run.spec import MAX_REUSE, RunSpec, changed
+from pi_subagents.runners.supervisor_start import spec_line, start_supervisor
+from pi_subagents.system.end_supervisor import end_supervisor
+from pi_subagents.system.identity import identify
+from pi_subagents.system.own_thread import in_own_thread
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+IDLE_LIMIT_S = 300.0
+# How long children wait for the call they were started for: it may never be made.
+PREWARM_LIMIT_S = 30.0
+MIN_FREE_BYTES = 512 * 1024 * 1024
+# A supervisor that was let go of gives its child five seconds, and a sweep may take ten.
+LEAVE_LIMIT_S = 25.0
+
+
+class Held:
+    """A supervisor we hold by its lifeline, at work or waiting."""
+
+    def __init__(
+        self, process: subprocess.Popen[bytes], channel: socket.socket, spec: RunSpec
+    ) -> None:
+        self.process = process
+        self.channel = channel
+        self.kind = kind_of(spec)
+        self.last_run = ""  # the latest it was given
+        self._keep = spec.reuse.keep
+        self._runs = 0
+        # pi reads them again at every new session: without them it would take a name for a text.
+        desk = spec.place.desk + os.sep
+        self._files = [word for word in spec.child.argv if word.startswith(desk)]
+
+    @property
+    def keeps(self) -> bool:
+        """Return whether its child will wait for another run."""
+        return self._keep and self._runs < MAX_REUSE
+
+    @property
+    def usable(self) -> bool:
+        """Return whether it can be given another run."""
+        return self.process.poll() is None and all(os.path.exists(name) for name in self._files)  # noqa: PTH110 - texts
+
+    def give(self, spec: RunSpec) -> None:
+        """Send it a run, its lock and its envelope beside it; OSError if it is gone."""
+        assert spec.place.lock_fd is not None
+        self.last_run, self._keep = spec.run_id, spec.reuse.keep
+        self._runs += 1
+        line = spec_line(changed(spec, lock_fd=None))
+        lock, envelope = spec.place.lock_fd, spec.place.envelope_fd
+        beside = [each for each in (lock, envelope) if each is not None]
+        sent = socket.send_fds(self.channel, [line], beside)
+        self.channel.sendall(line[sent:])
+
+    def start_child(self, spec: RunSpec) -> None:
+        """Let it start the child of a run that is yet to come; OSError if it is gone."""
+        self.channel.sendall(spec_line(changed(spec, prewarm=True, lock_fd=None, envelope_fd=None)))
+
+    def let_go(self) -> None:
+        """End its lifeline; it ends its child and itself."""
+        self.channel.close()
+
+    def wait(self) -> None:
+        """Return when it is gone."""
+        self.wait_until_gone()
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+
+    def wait_until_gone(self) -> None:
+        """Wait for its end, which is near; one that does not come to it is ended."""
+        try:
+            self.process.wait(LEAVE_LIMIT_S)
+        except subprocess.TimeoutExpired:
+            if (supervisor := identify(self.process.pid)) is not None:
+                end_supervisor(supervisor)
+            self.process.kill()
+            self.process.wait()
+
+
+class ChildPool:
+    """Every supervisor of a caller that may serve more than one run."""
+
+    def __init__(self) -> None:
+        self.warm = 0  # how many children wait for whatever comes next
+        self._idle: list[Held] = []  # the longest waiting first
+        self._busy: list[Held] = []
+        self._leaving: list[Held] = []
+        self._last: tuple[RunSpec, Mapping[str, str]] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._most = 0  # children there may be, by the latest word of whoever makes some ready
+
+    def obtain(self, spec: RunSpec, env: Mapping[str, str], *, most: int) -> Held:
+        """Return a supervisor that does the run; OSError if there is none to be had."""
+        if spec.reuse.kind:
+            self._last = spec, env
+        while (held := self._take(spec)) is not None:
+            try:
+                held.give(spec)
+            except OSError:  # it went in this very moment
+                self._dismiss(held)
+            else:
+                self._busy.append(held)
+                return held
+        self._make_room(most)
+        held = start_held(spec, env)
+        try:
+            held.give(spec)
+        except OSError:  # it died at once: it shows as one without a result
+            held.process.kill()
+        self._busy.append(held)
+        return held
+
+    def retire(self, kind: str) -> None:
+        """Let go whoever waits as a kind that is not to be had any more."""
+        for held in [held for held in self._idle if held.kind == kind]:
+            self._discard(held)
+
+    def give_back(self, held: Held, *, free: bool, wanted: bool) -> None:
+        """Take a supervisor whose run is over: it waits if it is free and wanted, else it goes."""
+        if held in self._busy:  # else the pool was closed meanwhile
+            self._busy.remove(held)
+        alike = sum(other.kind == held.kind for other in self._idle)
+        if free and (wanted or alike < self.warm):
+            self._idle.append(held)
+        else:
+            self._dismiss(held)
+
+    def prewarm_all(self, specs: Iterable[RunSpec], env: Mapping[str, str], *, most: int) -> None:
+        """Let a child for each of some runs to come start now, unless one waits already."""
+        self._most = most
+        waiting = [held.kind for held in self._idle]
+        for spec in specs:
+            if spec.reuse.kind in waiting:
+                waiting.remove(spec.reuse.kind)
+            elif len(self._idle) + len(self._busy) < most and not _memory_is_short():
+                self._start_idle(spec, env)
+
+    @property
+    def waiting(self) -> tuple[Held, ...]:
+        """Return whoever waits for a run, the longest waiting first."""
+        return tuple(self._idle)
+
+    @property
+    def is_full(self) -> bool:
+        """Return whether nobody else can be made ready."""
+        return 0 < self._most <= len(self._idle) + len(self._busy)
+
+    def prewarm(self, spec: RunSpec, env: Mapping[str, str], *, most: int) -> None:
+        """Let the child of a run to come start now, unless one of its kind will be there."""
+        kind = kind_of(spec)
+        known = (*self._idle, *(held for held in self._busy if held.keeps))
+        if not spec.child.takes_commands or any(held.kind == kind for held in known):
+            return
+        if len(self._idle) + len(self._busy) > most or _memory_is_short():
+            return
+        self._start_idle(spec, env)
+
+    async def settle(self) -> None:
+        """A call is over: keep what a host wants to have ready, let the rest go."""
+        if self.warm and self._last is not None and not _memory_is_short():
+            spec, env = self._last
+            kind = kind_of(spec)
+            ready = [held for held in self._idle if held.kind == kind and held.usable]
+            for held in self._idle[:]:
+                if held not in ready[-self.warm :]:
+                    self._discard(held)
+            for _ in range(0 if self._busy else self.warm - len(ready)):
+                self._start_idle(changed(spec, keep=True), env)
+            self._later(IDLE_LIMIT_S, self._expire)
+        elif not self._busy:
+            for held in self._idle[:]:
+                self._discard(held)
+        await self._see_off()
+
+    def settle_later(self) -> None:
+        """Children were started for a call that is yet to come: settle if it does not."""
+        self._later(PREWARM_LIMIT_S, self._give_up)
+
+    async def close(self) -> None:
+        """Let everybody go, and see them gone."""
+        self.warm = 0
+        if self._timer is not None:
+            self._timer.cancel()
+        for held in (*self._idle, *self._busy):
+            self._dismiss(held)
+        self._idle, self._busy = [], []
+        await self._see_off()
+
+    def _take(self, spec: RunSpec) -> Held | None:
+        """Return one that waits and is of the right kind: best the one with the run before."""
+        kind = kind_of(spec)
+        fitting = [held for held in self._idle if held.kind == kind]
+        for held in sorted(fitting, key=lambda held: held.last_run != spec.reuse.follows):
+            self._idle.remove(held)
+            if held.usable:
+                return held
+            self._dismiss(held)
+        return None
+
+    def _start_idle(self, spec: RunSpec, env: Mapping[str, str]) -> None:
+        with suppress(OSError):  # then the run that wants it is told, if it is no better
+            held = start_held(spec, env)
+            self._idle.append(held)
+            held.start_child(spec)
+
+    def _make_room(self, most: int) -> None:
+        """Let the longest waiting go where the newcomer would be one too many."""
+        while self._idle and len(self._idle) + len(self._busy) >= most:
+            self._discard(self._idle[0])
+
+    def _discard(self, held: Held) -> None:
+        self._idle.remove(held)
+        self._dismiss(held)
+
+    def _dismiss(self, held: Held) -> None:
+        held.let_go()
+        self._leaving.append(held)
+
+    async def _see_off(self) -> None:
+        leaving, self._leaving = self._leaving, []
+        if leaving:  # in one go: whoever is not waited for any more is still seen gone
+            await in_own_thread("see-off", partial(_wait_for, leaving))
+
+    def _later(self, seconds: float, act: Callable[[], None]) -> None:
+        """Look after those that wait at this moment, not at the one that was named before."""
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = asyncio.get_running_loop().call_later(seconds, act)
+
+    def _give_up(self) -> None:
+        """The call did not come; one that is under way settles at its end."""
+        if self._idle and not self._busy:
+            self._seeing_off = asyncio.ensure_future(self.settle())
+
+    def _expire(self) -> None:
+        """Nobody has called for long: what waits is let go, without anybody waiting for that."""
+        if self._busy:
+            return
+        for held in self._idle[:]:
+            self._discard(held)
+        self._seeing_off = asyncio.ensure_future(self._see_off())
+
+
+def kind_of(spec: RunSpec) -> str:
+    """Return what a child must be to do the run; one that is nobody else's, where none is told."""
+    return spec.reuse.kind or f"only {spec.run_id}"
+
+
+def start_held(spec: RunSpec, env: Mapping[str, str]) -> Held:
+    """Start a supervisor that has yet to be told what to do."""
+    ours, theirs = socket.socketpair()
+    with theirs:
+        try:
+            return Held(start_supervisor(env, stdin=theirs.fileno()), ours, spec)
+        except OSError:
+            ours.close()
+            raise
+
+
+def _wait_for(leaving: Iterable[Held]) -> None:
+    for held in leaving:
+        held.wait()
+
+
+def _memory_is_short() -> bool:
+    """Return whether another idle process would be in the way; not where nobody can tell."""
+    try:
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        available = next(line for line in lines if line.startswith("MemAvailable:"))
+        return int(available.split()[1]) * 1024 < MIN_FREE_BYTES
+    except (OSError, ValueError, IndexError, StopIteration):
+        return False

@@ -1,0 +1,54 @@
+"""
+Start a supervisor as a process of this machine, and say what it is to do.
+
+Its standard input is the lifeline and command channel, its standard output wakes us when there is
+something new in the journal, which is where every event is read from.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pi_subagents.core.run.spec import RunSpec, spec_to_json
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+PACKAGE_ROOT = str(Path(__file__).resolve().parents[2])
+# Isolated and without site-packages: the supervisor needs the standard library and us.
+# There is one per child, so its start and end count: nothing is worth collecting while it imports,
+# and once main() returned everything is on disk, with nothing left to tidy up.
+BOOT = (
+    "import gc, os, sys; gc.disable(); sys.path.insert(0, sys.argv[1]); "
+    "from pi_subagents.supervisor.main import main; gc.enable(); os._exit(main())"
+)
+
+
+def start_supervisor(
+    env: Mapping[str, str], *, stdin: int = subprocess.PIPE, lock_fd: int | None = None
+) -> subprocess.Popen[bytes]:
+    """Start a supervisor in a session of its own, with a run's lock in its hands if given."""
+    return subprocess.Popen(
+        supervisor_argv(),
+        stdin=stdin,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        bufsize=0,
+        env=env,
+        start_new_session=True,
+        pass_fds=() if lock_fd is None else (lock_fd,),
+    )
+
+
+def supervisor_argv() -> tuple[str, ...]:
+    """Return the command that is a supervisor, wherever it is started."""
+    return (sys.executable, "-I", "-S", "-c", BOOT, PACKAGE_ROOT)
+
+
+def spec_line(spec: RunSpec) -> bytes:
+    """Return the specification as a line of a control channel."""
+    return json.dumps(spec_to_json(spec)).encode("ascii") + b"\n"

@@ -1,0 +1,42 @@
+"""The runners there are, imported when they are used.  A new one is a file and a line."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from pi_subagents.core.settings import PROCESS, TMUX
+from pi_subagents.core.value import value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from pi_subagents.runners.base import Runner
+    from pi_subagents.runners.pool import ChildPool
+    from pi_subagents.store.held_runs import HeldRuns
+
+_RUNNERS = {
+    PROCESS: ("pi_subagents.runners.process", "ProcessRunner"),
+    TMUX: ("pi_subagents.runners.tmux", "TmuxRunner"),
+}
+
+
+@value
+class RunnerPlace:
+    """What a call offers its runner; each takes what it needs."""
+
+    cwd: Path
+    env: Mapping[str, str]
+    held: HeldRuns  # the runs of the call on this machine
+    concurrency: int  # runs at once
+    pool: ChildPool  # children that may serve several runs
+    kind_now: Callable[[str], str]  # what a kind of children has become since
+    notice: Callable[[str], None]  # say something once, to whoever called
+
+
+def open_runner(name: str, place: RunnerPlace) -> Runner:
+    """Return the runner of that name; SetupError where it cannot work."""
+    module, runner_class = _RUNNERS[name]
+    runner: Runner = getattr(import_module(module), runner_class)(place)
+    return runner

@@ -1,0 +1,1 @@
+"""The use cases: what can be asked of us, whoever asks."""

@@ -1,0 +1,1 @@
+"""Use cases of profiles and presets: which counts, what is wrong with them, writing them."""

@@ -1,0 +1,109 @@
+"""
+The profiles and presets of a place, for whoever lists, checks, writes and removes them.
+
+In: a place.  Out: what is there, and where; a profile is written whole after a proof that it will
+be read as it is, and only if calls could use it, or the writer was told why not.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pi_subagents.config import preset_files, profile_files
+from pi_subagents.core.definitions.definition import GLOBAL, PROJECT
+from pi_subagents.engines.base import REFUSED, WARNING
+from pi_subagents.errors import ProfileRefused
+from pi_subagents.service.definitions import checking
+from pi_subagents.system.safe_io import read_bounded
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pi_subagents.config.preset_files import Presets
+    from pi_subagents.config.profile_files import Profiles
+    from pi_subagents.core.definitions.definition import FileProblem
+    from pi_subagents.core.profile.profile import LoadedProfile, Profile
+    from pi_subagents.service.looking import LookingPlace
+
+
+class PresetFiles:
+    """The presets that can be named in a place."""
+
+    def __init__(self, place: LookingPlace) -> None:
+        self._place = place
+
+    def load(self) -> Presets:
+        """Return what there is; at most five seconds old."""
+        return preset_files.load_presets(self._place.cwd, self._place.env)
+
+    def lint(self) -> tuple[FileProblem, ...]:
+        """Return everything wrong with every file."""
+        return checking.lint_presets(self._place.cwd, self._place.env, self._place.preview())
+
+    def directories(self) -> dict[str, Path]:
+        """Return where the files of each scope are, or would be."""
+        cwd, env = self._place.cwd, self._place.env
+        found = preset_files.project_presets_dir(cwd, env)
+        return {
+            GLOBAL: preset_files.global_presets_dir(env),
+            PROJECT: found or preset_files.new_project_presets_dir(cwd),
+        }
+
+
+class ProfileFiles:
+    """The profiles that can be named in a place."""
+
+    def __init__(self, place: LookingPlace) -> None:
+        self._place = place
+
+    def load(self) -> Profiles:
+        """Return what there is; at most five seconds old."""
+        return profile_files.load_profiles(self._place.cwd, self._place.env)
+
+    def lint(self) -> tuple[FileProblem, ...]:
+        """Return everything wrong with every file."""
+        return checking.lint_profiles(self._place.cwd, self._place.env, self._place.preview())
+
+    def directories(self) -> dict[str, Path]:
+        """Return where the files of each scope are, or would be."""
+        return {
+            scope: profile_files.profiles_dir(scope, self._place.cwd, self._place.env)
+            for scope in (GLOBAL, PROJECT)
+        }
+
+    def free_file(self, name: str, scope: str) -> Path:
+        """Return the file a new profile will have; ProfileExists if something is there."""
+        return profile_files.new_profile_file(name, scope, self._place.cwd, self._place.env)
+
+    def text_of(self, loaded: LoadedProfile) -> str:
+        """Return the file of a profile, to be changed; ProfileNotSaved where it cannot be."""
+        return profile_files.profile_file_text(loaded)
+
+    def refuse_useless(self, profile: Profile) -> None:
+        """Refuse a profile if every call that names it would be refused."""
+        for found in self._place.preview().check_profile(profile):
+            if found.kind == REFUSED:
+                raise ProfileRefused(found.text)
+
+    def create(self, profile: Profile, scope: str, template: str = "") -> tuple[str, ...]:
+        """Write a profile to a file of its own; return the warnings about it."""
+        profile_files.save_new_profile(profile, scope, self._place.cwd, self._place.env, template)
+        return self._warnings(profile)
+
+    def change(self, profile: Profile, loaded: LoadedProfile, before: str) -> tuple[str, ...]:
+        """Change a profile in its file, in which `before` was read; return the warnings."""
+        profile_files.save_edited_profile(profile, loaded, before)
+        return self._warnings(profile)
+
+    def delete(self, loaded: LoadedProfile) -> None:
+        """Remove the one file a profile came from; what a link leads to stays."""
+        profile_files.delete_profile(loaded)
+
+    def _warnings(self, profile: Profile) -> tuple[str, ...]:
+        found = self._place.preview().check_profile(profile)
+        return tuple(each.text for each in found if each.kind == WARNING)
+
+
+def field_text(path: Path, most_bytes: int) -> str:
+    """Return the text of a file that a field is to have; OSError or ValueError if it has none."""
+    return read_bounded(path.resolve(), most_bytes).decode()

@@ -1,0 +1,94 @@
+"""
+The whole examination, in the order a person reads it.
+
+Each check comes as soon as it is known.  An engine's program is asked at the beginning and listened
+to when its turn comes, so that the slow questions cost little.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from pi_subagents.core.check import Check, Subject
+from pi_subagents.engines.table import ENGINES, load_engine
+from pi_subagents.service.doctor import machine
+from pi_subagents.system.home import CheckedPlace
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
+
+    from pi_subagents.service.runs import Runs
+
+CWD = Subject("cwd", "Working directory")
+
+
+def examine(cwd: Path, env: Mapping[str, str], *, reindex: bool = False) -> Iterator[Check]:
+    """Yield every check; nothing is raised, a check that fails is a problem."""
+    place = CheckedPlace(cwd, env)
+    yield machine.PYTHON.guarded(machine.check_python)
+    yield machine.PLATFORM.guarded(machine.check_platform)
+    if sys.platform == "win32":
+        return  # the rest needs what Windows does not have
+    if not place.cwd.is_dir():
+        yield CWD.fatal(f"{place.cwd} does not exist any more", "Change to another directory.")
+        return
+    yield machine.NESTING.guarded(lambda: machine.check_nesting(place))
+    yield from _configuration(place)
+    yield from _children(place)
+    yield from _store(place, reindex=reindex)
+    yield from _hosts(place)
+    yield machine.TMUX.guarded(lambda: machine.check_tmux(place))
+
+
+def can_delegate(checks: Iterable[Check]) -> bool:
+    """Tell whether nothing was found that keeps delegation from working."""
+    return all(check.state != "fatal" for check in checks)
+
+
+def _configuration(place: CheckedPlace) -> Iterator[Check]:
+    from pi_subagents.hosts.pi import doctor as pi_host
+    from pi_subagents.service.doctor import configuration as conf
+
+    # Before a child is asked anything: pi makes its agent directory when it runs.
+    yield conf.AGENT_DIR.guarded(lambda: conf.check_agent_dir(place))
+    yield conf.GLOBAL_SETTINGS.guarded(lambda: conf.check_global_settings(place))
+    yield conf.PROJECT_SETTINGS.guarded(lambda: conf.check_project_settings(place))
+    for name in ENGINES:
+        yield from load_engine(name).examine_project(place)
+    yield conf.PROFILES.guarded(lambda: conf.check_profiles(place))
+    yield conf.PRESETS.guarded(lambda: conf.check_presets(place))
+    yield pi_host.PI_EXTENSION.guarded(lambda: pi_host.check_pi_extension(place))
+
+
+def _children(place: CheckedPlace) -> Iterator[Check]:
+    for name in ENGINES:
+        yield from load_engine(name).examine(place)
+
+
+def _store(place: CheckedPlace, *, reindex: bool) -> Iterator[Check]:
+    from pi_subagents.service.doctor import store
+    from pi_subagents.system.home import data_dir
+
+    def runs() -> Runs:
+        from pi_subagents.service.runs import Runs
+
+        return Runs(place.cwd, place.env)
+
+    yield store.RUN_DIR.guarded(lambda: store.check_run_dir(runs(), place))
+    yield machine.DISK.guarded(
+        lambda: machine.check_disk([runs().store.runs_dir, data_dir(place.env)])
+    )
+    if reindex:
+        yield store.REINDEX.guarded(lambda: store.reindex(runs()))
+    yield store.RECOVERY.guarded(lambda: store.check_recovery(runs()))
+    yield store.INDEX.guarded(lambda: store.check_index(runs(), place))
+    yield store.UNKNOWN.guarded(lambda: store.check_unknown(runs()))
+    yield store.LEFTOVERS.guarded(lambda: store.check_orphans(runs()))
+
+
+def _hosts(place: CheckedPlace) -> Iterator[Check]:
+    from pi_subagents.service.doctor import hosts
+
+    yield hosts.HOSTS.guarded(lambda: hosts.check_hosts(place))

@@ -1,0 +1,127 @@
+"""
+Runs with presets: find the preset, choose its model, run it.
+
+A single task that cannot start refuses the call; of several, each that cannot start has that as
+its own outcome and the others go on.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pi_subagents import errors
+from pi_subagents.config.preset_files import load_presets
+from pi_subagents.core.definitions.project_choice import PRESET
+from pi_subagents.core.preset.preset import preset_profile
+from pi_subagents.core.task.request import DelegateRequest, Task
+from pi_subagents.core.value import replace
+from pi_subagents.engines.base import ModelWish
+from pi_subagents.service import call as launch
+from pi_subagents.service.definitions.questions import ask_first
+from pi_subagents.service.preparation import Preparation, PresetUse
+from pi_subagents.service.profiles import refuse_unsupported
+from pi_subagents.system.own_thread import in_own_thread
+from pi_subagents.view.subagent_result import subagent_to_json
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pi_subagents.core.preset.preset import LoadedPreset
+    from pi_subagents.core.preset.request import PresetTask, SubagentRequest
+    from pi_subagents.service.call import CallContext, Options
+
+
+class PresetCatalogue:
+    """The presets and models of one call, each looked up when it is first needed."""
+
+    def __init__(self, context: CallContext) -> None:
+        self._context = context
+        self._presets = load_presets(context.cwd, context.env)
+        for problem in self._presets.problems:
+            if problem.fatal:
+                context.notice(str(problem))
+
+    def prepare(self, task: PresetTask, *, detached: bool = False) -> Preparation:
+        """Return what a task needs; RequestError where its preset or model cannot be had."""
+        chosen = self._context.choose(PRESET, self._presets, task.preset)
+        if chosen.refusal:
+            raise errors.DefinitionNotUsed(chosen.refusal)
+        loaded = chosen.loaded
+        if loaded is None:
+            raise errors.UnknownPreset(task.preset, tuple(self._presets.by_name))
+        requested, resolved = self._model(task, loaded)
+        profile = preset_profile(loaded.preset)
+        refuse_unsupported(profile, self._context.engine)
+        prepared = self._context.engine.prepare_preset(profile, resolved)
+        if detached and chosen.note:  # its result may be long in coming
+            self._context.notice(chosen.note)
+        return Preparation(
+            profile=prepared.profile,
+            notes=(*filter(None, (chosen.note,)), *prepared.notes),
+            preset=PresetUse(loaded.preset, loaded.scope, requested, resolved),
+            detached=detached,
+        )
+
+    def _model(self, task: PresetTask, loaded: LoadedPreset) -> tuple[str | None, str | None]:
+        preset = loaded.preset
+        if self._context.options.get("offline", False):  # it stands in for every model
+            return task.model or preset.model or None, None
+        place = Path(task.cwd) if task.cwd else self._context.cwd
+        return self._context.engine.choose_model(
+            ModelWish(task.model, preset.model, preset.name, loaded.path, place)
+        )
+
+
+async def run_subagent(request: SubagentRequest, options: Options) -> dict[str, object]:
+    """Run the tasks of the tool `subagent` and return its value."""
+    await ask_first(PRESET, (task.preset for task in request.tasks), options)
+    context = launch.open_call(options)
+    request = _placed(request, str(context.cwd))
+    catalogue = PresetCatalogue(context)
+    prepare = _or_refusal if request.parallel else PresetCatalogue.prepare
+    # pi may have to be asked for its models: a host has other things to do meanwhile.
+    preparations = [
+        await in_own_thread("prepare", partial(prepare, catalogue, task)) for task in request.tasks
+    ]
+    with ExitStack() as resources:
+        context = launch.with_offline_model(context, resources)
+        checked = as_request(request.tasks, context.settings.foreground_timeout)
+        planned = launch.plan(context, checked, preparations)
+        results, _ = await launch.execute(context, planned)
+    models = [
+        (use.requested_model, use.resolved_model) if (use := needs.preset) else (task.model, None)
+        for task, needs in zip(request.tasks, preparations, strict=True)
+    ]
+    return subagent_to_json(request, results, models)
+
+
+def as_request(tasks: Sequence[PresetTask], timeout_s: float | None) -> DelegateRequest:
+    """Return the tasks as the planner takes them, named after their presets."""
+    several = len(tasks) > 1
+    return DelegateRequest(
+        tuple(
+            Task(
+                name=f"{task.preset}-{number}" if several else task.preset,
+                prompt=task.task,
+                cwd=task.cwd,
+                timeout_s=timeout_s,
+            )
+            for number, task in enumerate(tasks, 1)
+        )
+    )
+
+
+def _placed(request: SubagentRequest, cwd: str) -> SubagentRequest:
+    """Return the request with a directory for every task, as its result tells it."""
+    tasks = (replace(task, cwd=task.cwd or cwd) for task in request.tasks)
+    return replace(request, tasks=tuple(tasks))
+
+
+def _or_refusal(catalogue: PresetCatalogue, task: PresetTask) -> Preparation:
+    try:
+        return catalogue.prepare(task)
+    except errors.RequestError as refusal:
+        return Preparation(refusal=str(refusal))

@@ -1,0 +1,55 @@
+"""
+What is in a run's directory beside its record, for whoever shows one run with everything.
+
+In: a record that was read from there.  Out: texts and plain values.  Writes nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pi_subagents.errors import RunUnreadable
+from pi_subagents.store.journal_tail import journal_entries
+from pi_subagents.store.run_records import directory_of
+from pi_subagents.store.transcript_tail import TranscriptTail
+from pi_subagents.system.safe_io import read_bounded
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pi_subagents.core.run.events import Event
+    from pi_subagents.core.run.record import RunRecord
+
+MAX_TRANSCRIPT_BYTES = 64 * 1024 * 1024
+
+
+def meta_of(run: RunRecord) -> dict[str, object]:
+    """Return everything that was written down of a run before it began, and who serves it."""
+    try:
+        return directory_of(run).read_meta()
+    except (OSError, ValueError) as error:
+        raise RunUnreadable(run.run_id, str(error)) from error
+
+
+def transcript_of(run: RunRecord) -> str:
+    """Return what happened, in plain words; nothing where that cannot be read."""
+    try:
+        content = read_bounded(directory_of(run).transcript, MAX_TRANSCRIPT_BYTES)
+    except OSError:
+        return ""
+    return content.decode("utf-8", "replace").rstrip("\n")
+
+
+def follow_transcript(run: RunRecord) -> TranscriptTail:
+    """Return what gives, at each look, the lines that were added since the last."""
+    return TranscriptTail(directory_of(run).transcript)
+
+
+def events_of(run: RunRecord) -> Iterator[Event]:
+    """Yield what happened, as far as the journal goes."""
+    return (entry.event for entry in journal_entries(directory_of(run)))
+
+
+def files_of(run: RunRecord) -> list[str]:
+    """Return the paths of everything that is there."""
+    return sorted(str(path) for path in directory_of(run).path.iterdir())

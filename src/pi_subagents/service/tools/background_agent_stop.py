@@ -1,0 +1,42 @@
+"""`background_agent_stop`: end one background run, or all of the caller's."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pi_subagents.core.preset.request import parse_stop
+from pi_subagents.core.settings import PRESET_TOOLS
+from pi_subagents.service.tools import schemas
+from pi_subagents.service.tools.caller import known_runs_of
+from pi_subagents.service.tools.outputs import short_runs
+from pi_subagents.service.tools.tool import Tool
+from pi_subagents.view.background import stopped_to_json
+from pi_subagents.view.bounded_details import with_short_rows
+
+if TYPE_CHECKING:
+    from pi_subagents.core.value import JsonObject
+    from pi_subagents.service.call import Options
+
+
+async def _run(run_id: str | None, options: Options) -> JsonObject:
+    return stopped_to_json(*await known_runs_of(options).stop(run_id))
+
+
+TOOL = Tool(
+    name="background_agent_stop",
+    description="Stop one background run, or all.",
+    parameters={
+        "type": "object",
+        "properties": {
+            "runId": {"type": "string", "description": "Only this run: its id or session id."}
+        },
+    },
+    returns=schemas.BACKGROUND_RUNS,
+    parse=lambda given, _: parse_stop(given),
+    run=_run,
+    effect="stops",
+    snippet="Stop background runs",
+    family=PRESET_TOOLS,
+    structured=short_runs,
+    logged=with_short_rows,
+)

@@ -1,0 +1,106 @@
+"""`delegate_to_subagents`: tasks of the caller's own wording, each in a sub-agent of its own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pi_subagents.core.definitions.project_choice import PROFILE
+from pi_subagents.core.settings import PROFILE_TOOLS
+from pi_subagents.core.task.request import MAX_TIMEOUT_S, MIN_TIMEOUT_S, parse_delegate
+from pi_subagents.service import foreground
+from pi_subagents.service.tools import messages, schemas
+from pi_subagents.service.tools.outputs import short_results
+from pi_subagents.service.tools.tool import LiveWork, Prewarming, Tool, ToolWords
+from pi_subagents.view.progress_updates import WindowUpdates
+
+if TYPE_CHECKING:
+    from pi_subagents.core.task.request import DelegateRequest
+    from pi_subagents.core.value import JsonObject
+    from pi_subagents.service.call import Options
+
+_WHEN_TO_USE_IT = (
+    "Use delegate_to_subagents for work that splits into independent parts or would fill your "
+    "context, with a profile if one fits; do small things yourself."
+)
+_LINE = schemas.count(least=1)
+_FILE = {
+    "type": "object",
+    "properties": {
+        "path": {"type": "string"}, "start": _LINE, "end": _LINE, "head": _LINE, "tail": _LINE,
+    },
+    "required": ["path"],
+    "additionalProperties": False,
+}  # fmt: skip
+_TASK = {
+    "type": "object",
+    "properties": {
+        "name": {"type": "string", "description": "Display name."},
+        "prompt": {"type": "string", "description": "The task, complete in itself."},
+        "cwd": {"type": "string", "description": "Absolute working directory."},
+        "profile": {"type": "string", "description": "Instead of the default profile."},
+        "timeout": schemas.seconds("Seconds, default 600.", MIN_TIMEOUT_S, MAX_TIMEOUT_S),
+        "resume": {"type": "string", "description": "Session id to continue, with its history."},
+        "files": {
+            "type": "array",
+            "items": {"anyOf": [{"type": "string"}, _FILE]},
+            "description": "Put before the prompt: paths, or lines start to end, the first (head) "
+            "or last (tail).",
+        },
+    },
+    "required": ["name", "prompt"],
+}
+_RESULT = schemas.record(
+    {
+        "name": schemas.TEXT, **schemas.RUN, "status": schemas.PROFILE_STATUS, **schemas.OUTPUT,
+        **schemas.ENDING,
+    },
+    "runId", "outputTruncated", "exitCode", "durationMs", "usage", "notes",
+)  # fmt: skip
+
+
+async def _run(request: DelegateRequest, options: Options) -> JsonObject:
+    return (await foreground.delegate_request(request, options)).to_json()
+
+
+def _prewarm(parameters: object, options: Options) -> None:
+    foreground.prewarm(parse_delegate(parameters), options)
+
+
+TOOL = Tool(
+    name="delegate_to_subagents",
+    description="Run 1 to 16 independent tasks in parallel, each in a sub-agent with its own "
+    "process and context window. Returns a line and a session id per task.",
+    parameters={
+        "type": "object",
+        "properties": {
+            "tasks": schemas.task_list(_TASK),
+            "profile": {"type": "string", "description": "Default profile for all tasks."},
+        },
+        "required": ["tasks"],
+    },
+    returns=schemas.record(
+        {
+            "status": {"type": "string", "enum": ["running", "done"]},
+            "sessionIds": schemas.TEXTS,
+            "results": {"type": "array", "items": _RESULT},
+        }
+    ),
+    parse=lambda given, _: parse_delegate(given),
+    run=_run,
+    effect="acts",
+    snippet="Run tasks of your own wording in parallel sub-agents",
+    rules=(
+        _WHEN_TO_USE_IT,
+        "A prompt for delegate_to_subagents says it all: no sub-agent sees this conversation.",
+    ),
+    family=PROFILE_TOOLS,
+    lists=PROFILE,
+    live=LiveWork(WindowUpdates),
+    prewarming=Prewarming("tasks", _prewarm),
+    structured=short_results,
+    said=(
+        ToolWords(("tasks",), counted=messages.CALL_SUB_AGENTS),
+        ToolWords(("profile",), "dim", messages.CALL_DEFAULT_PROFILE),
+        ToolWords(("tasks", "profile"), "dim", messages.CALL_PROFILES, distinct=True),
+    ),
+)

@@ -1,0 +1,70 @@
+"""`subagent`: a task with a preset, or several side by side, and their whole answers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pi_subagents.core.definitions.project_choice import PRESET
+from pi_subagents.core.preset.request import SubagentRequest, parse_subagent
+from pi_subagents.core.settings import PRESET_TOOLS
+from pi_subagents.service.call import place_of
+from pi_subagents.service.tools import schemas
+from pi_subagents.service.tools.outputs import short_results
+from pi_subagents.service.tools.tool import LiveWork, Tool
+from pi_subagents.view.progress_updates import WordUpdates
+
+if TYPE_CHECKING:
+    from pi_subagents.core.value import JsonObject
+    from pi_subagents.service.call import Options
+
+_RESULT = schemas.record(
+    {
+        **schemas.PLACE, **schemas.MODELS, **schemas.RUN, "status": schemas.PRESET_STATUS,
+        **schemas.OUTPUT, "stopReason": schemas.OPTIONAL_TEXT, **schemas.TIMES, **schemas.ENDING,
+    },
+    "task", "cwd", "runId", "outputTruncated", *schemas.MODELS, *schemas.TIMES, "stopReason",
+    "exitCode", "durationMs", "usage", "notes",
+)  # fmt: skip
+
+
+def _parse(parameters: object, options: Options) -> SubagentRequest:
+    return parse_subagent(parameters, str(place_of(options)[0]))
+
+
+async def _run(request: SubagentRequest, options: Options) -> JsonObject:
+    from pi_subagents.service.presets import run_subagent
+
+    return await run_subagent(request, options)
+
+
+def _presets(parameters: object) -> SubagentRequest:
+    return parse_subagent(parameters, "/")  # from where a directory is meant is not told
+
+
+TOOL = Tool(
+    name="subagent",
+    description="Run a task with a named preset and return its answer, or up to 16 in parallel "
+    "(`tasks`), each with its own preset.",
+    parameters={
+        "type": "object",
+        "properties": {
+            **schemas.PRESET_TASK,
+            "tasks": schemas.task_list(schemas.LISTED_PRESET_TASK),
+        },
+    },
+    returns=schemas.record(
+        {
+            "mode": {"type": "string", "enum": ["single", "parallel"]},
+            "results": {"type": "array", "items": _RESULT},
+        }
+    ),
+    parse=_parse,
+    run=_run,
+    effect="acts",
+    snippet="Run tasks with presets and get the whole answers",
+    rules=("Use subagent when a preset fits the task and you need its answer to go on.",),
+    family=PRESET_TOOLS,
+    lists=PRESET,
+    live=LiveWork(WordUpdates, _presets),
+    structured=short_results,
+)

@@ -1,0 +1,35 @@
+"""What `store` says to people."""
+
+from __future__ import annotations
+
+NOTE_PUT_DOWN = "Its supervisor did not answer any more and was ended, with everything below it."
+NOTE_NOT_KEPT = "This result could not be kept on disk: it is told here only."
+NOTE_BY_CHANNEL = (
+    "What stood in result.json at the end was not what the supervisor wrote: this is what it told "
+    "its caller."
+)
+NOTE_BY_JOURNAL = "Its result.json was not written by us: this is what its journal tells."
+FAILED_BY_JOURNAL = "The run failed; its journal does not tell why"
+
+
+def note_result_was_there(aside: str) -> str:
+    """Return that somebody else's file, or whatever it is, stood in the place of the result."""
+    return f"Something stood in the place of result.json that was not ours; it is kept as {aside}"
+
+
+# Messages of outcomes: values in a result, not exceptions.  Hosts and prompts rely on their words.
+
+
+NOTE_HAD_ANSWERED = "The sub-agent had answered before it was interrupted."
+NOTE_OUTPUT_CUT = "There was no room on disk for the whole output; its end is missing."
+NOTE_PROCESSES_LEFT = "Some processes of the sub-agent could not be ended."
+
+
+def note_log_cut(name: str, limit: int) -> str:
+    """Return the note on an artifact that reached its cap."""
+    return f"{name} reached its limit of {limit} bytes; what followed was not kept."
+
+
+def note_log_unwritable(name: str, reason: str) -> str:
+    """Return the note on an artifact that the system could not write any more."""
+    return f"{name} could not be written ({reason}); what followed was not kept."

@@ -1,0 +1,1 @@
+"""The process that owns one run.  Standard library only."""

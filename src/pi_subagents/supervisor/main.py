@@ -1,0 +1,45 @@
+"""
+The supervisor: one small process around one child (standard library only, one thread).
+
+Reads a specification from standard input, which then is its lifeline; does the run and writes its
+result.  Standard output carries one byte per batch of new records, so that a watcher wakes up.  A
+child that was to be kept and is fit then waits, and another specification may follow (`waiting`).
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from pi_subagents.supervisor.lifeline import Lifeline
+from pi_subagents.supervisor.listener import Listener
+from pi_subagents.supervisor.one_run import do_run
+from pi_subagents.supervisor.supervisor import WAKE
+from pi_subagents.system import process_tree
+
+LIFELINE = 0
+OTHERS = 0o077
+
+
+def main() -> int:
+    """Serve what standard input asks for."""
+    # Whoever started us may have a umask that takes rights from the owner: from us.
+    os.umask(os.umask(OTHERS) & OTHERS)
+    lifeline = Lifeline(LIFELINE)
+    spec, early_commands = lifeline.first_spec()
+    listener = Listener()
+    os.set_blocking(WAKE, False)
+    process_tree.become_subreaper()
+    listener.hear_signals()
+    if spec.attached:
+        lifeline.listen(listener)
+    if spec.reuse.prewarm or spec.reuse.keep:
+        from pi_subagents.supervisor.waiting import serve_many  # most supervisors do one run
+
+        return serve_many(spec, early_commands, lifeline, listener)
+    code, _ = do_run(spec, early_commands, lifeline, listener)
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

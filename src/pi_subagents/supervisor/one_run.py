@@ -1,0 +1,110 @@
+"""
+One run in this process: its lock is taken, it is supervised, and it has a result whatever happens.
+
+In: a specification, and a child that served other runs where there is one.  Out: an exit code, and
+the child if it may serve another.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pi_subagents.core.run.outcome import Cause
+from pi_subagents.core.run.result import RunResult
+from pi_subagents.store.desk import SUPERVISOR, Desk
+from pi_subagents.store.envelope import put_result
+from pi_subagents.store.run_dir import RunDir
+from pi_subagents.supervisor import messages
+from pi_subagents.supervisor.child_files import leave_desk
+from pi_subagents.supervisor.intake import now_ms
+from pi_subagents.supervisor.place import RunPlace
+from pi_subagents.supervisor.supervisor import Supervisor
+from pi_subagents.system import crash_points, process_tree
+from pi_subagents.system.identity import identify
+
+if TYPE_CHECKING:
+    from pi_subagents.core.framing import Frame
+    from pi_subagents.core.run.spec import RunSpec
+    from pi_subagents.supervisor.child import Child
+    from pi_subagents.supervisor.lifeline import Lifeline
+    from pi_subagents.supervisor.listener import Listener
+
+DONE, NOT_OURS, FAILED = 0, 1, 3
+
+
+def do_run(
+    spec: RunSpec,
+    early_commands: list[Frame],
+    lifeline: Lifeline,
+    listener: Listener,
+    child: Child | None = None,
+) -> tuple[int, Child | None]:
+    """Do one run to its result; return an exit code, and the child if there is one left."""
+    desk = Desk(Path(spec.place.desk))
+    lock = take_lock(spec, desk)
+    place = None
+    try:
+        if not _is_our_turn(desk):
+            return NOT_OURS, child
+        crash_points.reach(crash_points.LOCKED)
+        place = RunPlace(RunDir(Path(spec.place.run_dir), desk), spec.place.dir_mark)
+        try:
+            supervisor = Supervisor(spec, place, listener, child)
+            lifeline.on_frames = supervisor.obey_caller
+            lifeline.on_end = lambda: supervisor.stop(Cause.LIFELINE_LOST)
+            if lifeline.lost:  # meanwhile, as the child before was let go
+                lifeline.on_end()
+            kept = supervisor.run(early_commands)
+        except Exception as error:  # noqa: BLE001 - the last line before a run would end untold
+            process_tree.kill_tree(None, lambda _: None)
+            result = place.keep_result(internal_failure(spec, repr(error)), None)
+            put_result(spec.place.envelope_fd, result)
+            return FAILED, None
+        if place.kept:  # else whoever looks next has to conclude it
+            leave_desk(desk, kept)
+        return DONE, kept
+    finally:
+        if place is not None:
+            place.close()
+        if spec.place.envelope_fd is not None:
+            os.close(spec.place.envelope_fd)
+        os.close(lock)
+
+
+def _is_our_turn(desk: Desk) -> bool:
+    """Return whether the run is to begin: it was not stopped before, no other supervisor had it."""
+    try:
+        if not desk.take_turn(SUPERVISOR):
+            return False
+        if (us := identify(os.getpid())) is not None:
+            desk.note_supervisor(us.to_json())
+    except OSError:  # nothing can be noted there, by nobody
+        return desk.turn() in ("", SUPERVISOR)
+    return True
+
+
+def take_lock(spec: RunSpec, desk: Desk) -> int:
+    """Return the run's lock, held: handed down by who planned the run, else taken here."""
+    if spec.place.envelope_fd is not None:
+        os.set_inheritable(spec.place.envelope_fd, False)
+    if spec.place.lock_fd is not None:
+        os.set_inheritable(spec.place.lock_fd, False)
+        return spec.place.lock_fd
+    lock = os.open(desk.lock, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    return lock
+
+
+def internal_failure(spec: RunSpec, reason: str) -> RunResult:
+    """Return the result of a run whose supervisor itself failed."""
+    return RunResult(
+        run_id=spec.run_id,
+        session_id=spec.session_id,
+        name=spec.name,
+        status="failed",
+        error_message=messages.supervisor_failed(reason),
+        finished_at_ms=now_ms(),
+    )

@@ -1,0 +1,123 @@
+"""
+Where a run's files are, whatever becomes of its directory while it runs.
+
+In: the directory as it was planned.  Out: the same by a handle, which no renaming and no link leads
+astray.  One that is moved is followed; one that is removed, or loses files that we write, is
+replaced by another in the data directory, once.  The run's desk tells where it is.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pi_subagents.core.value import replace
+from pi_subagents.store import messages as store_messages
+from pi_subagents.store.rescue import bring_rest, rescued
+from pi_subagents.store.run_dir import mark_of
+from pi_subagents.supervisor import messages
+
+if TYPE_CHECKING:
+    from pi_subagents.core.run.result import RunResult
+    from pi_subagents.store.run_dir import RunDir
+    from pi_subagents.store.run_log import RunLog
+
+_HOLD = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class RunPlace:
+    """One run's directory: `where` it is for others, and `dir` for whoever writes to it."""
+
+    def __init__(self, planned: RunDir, mark: str) -> None:
+        self.where = self.dir = self._planned = planned
+        self.note = ""  # what is to be said of it in the result
+        self.kept = False  # whether the result is on disk
+        self._handle = -1
+        self._tried = False  # to go on elsewhere
+        if not self._hold(planned, mark):
+            self._go_elsewhere(None)
+
+    def look(self, log: RunLog) -> None:
+        """See that the directory is there: a few system calls, if it is."""
+        if self._handle < 0:
+            return
+        if self._was_removed(log) or not (self._is_at(self.where.path) or self._follow()):
+            self._go_elsewhere(log)
+
+    def keep_result(self, result: RunResult, log: RunLog | None) -> RunResult:
+        """Put the result where it is found, and return it as it is kept."""
+        for look in (self.look, self._go_elsewhere):
+            with suppress(OSError):
+                if log is not None:
+                    look(log)
+                noted = (*result.notes, self.note) if self.note else result.notes
+                kept = self.dir.write_result(replace(result, notes=noted))
+                self.kept = True
+                return kept
+        return replace(result, notes=(*result.notes, store_messages.NOTE_NOT_KEPT))
+
+    def close(self) -> None:
+        """Let go of the directory."""
+        if self._handle >= 0:
+            os.close(self._handle)
+            self._handle = -1
+
+    def _hold(self, run_dir: RunDir, mark: str = "") -> bool:
+        """Take hold of a directory; return whether it is there, and the one that was planned."""
+        try:
+            handle = os.open(run_dir.path, _HOLD)
+        except OSError:
+            return False
+        if mark and mark_of(os.fstat(handle)) != mark:
+            os.close(handle)
+            return False
+        self.close()
+        self._handle, self.where, self.dir = handle, run_dir, run_dir
+        if sys.platform == "linux" and os.path.isdir("/proc/self/fd"):  # noqa: PTH112 - a text
+            self.dir = replace(run_dir, path=Path(f"/proc/self/fd/{handle}"))
+        return True
+
+    def _was_removed(self, log: RunLog) -> bool:
+        return os.fstat(self._handle).st_nlink == 0 or log.is_unlinked()
+
+    def _is_at(self, path: Path) -> bool:
+        try:
+            return os.path.samestat(path.lstat(), os.fstat(self._handle))
+        except OSError:
+            return False
+
+    def _follow(self) -> bool:
+        """Find out where the directory was moved to; return whether it can be reached there."""
+        try:
+            path = Path(os.readlink(f"/proc/self/fd/{self._handle}"))  # noqa: PTH115 - a text
+        except OSError:
+            return False
+        if not self._is_at(path):
+            return False
+        with suppress(OSError):
+            self.where.desk.note_place(path)
+        self.where = replace(self.where, path=path)
+        return True
+
+    def _go_elsewhere(self, log: RunLog | None) -> None:
+        """Go on in the data directory; where that fails, go on with the files that are open."""
+        if self._tried:
+            return
+        self._tried = True
+        try:
+            target = rescued(self._planned)
+        except OSError:
+            return
+        if log is not None:
+            log.move_to(target)
+        if self._handle >= 0:
+            bring_rest(self.dir.path, target)
+            if self._is_at(self.where.path):
+                with suppress(OSError):
+                    self.where.path.rmdir()
+        gone = str(self.where.path)
+        if self._hold(target):
+            self.note = messages.note_rescued(gone, str(target.path))

@@ -1,0 +1,374 @@
+"""
+One run, from its slot to its result: the child is started or taken over, watched, ended or kept.
+
+Ends when: the child exits or has said everything; it settled and did not exit in time; a guard, a
+`stop` or `kill`, a signal, or the end of the lifeline says so.  Whatever happens, a result is
+written.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from pi_subagents.core.framing import Frame, Line
+from pi_subagents.core.limits.base import EndRun, TellChild
+from pi_subagents.core.limits.ladder import ASK_GRACE_S, Rung, StopLadder
+from pi_subagents.core.limits.table import limits_of
+from pi_subagents.core.run import events as ev
+from pi_subagents.core.run.outcome import Cause, Ending, Outcome
+from pi_subagents.core.run.result import RunResult
+from pi_subagents.core.run.spec import HEARD, KILL, NEWS, STEER, STOP, RunSpec
+from pi_subagents.engines.table import open_conversation
+from pi_subagents.store import messages as store_messages
+from pi_subagents.store.completion_hook import tell_completion
+from pi_subagents.store.envelope import put_result
+from pi_subagents.store.run_log import RunLog
+from pi_subagents.supervisor import messages
+from pi_subagents.supervisor.child import Child, note_child, start_child
+from pi_subagents.supervisor.child_files import bring_session, leave_desks, may_use
+from pi_subagents.supervisor.control import Control
+from pi_subagents.supervisor.intake import Intake, now_ms
+from pi_subagents.supervisor.listener import Listener, read_ready
+from pi_subagents.supervisor.prompting import say_prompt
+from pi_subagents.supervisor.reuse import may_serve_again
+from pi_subagents.supervisor.screen import TranscriptScreen
+from pi_subagents.supervisor.slots import Slot
+from pi_subagents.supervisor.steering import early_messages, pass_on
+from pi_subagents.system import crash_points, process_tree
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pi_subagents.supervisor.place import RunPlace
+
+WAKE = 1
+
+
+class Supervisor:
+    """Owns one run from its slot to its result."""
+
+    def __init__(
+        self, spec: RunSpec, place: RunPlace, listener: Listener, child: Child | None = None
+    ) -> None:
+        self._spec = spec
+        self._place = place
+        self._desk = place.where.desk
+        self._listener = listener
+        self._child = child  # one that served other runs, where there is one
+        self._log = RunLog(
+            place.dir,
+            f"{spec.name} (run {spec.run_id})",
+            max_bytes=spec.limits.max_run_bytes,
+            show=TranscriptScreen(spec.place.screen_fd, listener.selector).show,
+        )
+        self._talk = open_conversation(spec.child.engine, spec.child.mode, spec.run_id, self)
+        self._intake = Intake(self._log, self._talk, self._on_seen)
+        self._ladder = StopLadder(
+            spec.limits.stop_grace_s, ASK_GRACE_S if self._talk.can_abort else 0.0
+        )
+        self._cause: Cause | None = None
+        self._over_at: float | None = None  # since when the child has nothing left to do
+        self._talked = False  # everything that was to be said to the child was said
+        self._counts = True  # whether the child's account of its session is one of this run
+        self._kept = False
+        self._outlived = False  # killed and swept, some of it is still there
+        self._start_clock()
+
+    def run(self, early_commands: list[Frame]) -> Child | None:
+        """Do the whole run; once its result is written, return the child if it was kept."""
+        self._listener.on_stop_signal = self._on_stop_signal
+        control = Control(self._desk, self._listener, self.obey)
+        slot = Slot(self._spec.place.slots_dir, self._spec.limits.max_children)
+        try:
+            self.obey([*early_commands, *early_messages(self._desk)])
+            if not slot.wait(self._serve):
+                self._finish(Ending(cause=self._cause))
+                return self._child
+            self._change_state("starting")
+            self._finish(self._work(self._child))
+        finally:
+            slot.leave()
+            control.close()
+        if self._kept:
+            return self._child
+        if self._child is not None:
+            leave_desks(self._child)
+        return None
+
+    def _work(self, waiting: Child | None) -> Ending:
+        """Let the child that waited, or a new one, do what was asked; return how that ended."""
+        try:
+            child = waiting or start_child(self._spec, self._listener.selector)
+        except (OSError, ValueError) as error:
+            return Ending(spawn_error=str(error))
+        self._child = child
+        if self._spec.reuse.keep:
+            may_use(child, self._desk)
+        self._start_clock()
+        crash_points.reach(crash_points.CHILD_SPAWNED)
+        note_child(self._place.dir, child, self._started_wall)
+        self._change_state("running")
+        self._watch(child)
+        refusal = self._talk.why_nothing(child.exit_code)
+        if self._kept:
+            return Ending(exit_code=0)
+        crash_points.reach(crash_points.CHILD_ENDED)
+        self._end_tree(child)
+        if waiting and self._talk.unasked and self._cause is None:
+            assert waiting.input is not None
+            waiting.input.close()
+            leave_desks(waiting)
+            return self._work(None)  # it died while it waited, and nobody knew yet
+        return Ending(
+            exit_code=child.exit_code,
+            signal_name=child.signal_name,
+            cause=self._cause,
+            timeout_s=self._spec.limits.timeout_s,
+            refusal=refusal if self._cause is None else "",
+            error_tail=self._intake.error_tail,
+        )
+
+    def _start_clock(self) -> None:
+        """Begin to count: time-outs run from the child's start, not from ours."""
+        self._started_wall, self._started = now_ms(), time.monotonic()
+        self._limits = limits_of(self._spec.limits, self._started, can_steer=self._talk.can_steer)
+
+    # What is listened to
+
+    def _on_stop_signal(self, numbers: bytes) -> None:
+        # A background run outlives the terminal it was started from.
+        if self._spec.attached or any(number != signal.SIGHUP for number in numbers):
+            self.stop(Cause.STOP_REQUESTED)
+
+    def obey_caller(self, commands: list[Frame]) -> None:
+        """Do as whoever holds the lifeline says, and let him know that we heard."""
+        self.obey(commands)
+        if commands:
+            self._wake(HEARD)
+
+    def obey(self, commands: list[Frame]) -> None:
+        """Do as somebody says, whoever it is; he may be looking for a directory that is gone."""
+        if commands:
+            self._place.look(self._log)
+        for frame in commands:
+            command = frame.data.decode("ascii", "replace") if isinstance(frame, Line) else ""
+            name, _, number = command.partition(" ")
+            if name in (STOP, KILL):
+                self.stop(Cause.STOP_REQUESTED)
+            if name == KILL:
+                self._ladder.force(time.monotonic())
+            if name == STEER:
+                self._intake.record_all(pass_on(self._talk, self._desk, number))
+                self._wake()
+
+    # The child at work
+
+    def _streams(self, child: Child) -> tuple[tuple[int, Callable[[bytes], None]], ...]:
+        return (
+            (child.stdout.fileno(), self._intake.output),
+            (child.stderr.fileno(), self._intake.error_output),
+        )
+
+    def _watch(self, child: Child) -> None:
+        """Serve the child until it has been reaped, is free for another run, or cannot be ended."""
+        for pipe, take in self._streams(child):
+            self._listener.hear(pipe, self._reader(pipe, take))
+        if child.input is not None:  # else it reads its prompt by itself
+            self._intake.error_output(child.early_errors)
+            child.early_errors = b""
+            self._counts = say_prompt(self._talk, child, self._spec, self._desk)
+        self._check_time(child)  # it may be over before anything is heard
+        while not (child.ended or self._kept or self._outlived):
+            self._serve(self._pause())
+            self._note_reaped(process_tree.reap()[0])
+            self._check_time(child)
+        for pipe, take in self._streams(child):
+            self._listener.forget(pipe)
+            # Its last words are in the pipe, which holds less than one read takes: journal them
+            # before anything else can happen.
+            if not self._kept and (data := read_ready(pipe)):
+                take(data)
+
+    def send(self, line: bytes) -> None:
+        """Give the child a line of its conversation, if it is there to take it."""
+        if self._child is not None and self._child.input is not None:
+            self._child.input.send(line)
+
+    def _serve(self, seconds: float | None) -> bool:
+        """Wait for something to do and do it; return whether the run may still begin."""
+        self._listener.serve(seconds)
+        return self._cause is None
+
+    def _reader(self, pipe: int, take: Callable[[bytes], None]) -> Callable[[], None]:
+        def on_readable() -> None:
+            data = read_ready(pipe)
+            if data:
+                known = self._log.records
+                take(data)
+                if self._log.records > known:  # most of a stream is deltas, which nobody waits for
+                    self._place.look(self._log)
+                    self._wake()
+            elif data is not None:
+                self._listener.forget(pipe)
+
+        return on_readable
+
+    def _on_seen(self, event: ev.Event | None) -> None:
+        now = time.monotonic()
+        for limit in self._limits:
+            limit.saw(event, now)
+        self._over_at = (self._over_at or now) if self._intake.fold.settled else None
+        if event is not None:
+            self._judge(now)
+
+    def _judge(self, now: float) -> None:
+        """Do what a limit says, unless the run is about to end anyway."""
+        if self._over_at is not None or self._ladder.begun:
+            return
+        for limit in self._limits:
+            match limit.verdict(now):
+                case EndRun(cause):
+                    self.stop(cause)
+                case TellChild(number, text):
+                    self._talk.steer(number, text)
+                    self._intake.record_all(self._talk.take_news())
+
+    def _pause(self) -> float | None:
+        deadlines = [self._ladder.deadline()]
+        if not self._ladder.begun:
+            grace_ends = self._grace_ends()
+            limits = () if grace_ends else (limit.deadline() for limit in self._limits)
+            deadlines += [grace_ends, self._talk.deadline(), *limits]
+        due = [deadline for deadline in deadlines if deadline is not None]
+        return max(0.0, min(due) - time.monotonic()) if due else None
+
+    def _grace_ends(self) -> float | None:
+        return None if self._over_at is None else self._over_at + self._spec.limits.settled_grace_s
+
+    def _check_time(self, child: Child) -> None:
+        if child.ended:
+            return
+        now = time.monotonic()
+        self._check_talk(child, now)
+        self._judge(now)
+        grace_ends = self._grace_ends()
+        if grace_ends and now >= grace_ends and not self._ladder.begun and not self._kept:
+            self._intake.notes.append(messages.NOTE_FORCED)
+            self._begin_ladder(now)
+        match self._ladder.due(now):
+            case Rung.ASK:
+                self._ask_to_stop(now)
+            case Rung.TERM:
+                child.terminate()
+            case Rung.KILL:
+                self._outlived = not process_tree.kill_tree(child.pid, self._note_reaped)
+
+    def _check_talk(self, child: Child, now: float) -> None:
+        """Go by how far the conversation is: the child is kept, or released."""
+        self._talk.check_time(now)
+        if self._talk.aborted:
+            self._ladder.hurry(now)
+        if not self._talk.over or self._talked:
+            return
+        self._talked = True
+        if self._may_keep(child):
+            self._kept = True
+        else:
+            self._over_at = self._over_at or now
+            if child.input is not None:
+                child.input.close()  # it exits by itself
+
+    def _may_keep(self, child: Child) -> bool:
+        """Return whether the child may serve another run: only if nothing at all was amiss."""
+        return (
+            self._spec.reuse.keep
+            and self._cause is None
+            and not self._ladder.begun
+            and self._intake.flawless
+            and may_serve_again(child, self._note_reaped)
+        )
+
+    def _ask_to_stop(self, now: float) -> None:
+        self._intake.fold.asked_to_stop()
+        self._talk.abort()
+        if self._talk.over:  # its input has ended: it cannot hear us
+            self._ladder.hurry(now)
+
+    def stop(self, cause: Cause) -> None:
+        """Begin to end the run; the first cause is the one that is told."""
+        if self._cause is None and not self._ladder.begun:
+            self._cause = cause
+        self._begin_ladder(time.monotonic())
+
+    def _begin_ladder(self, now: float) -> None:
+        if not self._ladder.begun:
+            self._change_state("stopping")
+        self._ladder.begin(now)
+
+    def _note_reaped(self, statuses: process_tree.Reaped) -> None:
+        child = self._child
+        if child is not None and child.pid in statuses:
+            child.note_exit(statuses[child.pid])
+
+    def _end_tree(self, child: Child) -> None:
+        """Leave no process behind, then read what is left in the pipes."""
+        gone = not self._outlived and process_tree.kill_tree(child.pid, self._note_reaped)
+        if not gone:
+            self._intake.notes.append(store_messages.NOTE_PROCESSES_LEFT)
+        for pipe, take in self._streams(child):
+            while data := read_ready(pipe):
+                take(data)
+                if not gone:  # whoever is left may write for ever
+                    break
+        self._intake.end()
+
+    # What is left behind
+
+    def _change_state(self, state: str) -> None:
+        self._intake.record(ev.StateChanged(state))
+        self._log.sync()
+        self._place.look(self._log)
+        self._wake()
+
+    def _wake(self, why: bytes = NEWS) -> None:
+        with suppress(OSError):  # full: the watcher has a wake-up pending; gone: nobody watches
+            os.write(WAKE, why)
+
+    def _finish(self, ending: Ending) -> None:
+        if self._talk.usage is not None and self._counts:
+            self._intake.fold.count(self._talk.usage)
+        outcome = self._intake.fold.decide(ending)
+        self._change_state(outcome.status)
+        bring_session(self._child, self._place.dir)
+        crash_points.reach(crash_points.BEFORE_RESULT)
+        result = self._place.keep_result(self._result(outcome, ending), self._log)
+        self._log.close()
+        crash_points.reach(crash_points.AFTER_RESULT)
+        put_result(self._spec.place.envelope_fd, result)
+        if not self._spec.attached:
+            where = str(self._place.where.path)
+            tell_completion(self._spec.on_complete, self._place.dir, result, where)
+
+    def _result(self, outcome: Outcome, ending: Ending) -> RunResult:
+        fold = self._intake.fold
+        duration_ms = round((time.monotonic() - self._started) * 1000)
+        return RunResult(
+            run_id=self._spec.run_id,
+            session_id=self._spec.session_id,
+            name=self._spec.name,
+            status=outcome.status,
+            output=outcome.output,
+            error_message=outcome.error_message,
+            notes=(*self._spec.notes, *outcome.notes, *self._intake.notes, *self._log.notes()),
+            exit_code=ending.exit_code,
+            signal_name=ending.signal_name,
+            **fold.facts(),
+            started_at_ms=self._started_wall,
+            finished_at_ms=self._started_wall + duration_ms,
+            duration_ms=duration_ms,
+            artifacts_truncated=self._log.truncated,
+        )

@@ -1,0 +1,1 @@
+"""Values to look at: windows, pictures, previews, tables, summaries.  Pure."""

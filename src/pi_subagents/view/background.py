@@ -1,0 +1,232 @@
+"""
+Background runs as a host sees them: rows, counts, and records for its own session log.
+
+In: records of runs.  Out: plain JSON values and text.  The states are those of
+`background_agent_status` (running, completed, failed, aborted): an interrupted run counts as
+failed, so that counts add up.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from pi_subagents.core import messages as core_messages
+from pi_subagents.core.plain_text import one_line
+from pi_subagents.core.run import files
+from pi_subagents.core.run.record import RunRecord, Told, meta_from_json
+from pi_subagents.core.run.result import SCHEMA_VERSION as RESULT_VERSION
+from pi_subagents.core.run.result import result_from_json
+from pi_subagents.core.usage import parse_usage, usage_to_json
+from pi_subagents.core.value import replace
+from pi_subagents.view import messages
+
+if TYPE_CHECKING:
+    from pi_subagents.core.preset.request import StatusRequest
+
+RUN_ENTRY = "pi-subagents:bg-run"
+UPDATE_ENTRY = "pi-subagents:bg-update"
+END_MESSAGE = "pi-subagents:bg-end"
+VERSION = 1
+MAX_ENTRY_OUTPUT = 8192
+MAX_TOLD_OUTPUT = 8192
+MAX_ROWS = 200
+_TASK_WIDTH = 60
+_ENDED = ("completed", "failed", "aborted")
+
+
+def background_status(run: RunRecord) -> str:
+    """Return how a run stands, in a word of `background_agent_status`."""
+    return "running" if run.active else ending_word(run.status)
+
+
+def ending_word(status: str) -> str:
+    """Return how a run ended, in such a word."""
+    return status if status in ("completed", "aborted") else "failed"
+
+
+def never_started(run: RunRecord) -> bool:
+    """Return whether a run ended before it could begin."""
+    return not run.active and not run.meta.started_at_ms
+
+
+def counts(runs: Iterable[RunRecord]) -> dict[str, int]:
+    """Return how many runs are in which state, and how many there are."""
+    found = Counter(map(background_status, runs))
+    return {**{state: found[state] for state in ("running", *_ENDED)}, "total": found.total()}
+
+
+def footer(counted: Mapping[str, int]) -> str:
+    """Return the one line a host keeps in view."""
+    return f"bg: {counted['running']} running / {counted['total']} total"
+
+
+def listed(runs: Sequence[RunRecord], request: StatusRequest) -> list[RunRecord]:
+    """Return the runs to tell of: the one that was asked for, else the active ones or all."""
+    if request.run_id is not None:
+        return [run for run in runs if run.run_id == request.run_id]
+    return [run for run in runs if request.include_completed or run.active][:MAX_ROWS]
+
+
+def started_to_json(run: RunRecord, runs: Sequence[RunRecord]) -> dict[str, object]:
+    """Return the value of `background_agent`."""
+    text = messages.background_started(run.meta.preset, run.run_id)
+    if never_started(run):
+        text = messages.background_not_started(run.meta.preset, run.run_id, run.error_message)
+    details = {**_row(run), "counts": counts(runs)}
+    return {"content": _text(text), "details": details, "isError": False}
+
+
+def status_to_json(
+    runs: Sequence[RunRecord],
+    request: StatusRequest,
+    to_count: Sequence[RunRecord] | None = None,
+) -> dict[str, object]:
+    """Return the value of `background_agent_status`; a host counts its own runs only."""
+    shown = listed(runs, request)
+    counted = counts(runs if to_count is None else to_count)
+    lines = [footer(counted), *(_line(run) for run in shown)]
+    if request.run_id is not None:
+        lines += [told for run in shown for told in _ending(run)]
+    details = {"counts": counted, "runs": [_row(run) for run in shown]}
+    return {"content": _text("\n".join(lines)), "details": details, "isError": False}
+
+
+def stopped_to_json(stopped: Sequence[RunRecord], runs: Sequence[RunRecord]) -> dict[str, object]:
+    """Return the value of `background_agent_stop`."""
+    counted = counts(runs)
+    ended = sum(run.status == "aborted" for run in stopped)  # others had answered by then
+    lines = [messages.background_stopped(ended), footer(counted)]
+    details = {"counts": counted, "runs": [_row(run) for run in stopped]}
+    lines += [_line(run) for run in stopped]
+    return {"content": _text("\n".join(lines)), "details": details, "isError": False}
+
+
+# Records in a host's session log
+
+
+def run_entry(run: RunRecord) -> dict[str, object]:
+    """Return the record of a launch."""
+    return {"version": VERSION, **_row(run)}
+
+
+def update_entry(run: RunRecord) -> dict[str, object]:
+    """Return the record of an end: compact, the whole is in the run directory."""
+    row = _row(run)
+    kept = ("runId", "status", "finishedAt", "durationMs", "errorMessage", "exitCode", "usage")
+    cut = run.output[:MAX_ENTRY_OUTPUT]
+    return {"version": VERSION, **{key: row[key] for key in kept}, "output": cut}
+
+
+def rebuild(entries: Iterable[object]) -> dict[str, RunRecord]:
+    """Return the runs that a host's log tells of; what cannot be read is passed over."""
+    found: dict[str, RunRecord] = {}
+    for entry in entries:
+        if not isinstance(entry, Mapping) or not isinstance(data := entry.get("data"), Mapping):
+            continue
+        run_id = data.get("runId")
+        if not isinstance(run_id, str):
+            continue
+        if entry.get("customType") == RUN_ENTRY:
+            found[run_id] = _run_of(data)
+        elif entry.get("customType") == UPDATE_ENTRY and run_id in found:
+            known = found[run_id]
+            merged = {**_row(known), **data}
+            found[run_id] = _run_of(merged)
+    return found
+
+
+def usage_entry(run: RunRecord) -> dict[str, object]:
+    """Return the record of an end whose usage the host has counted."""
+    return {**update_entry(run), "usageTold": True}
+
+
+def usage_told(entries: Iterable[object]) -> set[str]:
+    """Return the runs whose usage a host has counted, as its log tells."""
+    told = set()
+    for entry in entries:
+        data = entry.get("data") if isinstance(entry, Mapping) else None
+        if isinstance(data, Mapping) and data.get("usageTold") is True:
+            told.add(str(data.get("runId")))
+    return told
+
+
+def _row(run: RunRecord) -> dict[str, object]:
+    meta, result = run.meta, run.result
+    return {
+        "runId": run.run_id,
+        "sessionId": run.session_id,
+        "preset": meta.preset,
+        "task": meta.task,
+        "cwd": meta.cwd,
+        "requestedModel": meta.requested_model or None,
+        "resolvedModel": meta.resolved_model or None,
+        "createdAt": meta.created_at_ms,
+        "paths": _paths(run.path),
+        "startedAt": meta.started_at_ms or None,
+        "status": background_status(run),
+        "finishedAt": result.finished_at_ms or None if result else None,
+        "durationMs": run.duration_ms,
+        "output": run.output,
+        "errorMessage": run.error_message or None,
+        "exitCode": run.exit_code,
+        "stopReason": result.stop_reason if result else "",
+        "usage": usage_to_json(run.usage),
+        "notes": list(result.notes) if result else [],
+    }
+
+
+def _paths(run_dir: str) -> dict[str, str]:
+    """Return where the artifacts of a run are, whether they are there yet or not."""
+    if not run_dir:
+        return {}
+    return {"runDir": run_dir, **{key: f"{run_dir}/{name}" for key, name in _FILES.items()}}
+
+
+def _run_of(data: Mapping[str, object]) -> RunRecord:
+    """Return the run that a row tells of; an end has what its result said."""
+    run_id, paths, status = data["runId"], data.get("paths"), data.get("status")
+    assert isinstance(run_id, str)
+    path = paths.get("runDir") if isinstance(paths, Mapping) else ""
+    run = RunRecord(
+        run_id,
+        meta_from_json({**data, "attached": False, "notes": None}),
+        path=path if isinstance(path, str) else "",
+    )
+    # A row has the words of a result; when the run began is told once.
+    result = result_from_json({**data, "schemaVersion": RESULT_VERSION, "startedAt": None})
+    if status in _ENDED and result is not None:
+        return replace(run, result=result)
+    usage, took = parse_usage(data.get("usage")), data.get("durationMs")
+    elapsed_ms = took if type(took) is int else 0
+    return replace(run, told=Told("running", usage), elapsed_ms=elapsed_ms)
+
+
+_FILES = {
+    "meta": files.META, "events": files.EVENTS, "result": files.RESULT, "stdout": files.STDOUT,
+    "stderr": files.STDERR, "transcript": files.TRANSCRIPT, "childSession": files.CHILD_SESSION,
+    "systemPrompt": files.SYSTEM_PROMPT,
+}  # fmt: skip
+
+
+def _line(run: RunRecord) -> str:
+    task = one_line(run.meta.task, _TASK_WIDTH)
+    why = f" — {one_line(run.error_message, 200)}" if run.error_message else ""
+    preset = f" {one_line(run.meta.preset, 64)}" if run.meta.preset else ""  # a delegation has none
+    return f"{background_status(run)}{preset} {run.run_id} (session: {run.session_id}): {task}{why}"
+
+
+def _ending(run: RunRecord) -> list[str]:
+    """Return what a run answered, and where the rest is if that is too long to be told here."""
+    if run.active:
+        return []
+    output = run.output or core_messages.NO_TEXT_OUTPUT
+    if len(output) <= MAX_TOLD_OUTPUT:
+        return ["", output]
+    rest = messages.background_output_cut(MAX_TOLD_OUTPUT, len(output), run.session_id)
+    return ["", output[:MAX_TOLD_OUTPUT], rest]
+
+
+def _text(text: str) -> list[dict[str, str]]:
+    return [{"type": "text", "text": text}]

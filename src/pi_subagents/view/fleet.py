@@ -1,0 +1,220 @@
+"""
+All runs at a glance: rows, which of them are wanted, how they are grouped, what they add up to.
+
+In: light records of runs in any order, what somebody looks for, when today began.  Out: groups of
+one session each, totals, JSON.  A light record holds little: its texts are cut and made printable,
+so that thousands of them fit in memory and nobody cuts them again.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, get_args
+
+from pi_subagents.core.plain_text import one_line
+from pi_subagents.core.run.record import RunMeta, RunRecord
+from pi_subagents.core.run.result import RunResult
+from pi_subagents.core.usage import Usage, usage_to_json
+from pi_subagents.core.value import value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+MAX_TEXT = 200
+LEAST_OF_AN_ID = 4
+# Somebody asked for the end of an aborted run: that is no failure of it.
+FAILURES = ("failed", "interrupted")
+
+Which = Literal["all", "active", "completed", "failed"]
+WHICH: tuple[Which, ...] = get_args(Which)
+
+
+@value
+class SessionGroup:
+    """The runs of one session, newest first; never none."""
+
+    session_id: str
+    rows: tuple[RunRecord, ...]
+
+
+@value
+class Wanted:
+    """What somebody looks for: words that must all occur, and how the run stands."""
+
+    text: str = ""
+    which: Which = "all"
+
+    def takes(self, row: RunRecord) -> bool:
+        """Return whether a row is wanted."""
+        if not _stands(row, self.which):
+            return False
+        words = self.text.casefold().split()
+        if not words:
+            return True
+        told = (row.name, row.status, row.model, row.kind, last_line(row), row.meta.cwd)
+        searched = "\n".join(told).casefold()
+        return all(word in searched or _begins_an_id(row, word) for word in words)
+
+
+@value
+class Totals:
+    """What all rows add up to, wanted or not; what is active counts as today's."""
+
+    running: int = 0
+    waiting: int = 0
+    finished: int = 0
+    failed: int = 0
+    usage: Usage = Usage()
+
+
+def arranged(rows: Iterable[RunRecord], wanted: Wanted) -> tuple[SessionGroup, ...]:
+    """Return the wanted rows by session: work under way first, the newest of it on top."""
+    sessions: dict[str, list[RunRecord]] = {}
+    for row in rows:
+        if wanted.takes(row):
+            # A run without a session, from another time, is alone.
+            sessions.setdefault(row.session_id or row.run_id, []).append(row)
+    groups = [
+        SessionGroup(session_id, tuple(sorted(found, key=_newest_first)))
+        for session_id, found in sessions.items()
+    ]
+    return tuple(sorted(groups, key=_most_urgent_first))
+
+
+def totals(rows: Iterable[RunRecord], today_ms: int) -> Totals:
+    """Add up the rows; what is at work counts as today's, whenever it began."""
+    running = waiting = finished = failed = 0
+    usage = Usage()
+    for row in rows:
+        if row.active:
+            waiting += row.status == "planned"
+            running += row.status != "planned"
+        elif finished_at_ms(row) >= today_ms:
+            finished += 1
+            failed += row.status in FAILURES
+        else:
+            continue
+        usage += row.usage
+    return Totals(running, waiting, finished, failed, usage)
+
+
+def light(run: RunRecord) -> RunRecord:
+    """Return a record as a list keeps it."""
+    meta, result = run.meta, run.result
+    kept = RunMeta(
+        session_id=meta.session_id,
+        name=cut(meta.name),
+        cwd=meta.cwd,
+        profile=cut(meta.profile),
+        preset=cut(meta.preset),
+        attached=meta.attached,
+        created_at_ms=meta.created_at_ms,
+        started_at_ms=(result.started_at_ms if result else 0) or meta.started_at_ms,
+    )
+    said = result and RunResult(
+        run_id=run.run_id,
+        session_id=meta.session_id,
+        name=kept.name,
+        status=result.status,
+        output=cut(result.output) if result.completed else "",
+        error_message=cut(result.error_message),
+        model=cut(result.model),
+        usage=result.usage,
+        started_at_ms=result.started_at_ms,
+        finished_at_ms=result.finished_at_ms,
+        duration_ms=result.duration_ms,
+    )
+    return RunRecord(run.run_id, kept, run.told, said, lost=run.lost, path=run.path)
+
+
+def last_line(run: RunRecord) -> str:
+    """Return what a run does, answered, or failed with."""
+    if run.active:
+        return run.told.last_line
+    return run.output if run.status == "completed" else run.error_message
+
+
+def finished_at_ms(run: RunRecord) -> int:
+    """Return when a run ended, 0 if it has not; of one that is lost nobody knows it."""
+    if run.active:
+        return 0
+    return (run.result.finished_at_ms if run.result else 0) or run.meta.created_at_ms
+
+
+def cut(text: str) -> str:
+    """Return a text as a light record keeps it."""
+    return one_line(text, MAX_TEXT)
+
+
+def last_line_of(text: str) -> str:
+    """Return the last line of a text that says something, as a light record keeps it."""
+    for line in reversed(text.rstrip().rsplit("\n", maxsplit=8)):
+        if said := cut(line):
+            return said
+    return ""
+
+
+def row_to_json(row: RunRecord) -> dict[str, object]:
+    """Return one row for a script or a page."""
+    return {
+        "runId": row.run_id,
+        "sessionId": row.session_id,
+        "name": row.name,
+        "status": row.status,
+        "active": row.active,
+        "kind": row.kind or None,
+        "model": row.model or None,
+        "background": not row.meta.attached,
+        "createdAt": row.meta.created_at_ms,
+        "startedAt": row.meta.started_at_ms or None,
+        "finishedAt": finished_at_ms(row) or None,
+        "lastLine": last_line(row),
+        "usage": usage_to_json(row.usage),
+        "cwd": row.meta.cwd,
+        "path": row.path,
+    }
+
+
+def totals_to_json(found: Totals) -> dict[str, object]:
+    """Return the totals for a script or a page."""
+    return {
+        "running": found.running,
+        "waiting": found.waiting,
+        "finishedToday": found.finished,
+        "failedToday": found.failed,
+        "usageToday": usage_to_json(found.usage),
+    }
+
+
+def _begins_an_id(row: RunRecord, word: str) -> bool:
+    """Return whether a word is meant for an id: fewer characters begin one by chance."""
+    ids = (row.run_id, row.session_id)
+    return len(word) >= LEAST_OF_AN_ID and any(each.startswith(word) for each in ids)
+
+
+def _stands(row: RunRecord, which: Which) -> bool:
+    match which:
+        case "all":
+            return True
+        case "active":
+            return row.active
+        case "completed":
+            return row.status == "completed"
+        case "failed":
+            return not row.active and row.status != "completed"
+
+
+def _newest_first(row: RunRecord) -> tuple[int, str]:
+    return -row.meta.created_at_ms, row.run_id
+
+
+def _most_urgent_first(group: SessionGroup) -> tuple[int, int, str]:
+    """Sort what is at work before what waits its turn, and that before what is over."""
+    active = [row for row in group.rows if row.active]
+    if active:
+        # They stay where they are while they work.
+        rank = 0 if any(row.status != "planned" for row in active) else 1
+        latest = max(row.meta.created_at_ms for row in active)
+    else:
+        rank = 2
+        latest = max(max(finished_at_ms(row), row.meta.created_at_ms) for row in group.rows)
+    return rank, -latest, group.session_id

@@ -1,0 +1,52 @@
+"""
+Where the time of a run went: with its model, and with which tools.
+
+In: the events of its journal.  Out: TimeSpent, empty where the child tells no durations.  What a
+script calls is part of the script's own call and not counted again; calls side by side count each.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pi_subagents.core.run import events as ev
+from pi_subagents.core.value import value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+@value
+class ToolTime:
+    """All calls of one tool."""
+
+    name: str
+    calls: int
+    total_ms: int
+
+
+@value
+class TimeSpent:
+    """How long the model and the tools took, those that took longest first."""
+
+    model_ms: int = 0
+    tools: tuple[ToolTime, ...] = ()
+
+    @property
+    def tools_ms(self) -> int:
+        """The time of all tools together."""
+        return sum(each.total_ms for each in self.tools)
+
+
+def time_spent(events: Iterable[ev.Event]) -> TimeSpent:
+    """Add up what the events tell."""
+    model_ms = 0
+    tools: dict[str, ToolTime] = {}
+    for event in events:
+        match event:
+            case ev.AssistantMessage():
+                model_ms += event.duration_ms
+            case ev.ToolFinished(name=name, parent_id="", duration_ms=took) if took:
+                before = tools.get(name, ToolTime(name, 0, 0))
+                tools[name] = ToolTime(name, before.calls + 1, before.total_ms + took)
+    return TimeSpent(model_ms, tuple(sorted(tools.values(), key=lambda each: -each.total_ms)))

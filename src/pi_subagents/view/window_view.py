@@ -1,0 +1,186 @@
+"""
+Tell a window to a face: its header, its JSON, which lines to paint.
+
+In: Windows.  Out: plain text, plain JSON values, lines.  Colours, widths and redrawing are the
+face's business; for pi, `window_picture.py` chooses colours.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from pi_subagents.core.plain_text import one_line
+from pi_subagents.core.task.request import MAX_NAME_LENGTH
+from pi_subagents.core.usage import usage_to_json
+from pi_subagents.core.value import value
+from pi_subagents.view import messages
+from pi_subagents.view.toolcall import counted
+from pi_subagents.view.window import WindowLine
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from pi_subagents.core.usage import Usage
+    from pi_subagents.view.window import Window, WindowStatus, WindowTitle
+
+SEPARATOR = " • "
+STATUS_OF_ALL = "Sub-agents: "
+# Of a header that does not fit, in this order.
+_LEAST_FIRST = ("spent", "files", "tools", "label")
+
+_ICONS: Mapping[WindowStatus, str] = {
+    "queued": "⏳", "running": "⏳", "completed": "✓", "error": "✗",
+}  # fmt: skip
+_STATUS_WORDS: Mapping[WindowStatus, tuple[str, str]] = {
+    "running": ("running", "running"), "queued": ("queued", "queued"),
+    "completed": ("done", "done"), "error": ("error", "errors"),
+}  # fmt: skip
+_THOUSAND = 1000
+
+
+@value
+class Header:
+    """The line above a window in its parts; a part that says nothing is empty."""
+
+    icon: str
+    name: str
+    label: str
+    tools: str
+    files: str
+    todo: str
+    elapsed: str
+    spent: str
+
+
+def header_parts(window: Window) -> Header:
+    """Return what stands above a window."""
+    title, todo = window.title, window.todo
+    return Header(
+        icon=_ICONS[window.status],
+        name=_word(title.name),
+        label=_label(title),
+        # A child whose tools are not named has all there are; how many is not known here.
+        tools="" if title.tool_count is None else counted(title.tool_count, "tool"),
+        files=counted(title.file_count, "file") if title.file_count else "",
+        todo=f"[{todo.completed}/{todo.total}]" if todo.unfinished else "",
+        elapsed=f"{window.elapsed_ms // 1000}s"
+        + (f"/{title.timeout_s:g}s" if title.timeout_s else ""),
+        spent=_spent(window.usage),
+    )
+
+
+def window_header(window: Window) -> str:
+    """Return the line above a window."""
+    told = header_parts(window)
+    segments = (
+        f"{told.icon} {told.name}", told.label, told.tools, told.files, told.todo, told.elapsed,
+    )  # fmt: skip
+    return SEPARATOR.join(segment for segment in segments if segment)
+
+
+def header_rests(window: Window, place: int, *, clock: bool) -> Iterator[str]:
+    """Yield what stands behind the name: all of it, then without what matters least, and so on."""
+    told = header_parts(window)
+    segments = {
+        "label": told.label,
+        "tools": told.tools,
+        "files": told.files,
+        "todo": told.todo,
+        "queued": messages.display_queued(place) if place else "",
+        "elapsed": told.elapsed if clock else "",
+        "spent": told.spent,
+    }
+    for least in ("", *_LEAST_FIRST):
+        if segments.pop(least, "") or not least:
+            yield "".join(SEPARATOR + text for text in segments.values() if text)
+
+
+def global_status(windows: Iterable[Window]) -> str:
+    """Return the line above all windows; a count of zero is left out."""
+    return STATUS_OF_ALL + counted_statuses(windows, _STATUS_WORDS)
+
+
+def counted_statuses(windows: Iterable[Window], wanted: Iterable[WindowStatus]) -> str:
+    """Return how many windows have which of these statuses; a count of zero is left out."""
+    return ", ".join(text for _, text in status_counts(windows, wanted))
+
+
+def status_counts(
+    windows: Iterable[Window], wanted: Iterable[WindowStatus] = _STATUS_WORDS
+) -> list[tuple[WindowStatus, str]]:
+    """Return how many windows have which of these statuses, each count on its own."""
+    found = Counter(window.status for window in windows)
+    return [
+        (status, counted(found[status], *_STATUS_WORDS[status]))
+        for status in wanted
+        if found[status]
+    ]
+
+
+def places(windows: Iterable[Window]) -> list[int]:
+    """Return where in the queue each window stands, from 1; 0 for one that does not wait."""
+    found: list[int] = []
+    waiting = 0
+    for window in windows:
+        waiting += window.status == "queued"
+        found.append(waiting if window.status == "queued" else 0)
+    return found
+
+
+def shown_lines(window: Window, *, expanded: bool) -> tuple[WindowLine, ...]:
+    """Return the lines to paint: the latest or, expanded, the history; never none."""
+    starts = not expanded and window.status in ("queued", "running")
+    none = messages.WINDOW_STARTING if starts else messages.WINDOW_NO_OUTPUT
+    return (window.history if expanded else window.lines) or (WindowLine.said(none),)
+
+
+def window_to_json(window: Window) -> dict[str, object]:
+    """Return the window as faces in other languages get it: how it stands, its latest lines."""
+    lines = [{"text": line.text, "kind": line.kind} for line in window.lines]
+    return {**state_to_json(window), "lines": lines}
+
+
+def state_to_json(window: Window) -> dict[str, object]:
+    """Return who the sub-agent is, and how it stands."""
+    title, todo = window.title, window.todo
+    return {
+        "name": _word(title.name),
+        "profile": _word(title.profile) or None,
+        "provider": _word(title.provider) or None,
+        "model": _word(title.model) or None,
+        "thinkingLevel": _word(title.thinking_level) or None,
+        "toolCount": title.tool_count,
+        "fileCount": title.file_count,
+        "timeoutS": title.timeout_s,
+        "sessionId": title.session_id or None,
+        "status": window.status,
+        "callCount": window.call_count,
+        "todo": {"completed": todo.completed, "total": todo.total} if todo.unfinished else None,
+        "startedAt": window.started_at_ms,
+        "elapsedMs": window.elapsed_ms,
+        "errorMessage": window.error_message or None,
+        "usage": usage_to_json(window.usage),
+    }
+
+
+def _spent(usage: Usage) -> str:
+    """Return tokens and cost, as far as the child reports them."""
+    if not usage.total_tokens:
+        return ""
+    count = usage.total_tokens
+    tokens = f"{count / _THOUSAND:.1f}k" if count >= _THOUSAND else f"{count}"
+    return f"{tokens} tokens" + (f" ${usage.cost:.4f}" if usage.cost else "")
+
+
+def _label(title: WindowTitle) -> str:
+    """Return `profile (provider/model thinking)`, or nothing for a task without a profile."""
+    if not title.profile:
+        return ""
+    model = "/".join(_word(part) for part in (title.provider, title.model) if part)
+    details = " ".join(part for part in (model, _word(title.thinking_level)) if part)
+    return _word(title.profile) + (f" ({details})" if details else "")
+
+
+def _word(text: str) -> str:
+    return one_line(text, MAX_NAME_LENGTH)

@@ -1,0 +1,1 @@
+"""A demonstration of the engine door: a child with a protocol of its own, in three small files."""

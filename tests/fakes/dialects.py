@@ -1,0 +1,120 @@
+"""
+How children of each engine say the same things: what the contract of conversations is tried with.
+
+A dialect answers what its conversation sent, as a well-behaved child would.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+
+class PiJson:
+    """pi in JSON mode: it has read its prompt before we hear anything."""
+
+    engine, mode = "pi", "json"
+
+    def begins(self, sent: list[bytes], prompt: str) -> list[bytes]:
+        assert sent == []
+        return [_line({"type": "agent_start"}), self._message("user", prompt)]
+
+    def calls(self, name: str, **arguments: object) -> list[bytes]:
+        start = {"type": "tool_execution_start", "toolCallId": "", "toolName": name}
+        return [_line({**start, "args": arguments})]
+
+    def answers(self, text: str) -> list[bytes]:
+        return [self._message("assistant", text, stopReason="stop", usage={"output": 7})]
+
+    def fails(self, why: str) -> list[bytes]:
+        return [self._message("assistant", "", stopReason="error", errorMessage=why)]
+
+    def reads(self, sent: list[bytes], text: str) -> list[bytes]:
+        del sent, text
+        return []
+
+    def settles(self, sent: list[bytes], *, aborted: bool = False) -> list[bytes]:
+        del sent
+        return [_line({"type": "agent_settled", "aborted": aborted})]
+
+    def accounts(self, sent: list[bytes]) -> list[bytes]:
+        del sent
+        return []
+
+    @staticmethod
+    def _message(role: str, text: str, **more: object) -> bytes:
+        content = [{"type": "text", "text": text}] if text else []
+        message = {"role": role, "content": content, **more}
+        return _line({"type": "message_end", "message": message})
+
+
+class PiRpc(PiJson):
+    """pi in RPC mode: every command is answered."""
+
+    mode = "rpc"
+
+    def begins(self, sent: list[bytes], prompt: str) -> list[bytes]:
+        (asked,) = _records(sent)
+        assert (asked["type"], asked["message"]) == ("prompt", prompt)
+        return [_response(asked), *super().begins([], prompt)]
+
+    def reads(self, sent: list[bytes], text: str) -> list[bytes]:
+        (steer,) = _records(sent)
+        assert (steer["type"], steer["message"]) == ("steer", text)
+        return [_response(steer), self._message("user", text)]
+
+    def settles(self, sent: list[bytes], *, aborted: bool = False) -> list[bytes]:
+        return [*map(_response, _records(sent)), *super().settles([], aborted=aborted)]
+
+    def accounts(self, sent: list[bytes]) -> list[bytes]:
+        (asked,) = _records(sent)
+        assert asked["type"] == "get_session_stats"
+        return [_response(asked, tokens={"output": 7, "total": 7}, cost=0)]
+
+
+class Demo:
+    """The demonstration: words with a JSON value."""
+
+    engine, mode = "demo", ""
+
+    def begins(self, sent: list[bytes], prompt: str) -> list[bytes]:
+        assert sent == [f"ask {json.dumps(prompt)}\n".encode()]
+        return [b'working ""']
+
+    def calls(self, name: str, **arguments: object) -> list[bytes]:
+        return [f"call {json.dumps({'name': name, 'arguments': arguments})}".encode()]
+
+    def answers(self, text: str) -> list[bytes]:
+        return [f"answer {json.dumps(text)}".encode(), b"used 7"]
+
+    def fails(self, why: str) -> list[bytes]:
+        return [f"failed {json.dumps(why)}".encode()]
+
+    def reads(self, sent: list[bytes], text: str) -> list[bytes]:
+        assert sent == [f"hear {json.dumps(text)}\n".encode()]
+        return [f"heard {json.dumps(text)}".encode()]
+
+    def settles(self, sent: list[bytes], *, aborted: bool = False) -> list[bytes]:
+        assert sent == ([b'halt ""\n'] if aborted else [])
+        return [b"halted" if aborted else b"done"]
+
+    def accounts(self, sent: list[bytes]) -> list[bytes]:
+        assert sent == []
+        return []
+
+
+Dialect = PiJson | Demo
+DIALECTS: tuple[Dialect, ...] = (PiRpc(), PiJson(), Demo())
+
+
+def _records(sent: list[bytes]) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in sent]
+
+
+def _response(asked: dict[str, Any], **data: object) -> bytes:
+    head = {"id": asked["id"], "type": "response", "command": asked["type"]}
+    return _line({**head, "success": True, "data": data})
+
+
+def _line(record: dict[str, object]) -> bytes:
+    return json.dumps(record, separators=(",", ":")).encode()

@@ -1,0 +1,11 @@
+"""What the tools are called, for tests that speak to us as a host does: the names are contract."""
+
+DELEGATE = "delegate_to_subagents"
+GET_OUTPUT = "get_subagent_output"
+GET_SESSION = "get_subagent_session"
+LIST_PROFILES = "list_subagent_profiles"
+SUBAGENT = "subagent"
+BACKGROUND = "background_agent"
+BACKGROUND_STATUS = "background_agent_status"
+BACKGROUND_STOP = "background_agent_stop"
+STEER = "steer_subagent"

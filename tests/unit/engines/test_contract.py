@@ -1,0 +1,245 @@
+"""
+The contract of conversations: what holds for every engine, whatever its children speak.
+
+A new engine is held to it by a dialect of its own (`tests/fakes/dialects.py`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.fakes.demo_engine.engine import ENGINE as DEMO
+from tests.fakes.dialects import DIALECTS, Dialect
+from tests.unit.core.given_values import json_values, thoroughly
+
+from pi_subagents.core.check import Check
+from pi_subagents.core.profile.profile import Profile
+from pi_subagents.core.run import events as ev
+from pi_subagents.core.run.markers import CHILD_VARIABLE
+from pi_subagents.core.run.outcome import Ending, Outcome, RunFold
+from pi_subagents.core.settings import Settings
+from pi_subagents.engines.base import Beginning, CallPlace, ChildRequest
+from pi_subagents.engines.pi.engine import ENGINE as PI
+from pi_subagents.engines.table import ENGINES, load_engine, open_conversation
+from pi_subagents.system.home import CheckedPlace
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pi_subagents.engines.base import Engine
+
+PROMPT = "Look around."
+CALLERS_SIDE: tuple[Engine, ...] = (PI, DEMO)  # for the type checker too
+
+
+@pytest.fixture(autouse=True)
+def _demo_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(ENGINES, "demo", "tests.fakes.demo_engine")
+
+
+class Talk:
+    """A conversation, and what came of it."""
+
+    def __init__(self, dialect: Dialect) -> None:
+        self.dialect = dialect
+        self.events: list[ev.Event] = []
+        self.fold = RunFold()
+        self._sent: list[bytes] = []
+        self.conversation = open_conversation(dialect.engine, dialect.mode, "run", self)
+
+    def send(self, line: bytes) -> None:
+        assert line.endswith(b"\n")
+        self._sent.append(line)
+
+    def sent(self) -> list[bytes]:
+        sent, self._sent = self._sent, []
+        return sent
+
+    def hears(self, lines: list[bytes]) -> None:
+        for line in lines:
+            for event in self.conversation.hears(line, 0.0):
+                self.fold.apply(event)
+                self.events.append(event)
+            self.events += self.conversation.take_news()
+
+    def begins(self) -> Talk:
+        self.conversation.begin(Beginning(PROMPT))
+        self.hears(self.dialect.begins(self.sent(), PROMPT))
+        return self
+
+    def ends(self, *, aborted: bool = False) -> Outcome:
+        self.hears(self.dialect.settles(self.sent(), aborted=aborted))
+        self.hears(self.dialect.accounts(self.sent()))
+        if (usage := self.conversation.usage) is not None:
+            self.fold.count(usage)
+        return self.fold.decide(Ending(exit_code=0))
+
+    def seen(self, kind: type[ev.Event]) -> list[ev.Event]:
+        return [event for event in self.events if isinstance(event, kind)]
+
+
+@pytest.fixture(params=DIALECTS, ids=lambda dialect: f"{dialect.engine}-{dialect.mode}")
+def talk(request: pytest.FixtureRequest) -> Talk:
+    return Talk(request.param)
+
+
+def test_a_prompt_is_answered_and_the_answer_is_the_outcome(talk: Talk) -> None:
+    talk.begins().hears(talk.dialect.answers("42"))
+    assert talk.ends() == Outcome("completed", "42")
+    assert talk.fold.answered()
+
+
+def test_the_child_has_not_heard_its_prompt_before_it_was_said(talk: Talk) -> None:
+    assert not talk.begins().conversation.unasked
+
+
+def test_a_call_is_seen_with_its_name_and_arguments(talk: Talk) -> None:
+    talk.begins().hears(talk.dialect.calls("look", at="src", deep={"x": [1]}))
+    (started,) = talk.seen(ev.ToolStarted)
+    assert isinstance(started, ev.ToolStarted)
+    assert (started.call.name, started.call.arguments) == (
+        "look",
+        {"at": "src", "deep": {"x": [1]}},
+    )
+
+
+def test_what_the_model_used_is_counted(talk: Talk) -> None:
+    talk.begins().hears(talk.dialect.answers("42"))
+    talk.ends()
+    assert talk.fold.usage.output == 7
+
+
+def test_an_error_of_the_model_fails_the_run_with_its_words(talk: Talk) -> None:
+    talk.begins().hears(talk.dialect.fails("the model is gone"))
+    assert talk.ends() == Outcome("failed", error_message="the model is gone")
+
+
+def test_a_message_is_delivered_or_refused_with_a_reason_and_never_lost(talk: Talk) -> None:
+    talk.begins().conversation.steer("1", "Use the other file.")
+    talk.events += talk.conversation.take_news()
+    talk.hears(talk.dialect.reads(talk.sent(), "Use the other file."))
+    (told,) = talk.seen(ev.Steer)
+    assert isinstance(told, ev.Steer)
+    assert (told.number, told.text) == ("1", "Use the other file.")
+    delivered = (told.status, bool(told.reason)) == ("delivered", False)
+    refused = (told.status, bool(told.reason)) == ("refused", True)
+    assert delivered if talk.conversation.can_steer else refused
+
+
+def test_a_message_after_the_end_is_refused(talk: Talk) -> None:
+    talk.begins().hears(talk.dialect.answers("42"))
+    talk.ends()
+    talk.conversation.steer("1", "Too late?")
+    (told,) = talk.conversation.take_news()
+    assert isinstance(told, ev.Steer)
+    assert (told.status, bool(told.reason)) == ("refused", True)
+
+
+def test_a_child_that_can_be_asked_to_stop_says_when_it_did(talk: Talk) -> None:
+    talk.begins().conversation.abort()
+    asked = talk.sent()
+    assert bool(asked) is talk.conversation.can_abort
+    talk.hears(talk.dialect.settles(asked, aborted=True))
+    assert talk.conversation.aborted is talk.conversation.can_abort
+
+
+def test_news_are_told_once(talk: Talk) -> None:
+    talk.begins().hears(talk.dialect.answers("42"))
+    talk.ends()
+    talk.conversation.steer("1", "Too late?")
+    assert [len(talk.conversation.take_news()) for _ in range(2)] == [1, 0]
+
+
+def test_a_refusal_is_kept_for_the_outcome(talk: Talk) -> None:
+    talk.conversation.refuse("there is no prompt")
+    assert talk.conversation.why_nothing(None) == "there is no prompt"
+    assert talk.sent() == []
+
+
+def test_without_a_word_of_the_child_there_is_nothing_to_tell(talk: Talk) -> None:
+    talk.begins()
+    assert talk.conversation.why_nothing(1) == ""
+    assert talk.fold.decide(Ending(exit_code=1)).status == "failed"
+
+
+def test_what_is_no_record_is_text_and_changes_nothing(talk: Talk) -> None:
+    talk.begins().hears([b"Segmentation fault", b"\xff\xfe", b"{}", b"[]", b"null"])
+    talk.hears(talk.dialect.answers("42"))
+    assert talk.ends() == Outcome("completed", "42")
+
+
+lines = st.binary(max_size=200) | json_values.map(
+    lambda value: str(value).encode("utf-8", "replace")
+)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS, ids=lambda each: f"{each.engine}-{each.mode}")
+def test_whatever_a_child_says_the_conversation_goes_on(dialect: Dialect) -> None:
+    @thoroughly
+    @given(st.lists(lines, max_size=8), st.floats(0, 1e9))
+    def holds(said: list[bytes], now: float) -> None:
+        talk = Talk(dialect).begins()
+        talk.hears([line.replace(b"\n", b"") for line in said])
+        talk.conversation.check_time(now)
+        assert isinstance(talk.conversation.over, bool)
+        talk.conversation.hears_idle(b"".join(said).replace(b"\n", b""))
+
+    holds()
+
+
+@pytest.mark.parametrize("engine", CALLERS_SIDE, ids=lambda engine: engine.name)
+def test_an_engine_says_what_its_children_can_do(engine: Engine) -> None:
+    name = engine.name
+    assert load_engine(name) is engine
+    assert engine.capabilities.usage in ("message", "turn", "never")
+    modes = [each.mode for each in DIALECTS if each.engine == name]
+    steers = [open_conversation(name, mode, "run", Talk(DIALECTS[0])).can_steer for mode in modes]
+    assert any(steers) is engine.capabilities.steering
+    for mode, can_steer in zip(modes, steers, strict=True):
+        assert (engine.why_no_steering(mode) == "") is can_steer
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> CallPlace:
+    (tmp_path / "project").mkdir()
+    env = {"HOME": str(tmp_path / "home"), "PATH": ""}
+    return CallPlace(tmp_path / "project", env, Settings(), trusted=lambda _: False)
+
+
+@pytest.mark.parametrize("engine", CALLERS_SIDE, ids=lambda engine: engine.name)
+def test_who_only_looks_gets_values_from_every_engine_and_starts_nothing(
+    engine: Engine, place: CallPlace, tmp_path: Path
+) -> None:
+    name, call = engine.name, engine.preview(place)
+    profile = Profile("plain", model="a/b")
+    assert call.name == call.facts["engine"] == name
+    assert call.check_profile(profile) == call.check_preset(profile) == ()
+    assert call.prepare_profile(profile, ("note",), trusted=False).notes == ("note",)
+    assert call.prepare_preset(profile, "c/d").profile.model == "c/d"
+    assert all(isinstance(tool, str) for tool in call.list_tools())
+    assert call.list_skills(trusted=False) == ()
+    order = call.plan_child(ChildRequest("run", str(place.cwd), trusted=False, profile=profile))
+    assert (order.order.engine, order.order.cwd) == (name, str(place.cwd))
+    assert order.order.environment[CHILD_VARIABLE] == "1"
+    assert call.share_key_now(order.share_key) == order.share_key
+    assert not engine.trusts(place.cwd, place.env, None)
+    assert engine.trusts(place.cwd, place.env, (place.cwd, True))
+    assert {path.name for path in tmp_path.iterdir()} == {"project"}
+
+
+@pytest.mark.parametrize("engine", CALLERS_SIDE, ids=lambda engine: engine.name)
+def test_the_doctor_gets_checks_from_every_engine(engine: Engine, place: CallPlace) -> None:
+    checked = CheckedPlace(place.cwd, place.env)
+    found = [*engine.examine_project(checked), *engine.examine(checked)]
+    assert all(isinstance(check, Check) for check in found)
+    assert any(check.state == "fatal" for check in found) is not engine.is_installed(
+        place.cwd, place.env
+    )
+
+
+def test_of_an_engine_that_nobody_knows_pi_is_meant() -> None:
+    """Records of earlier versions name none, and a damaged one may name anything."""
+    assert load_engine("").name == load_engine("nonsense").name == "pi"

@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pi_subagents.engines.pi import doctor as pi
+from pi_subagents.service.doctor import configuration
+from pi_subagents.service.doctor.examination import examine
+from pi_subagents.service.runs import Runs
+
+if TYPE_CHECKING:
+    from pi_subagents.system.home import CheckedPlace
+
+
+def states(place: CheckedPlace) -> dict[str, str]:
+    return {check.id: check.state for check in examine(place.cwd, place.env)}
+
+
+@pytest.mark.parametrize("broken", ["configuration", "pi", "store"])
+def test_whatever_breaks_the_others_are_still_told(
+    place: CheckedPlace, monkeypatch: pytest.MonkeyPatch, broken: str
+) -> None:
+    whole = list(states(place))
+
+    def fail(*_: object, **__: object) -> Any:
+        raise RuntimeError
+
+    if broken == "configuration":
+        monkeypatch.setattr(configuration, "load_settings", fail)
+    elif broken == "pi":
+        monkeypatch.setattr(pi, "resolve_pi_command", fail)
+        monkeypatch.setattr(pi, "_node_of", fail)
+    else:
+        monkeypatch.setattr(Runs, "__init__", fail)
+    told = states(place)
+    assert list(told) == whole
+    assert "problem" in told.values()
+
+
+def test_profiles_and_presets_are_looked_at(place: CheckedPlace) -> None:
+    assert {"profiles", "presets"} <= states(place).keys()
+
+
+def test_an_index_that_cannot_be_used_is_a_problem_and_not_fatal(place: CheckedPlace) -> None:
+    Path(place.env["PI_SUBAGENTS_DATA"]).write_text("a file")
+    told = states(place)
+    assert told["index"] == "problem"
+    assert "fatal" not in told.values()
