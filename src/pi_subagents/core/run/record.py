@@ -11,10 +11,11 @@ session, and a list of thousands keeps light records, whose texts are cut (`view
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 from pi_subagents.core import messages as core_messages
 from pi_subagents.core.run import events as ev
+from pi_subagents.core.run.outcome import Status
 from pi_subagents.core.run.result import tool_status
 from pi_subagents.core.usage import Usage
 from pi_subagents.core.value import value
@@ -85,7 +86,11 @@ class RunRecord:
         """How it stands, in a word of the core."""
         if self.result is not None:
             return self.result.status
-        return "interrupted" if self.lost else self.told.state
+        if self.lost:
+            return "interrupted"
+        # The journal tells an end a moment before the supervisor is gone; until then the run can
+        # neither be read as ended nor resumed, so no face may call it ended.
+        return "stopping" if self.told.state in get_args(Status) else self.told.state
 
     @property
     def tool_status(self) -> str:
