@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
 from pi_subagents import Task, delegate
-from pi_subagents.service.pool import Pool
+from pi_subagents.service.call import Pool
 
 if TYPE_CHECKING:
     from pi_subagents.service.call import Options

@@ -40,15 +40,15 @@ from measuring import (
 from talk import WORDS, talk_of
 
 from pi_subagents.core.run import events as ev
+from pi_subagents.faces.terminal.cells import changes
 from pi_subagents.faces.terminal.painting import View, paint
-from pi_subagents.faces.terminal.styled import changes
 from pi_subagents.store.run_store import open_store
 from pi_subagents.view.window import WindowBuilder, WindowTitle
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from pi_subagents.faces.terminal.styled import StyledLine
+    from pi_subagents.faces.terminal.cells import StyledLine
 
 SECTION = "Display"
 CHILD = str(Path(__file__).with_name("talking_child.py"))

@@ -31,11 +31,11 @@ from synthetic_stream import recorded_stream, shell_child
 from pi_subagents.core.framing import Line, LineFramer
 from pi_subagents.core.run.outcome import RunFold
 from pi_subagents.core.value import replace
-from pi_subagents.engines.pi.json_conversation import JsonConversation
+from pi_subagents.engines.pi.conversation import JsonConversation
 from pi_subagents.engines.pi.records import decode_pi_line
-from pi_subagents.store.journal_tail import JournalTail
 from pi_subagents.store.run_log import RunLog
 from pi_subagents.store.run_store import RunStore
+from pi_subagents.store.tails import JournalTail
 from pi_subagents.supervisor.intake import Intake
 from pi_subagents.supervisor.listener import READ_SIZE
 

@@ -40,7 +40,7 @@ from pi_subagents.system.programs import is_runnable
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pi_subagents.core.setup import SetupProgress
+    from pi_subagents.core.engine_values import SetupProgress
     from pi_subagents.engines.pi.install.managed import ManagedPi
 
 ROOT = Path(__file__).resolve().parents[1]

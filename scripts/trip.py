@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 SOURCE = Path(__file__).resolve().parents[1] / "src"
 PACKAGE = str(SOURCE / "pi_subagents")
 WALKS = ("faces/", "api.py", "service/", "runners/")
-FIRST = ("faces/cli/work/run.py", "command")
+FIRST = ("faces/cli/work/run.py", "run")
 REQUEST = ("run", "--offline", "Say hello")
 SUPERVISOR = "pi_subagents.supervisor"
 OPTIMIZED = 1  # the flag of a function's code; a class body has none

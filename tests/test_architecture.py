@@ -183,7 +183,7 @@ def test_the_library_of_the_protocol_is_loaded_by_its_server_alone() -> None:
         module.split(".")[0]
         for name in others
         for module in imported(TREE.texts[MODULES[name]])
-        if name != f"{NAME}.faces.cli.machine.mcp"
+        if name != f"{NAME}.faces.cli.machine.serve"
     }
     assert everywhere & PROTOCOL == set()
 

@@ -17,8 +17,6 @@ from scripts.errors_page import message_modules, messages_of
 from pi_subagents import errors
 from pi_subagents.config import messages as config_messages
 from pi_subagents.core import messages as core_messages
-from pi_subagents.core.run import messages as run_messages
-from pi_subagents.core.task import messages as task_messages
 from pi_subagents.service import messages as service_messages
 from pi_subagents.store import messages as store_messages
 from pi_subagents.supervisor import messages as supervisor_messages
@@ -199,26 +197,26 @@ def test_the_message_of_every_exception(name: str) -> None:
 
 def ended(**facts: object) -> str:
     whole = {"exit_code": 7, "signal_name": "", "has_spoken": False, "error_tail": "", **facts}
-    return run_messages.child_ended_early(**whole)  # type: ignore[arg-type]  # fields by name, of many types
+    return core_messages.child_ended_early(**whole)  # type: ignore[arg-type]  # fields by name, of many types
 
 
 TEXTS: list[tuple[Callable[..., str], str, str]] = [
-    (run_messages.timed_out, run_messages.timed_out(300),
+    (core_messages.timed_out, core_messages.timed_out(300),
      "Timed out after 300s. Consider resuming with a longer timeout."),
-    (run_messages.timed_out, run_messages.timed_out(1.5),
+    (core_messages.timed_out, core_messages.timed_out(1.5),
      "Timed out after 1.5s. Consider resuming with a longer timeout."),
     (service_messages.cwd_missing, service_messages.cwd_missing("/x"),
      "cwd does not exist or is not a directory: /x"),
-    (run_messages.child_stopped_with, run_messages.child_stopped_with("aborted"),
+    (core_messages.child_stopped_with, core_messages.child_stopped_with("aborted"),
      "Sub-agent stopped without an answer (stop reason: aborted)"),
-    (run_messages.child_stopped_with, run_messages.child_stopped_with(""),
+    (core_messages.child_stopped_with, core_messages.child_stopped_with(""),
      "Sub-agent stopped without an answer (stop reason: none)"),
-    (run_messages.child_ended_early, ended(), "Sub-agent exited with code 7 without an answer"),
-    (run_messages.child_ended_early, ended(signal_name="SIGKILL", has_spoken=True, error_tail="why"),
+    (core_messages.child_ended_early, ended(), "Sub-agent exited with code 7 without an answer"),
+    (core_messages.child_ended_early, ended(signal_name="SIGKILL", has_spoken=True, error_tail="why"),
      "Sub-agent was killed by SIGKILL before it finished: why"),
-    (run_messages.note_exit_after_answer, run_messages.note_exit_after_answer(7, ""),
+    (core_messages.note_exit_after_answer, core_messages.note_exit_after_answer(7, ""),
      "The process ended with exit code 7 after it had answered."),
-    (run_messages.note_exit_after_answer, run_messages.note_exit_after_answer(137, "SIGKILL"),
+    (core_messages.note_exit_after_answer, core_messages.note_exit_after_answer(137, "SIGKILL"),
      "The process ended with SIGKILL after it had answered."),
     (supervisor_messages.note_line_skipped, supervisor_messages.note_line_skipped(9, 8),
      "A line of 9 bytes was skipped: the limit is 8 bytes."),
@@ -227,7 +225,7 @@ TEXTS: list[tuple[Callable[..., str], str, str]] = [
     (store_messages.note_log_unwritable, store_messages.note_log_unwritable("stdout.log", "why"),
      "stdout.log could not be written (why); what followed was not kept."),
     (core_messages.wrong_task_count, core_messages.wrong_task_count(16, 17), "must hold 1 to 16 tasks, not 17"),
-    (task_messages.wrong_length, task_messages.wrong_length(200), "must have 1 to 200 characters"),
+    (core_messages.wrong_length, core_messages.wrong_length(200), "must have 1 to 200 characters"),
     (core_messages.wrong_timeout, core_messages.wrong_timeout(1.0, 86_400.0), "must be 1 to 86400 seconds"),
     (core_messages.unknown_field, core_messages.unknown_field("x", ("a", "b")),
      'unknown field "x"; known: a, b'),
@@ -252,7 +250,7 @@ def test_messages_made_of_data(text: str, message: str) -> None:
 
 def test_the_messages_of_the_seeds_are_contract() -> None:
     assert (
-        run_messages.SPAWN_FAILED, run_messages.LOOP_DETECTED, core_messages.INTERRUPTED, core_messages.NO_TEXT_OUTPUT,
+        core_messages.SPAWN_FAILED, core_messages.LOOP_DETECTED, core_messages.INTERRUPTED, core_messages.NO_TEXT_OUTPUT,
     ) == (
         "Failed to spawn sub-agent process",
         "Loop detected: sub-agent is repeating the same tool calls",

@@ -20,9 +20,8 @@ if TYPE_CHECKING:
     from pi_subagents.core.task.attachment import FileSpec
     from pi_subagents.core.task.request import Task
     from pi_subagents.errors.base import RequestError, SetupError, StoreError, SubagentsError
-    from pi_subagents.service.foreground import Delegation
-    from pi_subagents.service.planned_task import Update
-    from pi_subagents.service.pool import Pool
+    from pi_subagents.service.call import Pool
+    from pi_subagents.service.delegation import Delegation, Update
     from pi_subagents.service.steering import steer
 
 __all__ = [
@@ -48,7 +47,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Delegation": "service.foreground",
+    "Delegation": "service.delegation",
     "call_tool": "api",
     "delegate": "api",
     "delegate_sync": "api",
@@ -58,9 +57,9 @@ _HOMES = {
     "RunResult": "core.run.result",
     "Steered": "core.run.steer",
     "StopSwitch": "core.stop_switch",
-    "Update": "service.planned_task",
+    "Update": "service.delegation",
     "parse_script": "core.offline.script",
-    "Pool": "service.pool",
+    "Pool": "service.call",
     "RequestError": "errors.base",
     "SetupError": "errors.base",
     "StoreError": "errors.base",

@@ -17,13 +17,14 @@ from typing import TYPE_CHECKING, Unpack
 from pi_subagents.core.task.request import checked_request
 from pi_subagents.errors import SubagentsError
 from pi_subagents.service.call import Options, check_options
-from pi_subagents.service.foreground import Delegation, delegate_request
-from pi_subagents.view.summary import refusal_to_json
+from pi_subagents.service.foreground import delegate_request
+from pi_subagents.view.answers import refusal_to_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from pi_subagents.core.task.request import Task
+    from pi_subagents.service.delegation import Delegation
 
 
 async def delegate(tasks: Iterable[Task], **options: Unpack[Options]) -> Delegation:

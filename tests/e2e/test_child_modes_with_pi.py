@@ -7,7 +7,7 @@ import pytest
 from tests.e2e.conftest import Project
 
 from pi_subagents import RunResult, Task, delegate
-from pi_subagents.core.run import messages as run_messages
+from pi_subagents.core import messages as core_messages
 from pi_subagents.engines.pi import messages as pi_messages
 
 pytestmark = pytest.mark.pi
@@ -83,7 +83,7 @@ async def test_a_question_that_nobody_could_answer_in_time_is_told_with_a_way_ou
     add_extension(project, ASKING_AT_ITS_START)
     result = (await project.delegate(Task("task", "ask"), script=[{"text": "asked"}])).results[0]
     expected = {
-        "rpc": ("failed", "", run_messages.prompt_refused(pi_messages.ASKED_TOO_EARLY)),
+        "rpc": ("failed", "", core_messages.prompt_refused(pi_messages.ASKED_TOO_EARLY)),
         "json": ("completed", "asked", ""),
     }
     assert (result.status, result.output, result.error_message) == expected[child_mode]
@@ -95,7 +95,7 @@ async def test_a_prompt_that_an_extension_handles_itself_is_an_error_and_no_wait
     add_extension(project, SWALLOWING)
     result = (await project.delegate(Task("task", "do it"), script=[{"text": "never"}])).results[0]
     expected = {
-        "rpc": run_messages.prompt_refused(pi_messages.NO_RUN_STARTED),
+        "rpc": core_messages.prompt_refused(pi_messages.NO_RUN_STARTED),
         "json": "Sub-agent exited with code 0 without an answer",
     }
     assert (result.status, result.error_message) == ("failed", expected[child_mode])
@@ -111,7 +111,7 @@ async def test_a_child_without_a_key_says_so_with_a_way_out(
         "rpc": "Sub-agent could not begin: No API key found for anthropic.",
         "json": "Sub-agent exited with code 1 without an answer: No API key found for anthropic.",
     }
-    assert (result.status, result.notes) == ("failed", (run_messages.NOTE_NO_MODEL,))
+    assert (result.status, result.notes) == ("failed", (core_messages.NOTE_NO_MODEL,))
     assert result.error_message.startswith(opening[child_mode])
     assert "\n" not in result.error_message
 

@@ -8,7 +8,7 @@ from tests.e2e.conftest import Project
 from tests.e2e.listening import listening_for
 
 from pi_subagents import call_tool
-from pi_subagents.engines.pi.copilot import initiator_extensions
+from pi_subagents.engines.pi.invocation import initiator_extensions
 
 pytestmark = pytest.mark.pi
 

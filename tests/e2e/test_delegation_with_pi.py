@@ -8,9 +8,9 @@ import pytest
 from tests.e2e.conftest import Project
 
 from pi_subagents import RunResult, Task
-from pi_subagents.core.run import messages
+from pi_subagents.core import messages
 from pi_subagents.core.value import as_dict
-from pi_subagents.engines.pi.prompt import GUARD
+from pi_subagents.engines.pi.rpc import GUARD
 
 pytestmark = pytest.mark.pi
 both_modes = pytest.mark.usefixtures("child_mode")

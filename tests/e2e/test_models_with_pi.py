@@ -6,9 +6,10 @@ import pytest
 from tests.e2e.command import Ran, subagents
 from tests.e2e.conftest import Project
 
-from pi_subagents.core.models import Model
+from pi_subagents.core.engine_values import Model
 from pi_subagents.engines.pi.command import resolve_pi_command
-from pi_subagents.engines.pi.models.available import available_models
+from pi_subagents.engines.pi.models.available import list_models
+from pi_subagents.engines.pi.models.config import ChildSetup
 from pi_subagents.engines.pi.models.names import resolve_model
 from pi_subagents.errors import ModelsUnknown
 from pi_subagents.system.home import data_dir
@@ -44,14 +45,9 @@ def configure(project: Project, *ids: str) -> None:
 
 
 def told(project: Project, *arguments: str, trusted: bool = False) -> tuple[Model, ...]:
-    return available_models(
-        resolve_pi_command(project.env, project.path, None).argv,
-        cwd=project.path,
-        env=project.env,
-        trusted=trusted,
-        arguments=arguments,
-        cache_dir=data_dir(project.env),
-    )
+    pi = resolve_pi_command(project.env, project.path, None)
+    setup = ChildSetup(pi.argv, project.path, project.env, trusted, arguments)
+    return list_models(setup, data_dir(project.env)).models
 
 
 def listed(ran: Ran) -> tuple[bool, list[str]]:

@@ -15,10 +15,10 @@ from tests.e2e.pi_under_test import TRAITS
 from tests.fakes.inside_pi import inside_pi
 
 from pi_subagents.core.profile.profile import Profile
-from pi_subagents.engines.pi.profile import extra_args, provider_keys
+from pi_subagents.engines.pi.profile import extra_args, providers
 from pi_subagents.engines.pi.profile.extra_args import extra_args_problem, words_of_no_option
 from pi_subagents.engines.pi.profile.options import KEY_VARIABLE, profile_invocation
-from pi_subagents.engines.pi.profile.provider_keys import KeyVariables, key_variables
+from pi_subagents.engines.pi.profile.providers import KeyVariables, key_variables
 
 pytestmark = pytest.mark.pi
 
@@ -47,7 +47,7 @@ def known() -> Known:
         extra_args.TAKES_ANYTHING,
         extra_args.TAKES_WORD,
         extra_args.REFUSED,
-        provider_keys._VARIABLES,
+        providers._VARIABLES,
     )
 
 
@@ -159,7 +159,7 @@ def test_values_that_look_like_options_or_files_stay_values(tmp_path: Path) -> N
         parent_tools=None,
         traits=TRAITS,
     )
-    first, second = parsed(tmp_path, [allowing.arguments, excluding.arguments])
+    first, second = parsed(tmp_path, [allowing.argv, excluding.argv])
     assert [each["type"] for each in first.pop("diagnostics")] == ["warning"]  # of `--thinking -p`
     nothing: dict[str, Any] = {"messages": [], "fileArgs": [], "unknownFlags": {}}
     if TRAITS.without_mcp:

@@ -14,12 +14,11 @@ from pi_subagents.core.run.record import RunRecord
 from pi_subagents.core.usage import Usage
 from pi_subagents.core.value import replace
 from pi_subagents.hosts.pi.extension import extension_dir
-from pi_subagents.view.background_picture import end_picture
-from pi_subagents.view.bounded_details import bounded_picture
 from pi_subagents.view.picture import part_to_json
 from pi_subagents.view.todos import TodoCount
 from pi_subagents.view.window import Window, WindowLine, WindowTitle
-from pi_subagents.view.window_delta import WindowDeltas
+from pi_subagents.view.window_delta import WindowDeltas, bounded_picture
+from pi_subagents.view.window_picture import end_picture
 
 pytestmark = pytest.mark.pi
 

@@ -60,7 +60,7 @@ def received(project: Project, model: OfflineModel, fields: str) -> dict[str, An
     )
     pi = resolve_pi_command(project.env, project.path, "").argv
     subprocess.run(
-        [*pi, "--mode", "json", "-p", "--no-session", *made.arguments],
+        [*pi, "--mode", "json", "-p", "--no-session", *made.argv],
         cwd=project.path,
         env={**project.env, "PI_OFFLINE": "1"},
         input="Hello.",

@@ -11,7 +11,7 @@ from tests.e2e.served_models import serving
 from tests.fakes.profile_home import keep_the_rest_and_save
 from tests.fakes.pty_terminal import DOWN, ENTER, ESC, TAB, UP, PtyTerminal
 
-from pi_subagents.core.run import messages as run_messages
+from pi_subagents.core import messages as core_messages
 from pi_subagents.engines.offline.server import OfflineModel
 from pi_subagents.faces.cli import messages as cli_messages
 from pi_subagents.faces.profile_wizard import messages as profile_wizard_messages
@@ -113,7 +113,7 @@ def test_on_a_dumb_terminal_without_a_model_the_way_is_the_same(walk: Project) -
         screen.press("[y/N]: ", "\n")
         screen.press("Save this profile? [Y/n]: ", "\n")
         assert screen.ended() == 0
-        assert run_messages.NOTE_NO_MODEL in screen.shown
+        assert core_messages.NOTE_NO_MODEL in screen.shown
     assert NO_BASH in counted(walk).out
 
     with wizard(walk, "edit", "dumb") as screen:

@@ -17,10 +17,9 @@ from pi_subagents.core.run.result import RunResult
 from pi_subagents.core.run.retention import APART_S, Watch
 from pi_subagents.errors import RunNotFound
 from pi_subagents.service.runs import Runs, look_now
-from pi_subagents.store.retention_looks import RetentionLooks
+from pi_subagents.store.retention import RetentionLooks, kept_run
 from pi_subagents.store.run_dir import RunDir
 from pi_subagents.store.run_records import directory_of
-from pi_subagents.store.run_removal import kept_run
 from pi_subagents.system.home import data_dir
 
 A, B, C, D = (letter * 32 for letter in "abcd")

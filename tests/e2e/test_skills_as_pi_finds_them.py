@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from tests.e2e.conftest import Project
 
-from pi_subagents.engines.pi.skills.files import discover_skills, read_skill_body
+from pi_subagents.engines.pi.skills.files import discover_skills
+from pi_subagents.engines.pi.skills.skill import read_skill_body
 
 pytestmark = pytest.mark.pi
 

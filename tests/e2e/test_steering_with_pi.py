@@ -26,7 +26,7 @@ from pi_subagents import Steered, Task, delegate, errors, parse_script, steer
 from pi_subagents.config.preset_files import global_presets_dir, invalidate_presets_cache
 from pi_subagents.engines.offline.server import OfflineModel
 from pi_subagents.engines.pi import messages as pi_messages
-from pi_subagents.engines.pi.prompt import GUARD
+from pi_subagents.engines.pi.rpc import GUARD
 from pi_subagents.service import messages as service_messages
 
 pytestmark = pytest.mark.pi

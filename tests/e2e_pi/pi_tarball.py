@@ -15,14 +15,14 @@ from pi_subagents.engines.pi.install import npm
 from pi_subagents.engines.pi.install.managed import install_managed_pi
 from pi_subagents.engines.pi.install.npm import LOADED_PACKAGES, PACKAGE, from_tarball
 from pi_subagents.service.runs import Runs
-from pi_subagents.store.journal_tail import journal_entries
+from pi_subagents.store.tails import journal_entries
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.e2e.conftest import Project
 
-    from pi_subagents.core.setup import SetupProgress
+    from pi_subagents.core.engine_values import SetupProgress
 
 pytestmark = [
     pytest.mark.pi,

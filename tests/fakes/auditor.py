@@ -101,7 +101,7 @@ def _audit_files(run: RunDir) -> list[str]:
 
 def _killed_just_after_writing(run: RunDir, temporary: Path) -> bool:
     """Tell whether a temporary file is what kill -9 leaves of a run that was told already."""
-    return temporary.name.startswith(".completion.told.") and run.told.exists()
+    return temporary.name.startswith(".completion.told.") and run.completion.exists()
 
 
 def _audit_story(run: RunDir) -> list[str]:

@@ -43,5 +43,5 @@ TOOL = Tool(
     effect="reads",
     snippet="Count words",
     rules=("Do not count yourself: count_words does it.",),
-    said=(ToolWords(("text",), "muted"),),
+    headline=(ToolWords(("text",), "muted"),),
 )

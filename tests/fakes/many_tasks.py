@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pi_subagents import Task, delegate
-from pi_subagents.service.pool import Pool
+from pi_subagents.service.call import Pool
 from pi_subagents.system.process_tree import descendants
 
 if TYPE_CHECKING:

@@ -20,16 +20,40 @@ from pi_subagents.service.background import BackgroundRuns
 from pi_subagents.service.runs import Runs
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from tests.fakes.driver import FakeProcess
     from tests.fakes.workplace import Workplace
 
+    from pi_subagents.core.run.record import RunRecord
+    from pi_subagents.service.host_log import LogEntry, Registry
     from pi_subagents.store.run_dir import RunDir
 
 MODEL = "fake/fake-1"
 OTHER_MODEL = "fake/fake-2"
 PROMPT = "You are a scout."
+
+
+POLL_S = 0.1
+
+
+async def watch_ends(known: BackgroundRuns, on_end: Callable[[RunRecord], None]) -> None:
+    """Report every end that nobody has reported, until cancelled."""
+    reported: set[str] = set()
+    while True:
+        known.report_ends(on_end, reported)
+        await asyncio.sleep(POLL_S)
+
+
+async def watch_log(
+    log: Registry, append: Callable[[LogEntry], None], on_end: Callable[[RunRecord], None]
+) -> None:
+    """Log and report every end, as the bridge does for a host, until cancelled."""
+    reported: set[str] = set()
+    while True:
+        log.look(append, on_end, reported)
+        await asyncio.sleep(POLL_S)
 
 
 @dataclass

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, get_args
 
 from pi_subagents.core.run.outcome import Status
-from pi_subagents.core.run.record import RunMeta, RunRecord, Told
+from pi_subagents.core.run.record import RunMeta, RunProgress, RunRecord
 from pi_subagents.core.run.result import RunResult
 from pi_subagents.core.value import replace
 
@@ -27,10 +27,10 @@ def with_facts(run: RunRecord, **facts: Any) -> RunRecord:
         known = run.result or RunResult("", "", "", status)
         names = {"run_id": run.run_id, "session_id": run.session_id, "name": run.name}
         return replace(run, result=replace(known, status=status, **names, **facts))
-    told = replace(run.told, state=status, **_taken(Told, facts))
+    told = replace(run.progress, state=status, **_taken(RunProgress, facts))
     elapsed_ms = facts.pop("duration_ms", run.elapsed_ms)
     assert not facts, f"only a run that ended has these: {facts}"
-    return replace(run, told=told, result=None, elapsed_ms=elapsed_ms)
+    return replace(run, progress=told, result=None, elapsed_ms=elapsed_ms)
 
 
 def _taken(kind: Any, facts: dict[str, Any], *but: str) -> dict[str, Any]:

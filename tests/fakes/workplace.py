@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from tests.fakes import canary
 from tests.fakes.auditor import audit
+from tests.fakes.call_contexts import call_context
 from tests.fakes.child_modes import JSON, SETTINGS
 from tests.fakes.driver import (
     ADDRESS_VARIABLE,
@@ -42,8 +43,8 @@ from pi_subagents.core.value import replace
 from pi_subagents.runners.pool import ChildPool
 from pi_subagents.runners.process import ProcessRunner
 from pi_subagents.runners.table import RunnerPlace
-from pi_subagents.service.delegate import delegate_runs
-from pi_subagents.service.plan import PlanContext, plan_runs
+from pi_subagents.service.foreground import delegate_runs
+from pi_subagents.service.plan import plan_runs
 from pi_subagents.store.held_runs import HeldRuns
 from pi_subagents.store.run_store import RunStore, open_store
 
@@ -51,7 +52,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Coroutine
     from pathlib import Path
 
-    from pi_subagents.service.planned_task import PlannedTask, Update
+    from pi_subagents.service.delegation import PlannedTask, Update
     from pi_subagents.store.run_dir import RunDir
 
 KEPT_BYTES = 1024 * 1024
@@ -190,14 +191,8 @@ class Workplace:
         request = checked_request(map(as_task, tasks))
         settings, _ = load_settings(self.project, self.env)
         held = HeldRuns(self.store, changes.pop("slots_dir", ""))
-        around = PlanContext(
-            cwd=self.project,
-            settings=settings,
-            store=self.store,
-            held=held,
-            engine=pi_call(FAKE_PI, settings=settings),
-            trusted=lambda _: False,
-        )
+        engine = pi_call(FAKE_PI, settings=settings)
+        around = call_context(self.project, self.store, held, engine, settings)
 
         def planned(run: PlannedTask) -> PlannedTask:
             own: dict[str, Any] = {"argv": pi(run.task)} if pi else {}

@@ -20,7 +20,7 @@ from tests.faults.aftermath import (
 from tests.faults.records import make_run
 
 from pi_subagents.service.runs import Runs
-from pi_subagents.store.journal_tail import JournalTail
+from pi_subagents.store.tails import JournalTail
 
 if TYPE_CHECKING:
     from tests.fakes.driver import FakeProcess

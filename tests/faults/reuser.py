@@ -13,7 +13,7 @@ import signal
 import sys
 from pathlib import Path
 
-from pi_subagents.store.orphans import end_strays
+from pi_subagents.store.orphans import end_orphans
 from pi_subagents.system import identity as ids
 from pi_subagents.system.process_tree import descendants
 
@@ -78,7 +78,7 @@ def main() -> None:
         found = ids.process_state(innocent.pid)
         same_tick += found is not None and found.started == known.start_ticks
         fooled += ids.is_alive(known)
-        end_strays("f" * 32)  # it carries another mark
+        end_orphans("f" * 32)  # it carries another mark
         harmed += not innocent.lives()
         innocent.end()
     assert not descendants(os.getpid())

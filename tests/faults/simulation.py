@@ -15,23 +15,23 @@ from typing import TYPE_CHECKING, Any
 
 from tests.unit.service.fake_runner import FakeRunner, planned
 
+from pi_subagents.core import messages
 from pi_subagents.core.limits.base import EndRun
 from pi_subagents.core.limits.ladder import ASK_GRACE_S, Rung, StopLadder
 from pi_subagents.core.limits.table import limits_of
 from pi_subagents.core.run import events as ev
-from pi_subagents.core.run import messages
 from pi_subagents.core.run.outcome import Cause, Ending, RunFold
 from pi_subagents.core.run.result import RunResult
 from pi_subagents.core.run.spec import changed
 from pi_subagents.core.stop_switch import FORCING, StopSwitch
 from pi_subagents.core.value import replace
-from pi_subagents.service.delegate import delegate_runs
+from pi_subagents.service.foreground import delegate_runs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
     from pi_subagents.core.run.spec import RunSpec
-    from pi_subagents.service.planned_task import PlannedTask, Update
+    from pi_subagents.service.delegation import PlannedTask, Update
 
 STATUSES = ("completed", "failed", "aborted", "interrupted")
 GRACE_S = 5.0

@@ -16,9 +16,9 @@ from tests.faults.aftermath import INTERRUPTED, output_of, program
 from tests.faults.records import make_run, make_site
 
 from pi_subagents import errors
+from pi_subagents.core import messages
 from pi_subagents.core.run import events as ev
-from pi_subagents.core.run import messages
-from pi_subagents.core.run.markers import MARKER_VARIABLE
+from pi_subagents.core.run.files import MARKER_VARIABLE
 from pi_subagents.core.run.result import result_to_json
 from pi_subagents.core.run.retention import Look
 from pi_subagents.runners import supervisor_start

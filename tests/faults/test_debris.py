@@ -14,8 +14,8 @@ from tests.faults.aftermath import output_of, program
 from tests.faults.records import Site, make_run, make_site
 
 from pi_subagents.core.run import events as ev
+from pi_subagents.service.call import Pool
 from pi_subagents.service.doctor.store import check_recovery
-from pi_subagents.service.pool import Pool
 from pi_subagents.service.runs import Runs
 from pi_subagents.system import crash_points
 
@@ -82,6 +82,13 @@ def test_half_written_files_of_a_lost_run_go_with_its_end(site: Site) -> None:
     assert site.runs().recover() == [lost]
     assert [path.name for path in lost.path.iterdir() if path.name.startswith(".")] == []
     assert desks(site) == []
+
+
+def test_what_was_half_written_after_the_result_goes_at_the_next_look(site: Site) -> None:
+    ended = make_run(site.runs(), "ended")
+    (ended.path / ".completion.told.0a1b2c3d4e5f.tmp").write_text("half")
+    assert site.runs().recover() == []
+    assert [path.name for path in ended.path.iterdir() if path.name.startswith(".")] == []
 
 
 def test_desks_of_runs_that_are_long_over_are_cleared_by_whoever_tidies(site: Site) -> None:

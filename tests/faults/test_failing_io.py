@@ -27,7 +27,6 @@ from tests.faults.failing_io import (
 
 from pi_subagents.core import messages as core_messages
 from pi_subagents.core.run import events as ev
-from pi_subagents.core.run import messages as run_messages
 from pi_subagents.errors import StoreUnwritable
 from pi_subagents.runners import pool
 from pi_subagents.service.runs import Runs
@@ -92,7 +91,7 @@ async def test_a_run_whose_result_found_no_room_anywhere_is_concluded_once_there
         patched.setattr("pi_subagents.store.run_dir.RunDir.write_result", full)
         patched.setattr(pool, "start_held", no_start)
         result = await place.delegate_by_api("no room").result()
-    assert (result.status, result.error_message) == ("failed", run_messages.SPAWN_FAILED)
+    assert (result.status, result.error_message) == ("failed", core_messages.SPAWN_FAILED)
     (run,) = place.run_dirs()
     assert run.read_result() is None
     assert Runs(place.project, place.env).recover() == [run]
@@ -212,7 +211,7 @@ async def test_a_caller_short_of_descriptors_fails_tasks_not_the_queue(
     ends = [line.split("|")[:3] for line in output.splitlines()]
     assert [name for name, *_ in ends] == names
     kinds = {(status, message) for _, status, message in ends}
-    assert kinds <= {("completed", ""), ("failed", run_messages.SPAWN_FAILED)}
+    assert kinds <= {("completed", ""), ("failed", core_messages.SPAWN_FAILED)}
     assert ("completed", "") in kinds
     assert limit > 40 or len(kinds) == 2, "some could not be started"
 
@@ -263,7 +262,7 @@ async def test_a_start_that_the_kernel_refuses_fails_its_task_only(
         await (await place.child(name)).answer_and_exit("42")
     first, sibling, second, queued = await work.results()
     for result in (first, second):
-        assert (result.status, result.error_message) == ("failed", run_messages.SPAWN_FAILED)
+        assert (result.status, result.error_message) == ("failed", core_messages.SPAWN_FAILED)
         assert result.notes == (os.strerror(errno.EAGAIN).join(("[Errno 11] ", "")),)
     assert told(sibling) == answered("sibling", "42")
     assert told(queued) == answered("queued", "42")
@@ -303,7 +302,7 @@ async def test_no_descriptor_is_left_open_by_starts_that_fail(
     before = open_descriptors()
     for number in range(20):
         results = await place.delegate_by_api(*(f"{number} {n}" for n in range(10))).results()
-        assert {result.error_message for result in results} == {run_messages.SPAWN_FAILED}
+        assert {result.error_message for result in results} == {core_messages.SPAWN_FAILED}
     assert open_descriptors() == before
 
 

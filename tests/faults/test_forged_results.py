@@ -22,8 +22,8 @@ from pi_subagents.core.run import events as ev
 from pi_subagents.core.run.result import RunResult, result_to_json
 from pi_subagents.runners import attached as attached_runner
 from pi_subagents.service.runs import Runs
-from pi_subagents.store import envelope
 from pi_subagents.store import messages as store_messages
+from pi_subagents.store import rescue
 from pi_subagents.system import calls
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ async def test_what_replaces_a_result_before_its_caller_reads_it_is_not_told(
     place: Workplace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     outside = outside_of(tmp_path)
-    take = envelope.take_result
+    take = rescue.take_result
 
     def too_late(handed: int, run_id: str, session_id: str) -> RunResult | None:
         run = place.store.run_dir(run_id)
@@ -221,7 +221,7 @@ async def test_without_hard_links_a_background_run_ends_and_is_told_of_once(
         await here.ended(run_id)
         (row,) = (await here.status(runId=run_id))["runs"]
         assert (row["status"], row["output"], row["notes"]) == ("completed", "done", [])
-        assert here.run_dir(run_id).told.exists()
+        assert here.run_dir(run_id).completion.exists()
         for _ in range(3):
             here.runs.recover()
     told = await written(told_of)

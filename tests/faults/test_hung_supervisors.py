@@ -14,15 +14,15 @@ from tests.fakes.preset_place import MODEL, PresetPlace
 from tests.fakes.processes import parent_of
 from tests.fakes.workplace import answered, expected, tokens, told
 
+from pi_subagents.core import messages as core_messages
 from pi_subagents.core.run import events as ev
-from pi_subagents.core.run import messages as run_messages
 from pi_subagents.core.task.request import Task
 from pi_subagents.errors import RunNotAnswering, RunNotEnded
 from pi_subagents.runners import attachment, pool
-from pi_subagents.service.pool import Pool
+from pi_subagents.service.call import Pool
 from pi_subagents.service.runs import Runs
 from pi_subagents.store import messages as store_messages
-from pi_subagents.store import stopping
+from pi_subagents.store import orders
 
 if TYPE_CHECKING:
     from tests.fakes.driver import FakeProcess
@@ -36,7 +36,7 @@ pytestmark = in_both_modes
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wait long enough for whoever lives, and not as long as in use."""
-    monkeypatch.setattr(stopping, "ANSWER_LIMIT_S", 0.5)
+    monkeypatch.setattr(orders, "ANSWER_LIMIT_S", 0.5)
     monkeypatch.setattr(attachment, "SIGN_LIMIT_S", 0.5)
     monkeypatch.setattr(attachment, "PING_EVERY_S", 0.1)
     monkeypatch.setattr(attachment, "PING_LIMIT_S", 0.5)
@@ -55,7 +55,7 @@ def halted(name: str, **more: object) -> RunResult:
     return expected(
         name,
         "aborted",
-        error_message=run_messages.STOPPED_ON_REQUEST,
+        error_message=core_messages.STOPPED_ON_REQUEST,
         notes=(store_messages.NOTE_PUT_DOWN,),
         **more,
     )
@@ -70,7 +70,7 @@ async def test_ctrl_c_ends_a_run_whose_supervisor_stands_still(place: Workplace)
     hung, other = await work.results()
     assert told(hung) == halted("hung")
     assert told(other) == expected(
-        "sibling", "aborted", error_message=run_messages.STOPPED_ON_REQUEST, exit_code=143
+        "sibling", "aborted", error_message=core_messages.STOPPED_ON_REQUEST, exit_code=143
     )
     for process in (child, sibling, grandchild):
         await process.gone()
@@ -114,7 +114,7 @@ async def test_a_time_out_holds_though_the_supervisor_stands_still(place: Workpl
     assert told(await work.result_of("hung")) == expected(
         "hung",
         "failed",
-        error_message=run_messages.timed_out(1),
+        error_message=core_messages.timed_out(1),
         notes=(store_messages.NOTE_PUT_DOWN,),
     )
     await child.gone()
@@ -162,7 +162,7 @@ async def test_a_stop_of_a_hung_run_has_an_end_and_says_what_helps(place: Workpl
     await child.echo()
     os.kill(supervisor, signal.SIGCONT)  # what it was told meanwhile, it does
     assert told(await work.result()) == expected(
-        "hung", "aborted", error_message=run_messages.STOPPED_ON_REQUEST, exit_code=143
+        "hung", "aborted", error_message=core_messages.STOPPED_ON_REQUEST, exit_code=143
     )
 
 
@@ -199,7 +199,7 @@ async def test_force_ends_a_background_run_whose_supervisor_is_halted(place: Wor
     os.kill(await here.supervisor(run_id, child), signal.SIGSTOP)
     runs = Runs(place.project, place.env)
     view = await asyncio.to_thread(runs.stop, runs.find(run_id), force=True)
-    assert (view.status, view.error_message) == ("aborted", run_messages.STOPPED_ON_REQUEST)
+    assert (view.status, view.error_message) == ("aborted", core_messages.STOPPED_ON_REQUEST)
     for process in (child, grandchild):
         await process.gone()
     assert not here.run_dir(run_id).alive()
@@ -220,13 +220,13 @@ async def test_who_was_killed_while_he_forced_a_run_to_end_leaves_the_truth_behi
     Runs(place.project, place.env).recover()
     result = here.run_dir(run_id).read_result()
     assert result is not None
-    assert (result.status, result.error_message) == ("aborted", run_messages.STOPPED_ON_REQUEST)
+    assert (result.status, result.error_message) == ("aborted", core_messages.STOPPED_ON_REQUEST)
 
 
 async def test_a_run_that_takes_the_order_and_does_not_end_is_said(
     place: Workplace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stopping, "STOP_LIMIT_S", 0.2)
+    monkeypatch.setattr(orders, "STOP_LIMIT_S", 0.2)
     work = place.delegate("slow", stop_grace_s=2.0)
     child = await at_work(place, work, "slow")
     await child.do("ignore_term")

@@ -15,10 +15,10 @@ from tests.fakes.run_places import run_at
 from tests.faults.aftermath import HERE, SOURCES, output_of, program
 from tests.faults.records import make_run
 
-from pi_subagents.core.run.markers import MARKER_VARIABLE
+from pi_subagents.core.run.files import MARKER_VARIABLE
 from pi_subagents.core.value import replace
 from pi_subagents.service.runs import Runs
-from pi_subagents.store.orphans import find_strays
+from pi_subagents.store.orphans import marker_of
 from pi_subagents.store.recovery import conclude_lost
 from pi_subagents.system import crash_points
 from pi_subagents.system import identity as ids
@@ -149,7 +149,8 @@ async def test_the_sweep_ends_exactly_the_processes_of_the_lost_run(place: Workp
     ]
     # The child may have died of its closed output by now; what left its session has not.
     await grandchild.echo()
-    assert {grandchild.pid} <= set(find_strays(run_id)) <= {child.pid, grandchild.pid}
+    marked = {pid for pid in ids.all_processes() if marker_of(pid) == run_id}
+    assert {grandchild.pid} <= marked <= {child.pid, grandchild.pid}
     with ExitStack() as stack:
         innocents = [
             stack.enter_context(

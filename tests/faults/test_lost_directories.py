@@ -13,19 +13,18 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.fakes.child_modes import in_both_modes
 from tests.fakes.driver import PATIENCE_S
-from tests.fakes.preset_place import MODEL, PresetPlace
+from tests.fakes.preset_place import MODEL, PresetPlace, watch_ends
 from tests.fakes.processes import parent_of
 from tests.fakes.workplace import answered, expected, told
 
 from pi_subagents.core import messages as core_messages
 from pi_subagents.core.run import events as ev
-from pi_subagents.core.run import messages as run_messages
 from pi_subagents.core.value import replace
 from pi_subagents.service.runs import Runs
 from pi_subagents.service.steering import steer
 from pi_subagents.store import messages as store_messages
-from pi_subagents.store.journal_tail import JournalTail
 from pi_subagents.store.run_records import directory_of
+from pi_subagents.store.tails import JournalTail
 from pi_subagents.supervisor import messages as supervisor_messages
 from pi_subagents.supervisor.place import RunPlace
 
@@ -251,7 +250,7 @@ async def test_a_background_run_whose_directory_is_gone_can_be_stopped(here: Pre
     rm_rf_pi(here.work)
     answer = await here.call("background_agent_stop", runId=run_id)
     (row,) = answer["details"]["runs"]
-    assert (row["status"], row["errorMessage"]) == ("aborted", run_messages.STOPPED_ON_REQUEST)
+    assert (row["status"], row["errorMessage"]) == ("aborted", core_messages.STOPPED_ON_REQUEST)
     await child.gone()
 
 
@@ -262,7 +261,7 @@ async def test_a_background_run_whose_directory_is_gone_is_timed_out(here: Prese
     await child.gone()
     await here.ended(run_id)
     (row,) = (await here.status(runId=run_id))["runs"]
-    assert (row["status"], row["errorMessage"]) == ("failed", run_messages.timed_out(1))
+    assert (row["status"], row["errorMessage"]) == ("failed", core_messages.timed_out(1))
 
 
 async def test_the_end_of_a_background_run_whose_directory_is_gone_is_told_once(
@@ -272,13 +271,13 @@ async def test_the_end_of_a_background_run_whose_directory_is_gone_is_told_once(
     await here.supervisor(run_id, child)
     rm_rf_pi(here.work)
     ends: asyncio.Queue[str] = asyncio.Queue()
-    watching = asyncio.create_task(here.known.watch(lambda run: ends.put_nowait(run.run_id)))
+    watching = asyncio.create_task(watch_ends(here.known, lambda run: ends.put_nowait(run.run_id)))
     await child.answer_and_exit("the answer")
     async with asyncio.timeout(PATIENCE_S):
         assert await ends.get() == run_id
     watching.cancel()
     again: list[str] = []
-    here.known.tell_ends(lambda run: again.append(run.run_id), set())
+    here.known.report_ends(lambda run: again.append(run.run_id), set())
     assert again == []
 
 

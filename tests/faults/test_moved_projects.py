@@ -9,10 +9,10 @@ import pytest
 from tests.fakes.child_modes import in_both_modes
 from tests.fakes.completion_hook import open_hook
 from tests.fakes.driver import PATIENCE_S
-from tests.fakes.preset_place import MODEL, PresetPlace
+from tests.fakes.preset_place import MODEL, PresetPlace, watch_ends
 
+from pi_subagents.core import messages as core_messages
 from pi_subagents.core.run import events as ev
-from pi_subagents.core.run import messages as run_messages
 from pi_subagents.service.runs import Runs
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ async def test_a_background_run_whose_project_is_moved_can_be_stopped(moved: Mov
     child = await moved.start()
     answer = await moved.here.call("background_agent_stop", runId=moved.run_id)
     (row,) = answer["details"]["runs"]
-    assert (row["status"], row["errorMessage"]) == ("aborted", run_messages.STOPPED_ON_REQUEST)
+    assert (row["status"], row["errorMessage"]) == ("aborted", core_messages.STOPPED_ON_REQUEST)
     await child.gone()
 
 
@@ -138,7 +138,7 @@ async def test_a_background_run_whose_project_is_moved_is_timed_out(moved: Moved
     await child.gone()
     await moved.here.ended(moved.run_id)
     row = await moved.row()
-    assert (row["status"], row["errorMessage"]) == ("failed", run_messages.timed_out(2))
+    assert (row["status"], row["errorMessage"]) == ("failed", core_messages.timed_out(2))
 
 
 async def test_the_end_of_a_background_run_whose_project_is_moved_is_told_once(
@@ -147,13 +147,13 @@ async def test_the_end_of_a_background_run_whose_project_is_moved_is_told_once(
     child = await moved.start()
     ends: asyncio.Queue[str] = asyncio.Queue()
     known = moved.here.known
-    watching = asyncio.create_task(known.watch(lambda run: ends.put_nowait(run.run_id)))
+    watching = asyncio.create_task(watch_ends(known, lambda run: ends.put_nowait(run.run_id)))
     await child.answer_and_exit("the answer")
     async with asyncio.timeout(PATIENCE_S):
         assert await ends.get() == moved.run_id
     watching.cancel()
     again: list[str] = []
-    moved.here.known.tell_ends(lambda run: again.append(run.run_id), set())
+    moved.here.known.report_ends(lambda run: again.append(run.run_id), set())
     assert again == []
 
 

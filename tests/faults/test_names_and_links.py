@@ -18,8 +18,8 @@ from tests.fakes.workplace import Delegating, Workplace, answered, told
 from tests.faults.aftermath import SOURCES, content
 from tests.faults.records import Site, make_run, make_site, outside_of
 
+from pi_subagents.core import messages as core_messages
 from pi_subagents.core.run import events as ev
-from pi_subagents.core.run import messages as run_messages
 from pi_subagents.core.run.result import RunResult, result_from_json
 from pi_subagents.core.task.request import Task
 from pi_subagents.errors import StoreUnwritable
@@ -217,9 +217,9 @@ async def test_a_prompt_that_is_no_file_fails_its_task_and_nobody_waits(
     unlucky, sibling = await work.results()
     assert unlucky.status == "failed"
     if place.takes_commands:  # it was there to be asked, and was not
-        assert unlucky.error_message.startswith(run_messages.prompt_refused(""))
+        assert unlucky.error_message.startswith(core_messages.prompt_refused(""))
     else:
-        assert unlucky.error_message == run_messages.SPAWN_FAILED
+        assert unlucky.error_message == core_messages.SPAWN_FAILED
     assert told(sibling) == answered("sibling", "unharmed")
     assert len(place.driver.children) == 1
 

@@ -10,7 +10,6 @@ from tests.fakes.workplace import answered, expected, told
 
 from pi_subagents.core import messages as core_messages
 from pi_subagents.core.run import events as ev
-from pi_subagents.core.run import messages as run_messages
 from pi_subagents.runners import supervisor_start
 from pi_subagents.store import messages as store_messages
 from pi_subagents.supervisor import messages as supervisor_messages
@@ -84,7 +83,7 @@ async def test_a_child_that_even_sigkill_does_not_end_keeps_no_run_from_its_end(
     assert told(await work.result()) == expected(
         "undead",
         "aborted",
-        error_message=run_messages.STOPPED_ON_REQUEST,
+        error_message=core_messages.STOPPED_ON_REQUEST,
         notes=(store_messages.NOTE_PROCESSES_LEFT,),
     )
     child.signal(signal.SIGKILL)

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 from tests.faults.simulation import simulate
 
-from pi_subagents.core.run import messages
+from pi_subagents.core import messages
 
 
 @pytest.mark.parametrize("first", range(0, 300, 50))

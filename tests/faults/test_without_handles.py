@@ -14,9 +14,9 @@ from tests.fakes.child_modes import in_both_modes
 from tests.faults.aftermath import HERE, SOURCES, end_of, program
 from tests.faults.no_handles import forbid_handles
 
-from pi_subagents.core.run.markers import MARKER_VARIABLE
+from pi_subagents.core.run.files import MARKER_VARIABLE
 from pi_subagents.core.value import replace
-from pi_subagents.store.orphans import end_strays
+from pi_subagents.store.orphans import end_orphans
 from pi_subagents.system import identity
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def test_strays_are_ended_by_their_marker(without: None) -> None:
         sleeper(**{MARKER_VARIABLE: RUN}) as stray,
         sleeper(**{MARKER_VARIABLE: "cd" * 16}) as other,
     ):
-        assert end_strays(RUN) == 0
+        assert end_orphans(RUN) == 0
         assert stray.wait() == -9
         assert other.poll() is None
 

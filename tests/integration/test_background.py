@@ -22,8 +22,8 @@ from tests.fakes.specs import make_spec
 
 import pi_subagents
 from pi_subagents.api import call_tool
-from pi_subagents.core.run import messages as run_messages
-from pi_subagents.core.run.liveness import Liveness
+from pi_subagents.core import messages as core_messages
+from pi_subagents.core.run.record import Liveness
 from pi_subagents.core.run.result import RunResult
 from pi_subagents.core.stop_switch import StopSwitch
 from pi_subagents.core.usage import usage_to_json
@@ -35,12 +35,12 @@ from pi_subagents.errors import (
 )
 from pi_subagents.runners.supervisor_start import spec_line, start_supervisor
 from pi_subagents.service import messages as service_messages
-from pi_subagents.store import stopping
+from pi_subagents.store import orders
 from pi_subagents.store.desk import SUPERVISOR
+from pi_subagents.store.orders import Stopped, Stopping
 from pi_subagents.store.run_index import RunIndex
 from pi_subagents.store.run_records import load_record
 from pi_subagents.store.run_store import new_run_id
-from pi_subagents.store.stopping import Stopped, Stopping
 from pi_subagents.view import messages as view_messages
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ async def test_a_run_ends_at_the_time_out_that_is_set(here: PresetPlace) -> None
     run_id, _ = await here.started("hasty")
     await here.ended(run_id)
     (row,) = (await here.status(runId=run_id))["runs"]
-    assert (row["status"], row["errorMessage"]) == ("failed", run_messages.timed_out(1))
+    assert (row["status"], row["errorMessage"]) == ("failed", core_messages.timed_out(1))
 
 
 async def test_a_relative_directory_is_below_the_callers(here: PresetPlace) -> None:
@@ -416,7 +416,7 @@ async def test_one_run_can_be_stopped_and_the_others_go_on(here: PresetPlace) ->
     assert answer["details"]["counts"] == counts(running=1, aborted=1)
     (row,) = answer["details"]["runs"]
     assert (row["runId"], row["status"]) == (chosen_id, "aborted")
-    assert row["errorMessage"] == run_messages.STOPPED_ON_REQUEST
+    assert row["errorMessage"] == core_messages.STOPPED_ON_REQUEST
     assert text_of(answer).startswith("Stopped 1 background run.\nbg: 1 running / 2 total\n")
     await chosen.gone()
     await other.answer_and_exit("undisturbed")
@@ -445,7 +445,7 @@ async def test_a_run_that_hears_no_order_spares_no_other(
     deaf, deaf_child = await here.started("deaf")
     hears, _ = await here.started("hears")
     here.run_dir(deaf).desk.control.unlink()
-    monkeypatch.setattr(stopping, "ANSWER_LIMIT_S", 0.2)
+    monkeypatch.setattr(orders, "ANSWER_LIMIT_S", 0.2)
     details = (await here.call("background_agent_stop"))["details"]
     assert {run["runId"]: run["status"] for run in details["runs"]} == {
         deaf: "running",
@@ -461,7 +461,7 @@ async def test_a_stop_that_comes_right_after_the_start_leaves_nothing(here: Pres
         details = await here.start(f"short-lived {number}")
         answer = await here.call("background_agent_stop", runId=details["runId"])
         (row,) = answer["details"]["runs"]
-        assert (row["status"], row["errorMessage"]) == ("aborted", run_messages.STOPPED_ON_REQUEST)
+        assert (row["status"], row["errorMessage"]) == ("aborted", core_messages.STOPPED_ON_REQUEST)
         assert not here.run_dir(details["runId"]).alive()
     for child in here.work.driver.children:
         await child.gone()

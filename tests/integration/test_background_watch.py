@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.fakes.driver import PATIENCE_S
-from tests.fakes.preset_place import MODEL, PresetPlace, counts
+from tests.fakes.preset_place import MODEL, PresetPlace, counts, watch_ends, watch_log
 
 import pi_subagents
 from pi_subagents.service import messages
-from pi_subagents.service.background import BackgroundRuns, Registry
-from pi_subagents.store.notices import is_told, turn_to_tell
+from pi_subagents.service.background import BackgroundRuns
+from pi_subagents.service.host_log import Registry
+from pi_subagents.store.completion import announcing, is_announced
 from pi_subagents.view.background import background_status
 from pi_subagents.view.background import counts as counted
 
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from tests.fakes.workplace import Workplace
 
     from pi_subagents.core.run.record import RunRecord
-    from pi_subagents.service.background import LogEntry
+    from pi_subagents.service.host_log import LogEntry
 
 SOURCES = Path(pi_subagents.__file__).parents[1]
 WATCHER = """
@@ -38,8 +39,8 @@ import os, signal, sys
 from pathlib import Path
 from pi_subagents.store.desk import Desk
 from pi_subagents.store.run_dir import RunDir
-from pi_subagents.store.notices import turn_to_tell
-with turn_to_tell(RunDir(Path(sys.argv[1]), Desk(Path("nowhere")))) as ours:
+from pi_subagents.store.completion import announcing
+with announcing(RunDir(Path(sys.argv[1]), Desk(Path("nowhere")))) as ours:
     print(ours, flush=True)
     signal.pause()
 """
@@ -87,7 +88,7 @@ class Told:
 async def test_a_watcher_tells_of_each_end_once(here: PresetPlace) -> None:
     told = Told()
     before = await here.answered("before")
-    async with under_way(here.known.watch(told)):
+    async with under_way(watch_ends(here.known, told)):
         assert (await told.next()).run_id == before
         run_id, child = await here.started("during")
         await child.answer_and_exit("done")
@@ -99,7 +100,7 @@ async def test_a_watcher_tells_of_each_end_once(here: PresetPlace) -> None:
         assert (run.run_id, background_status(run)) == (lost_id, "failed")
         assert run.result is not None, "it is concluded before it is told"
     again = Told()
-    async with under_way(here.known.watch(again)):
+    async with under_way(watch_ends(here.known, again)):
         last = await here.answered("last")
         assert (await again.next()).run_id == last
     assert told.ids == [before, run_id, lost_id]
@@ -108,7 +109,7 @@ async def test_a_watcher_tells_of_each_end_once(here: PresetPlace) -> None:
 
 async def test_two_watchers_tell_of_each_end_once_between_them(here: PresetPlace) -> None:
     both = Told()
-    async with under_way(here.known.watch(both)), under_way(here.known.watch(both)):
+    async with under_way(watch_ends(here.known, both)), under_way(watch_ends(here.known, both)):
         ids = [await here.answered(f"task {number}") for number in range(6)]
         assert sorted([(await both.next()).run_id for _ in ids]) == sorted(ids)
         last = await here.answered("last")
@@ -129,8 +130,8 @@ async def test_a_watcher_that_dies_while_it_tells_leaves_that_to_another(
     assert watcher.stdout is not None
     assert await watcher.stdout.readline() == b"True\n"
     told = Told()
-    async with under_way(here.known.watch(told)):
-        with turn_to_tell(here.run_dir(run_id)) as ours:
+    async with under_way(watch_ends(here.known, told)):
+        with announcing(here.run_dir(run_id)) as ours:
             assert not ours, "another is at it, and lives"
         other = await here.answered("other")
         assert (await told.next()).run_id == other
@@ -150,14 +151,14 @@ async def test_a_telling_that_fails_is_another_watchers_turn(here: PresetPlace) 
         raise ConnectionError
 
     with pytest.raises(ConnectionError):
-        await here.known.watch(fail)
-    assert not is_told(run_dir)
+        await watch_ends(here.known, fail)
+    assert not is_announced(run_dir)
     told = Told()
-    async with under_way(here.known.watch(told)):
+    async with under_way(watch_ends(here.known, told)):
         assert (await told.next()).run_id == run_id
         await here.answered("next")
         await told.next()
-    assert is_told(run_dir)
+    assert is_announced(run_dir)
     assert stat.S_IMODE((run_dir.path / "notice.done").stat().st_mode) == 0o600
 
 
@@ -167,7 +168,7 @@ async def test_a_run_that_cannot_be_read_does_not_end_the_watch(here: PresetPlac
     kept = meta.read_bytes()
     meta.write_bytes(b"{")
     told = Told()
-    async with under_way(here.known.watch(told)):
+    async with under_way(watch_ends(here.known, told)):
         whole = await here.answered("whole")
         assert (await told.next()).run_id == whole
     meta.write_bytes(kept)
@@ -237,8 +238,8 @@ async def test_two_hosts_of_one_session_both_log_an_end_and_one_tells_it(
     told = Told()
     logs: list[asyncio.Queue[LogEntry]] = [asyncio.Queue(), asyncio.Queue()]
     async with (
-        under_way(first.watch(logs[0].put_nowait, told)),
-        under_way(second.watch(logs[1].put_nowait, told)),
+        under_way(watch_log(first, logs[0].put_nowait, told)),
+        under_way(watch_log(second, logs[1].put_nowait, told)),
     ):
         await child.answer_and_exit("done")
         async with asyncio.timeout(PATIENCE_S):

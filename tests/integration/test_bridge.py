@@ -21,9 +21,7 @@ from tests.fakes.records import record
 
 from pi_subagents import errors
 from pi_subagents.core import messages as core_messages
-from pi_subagents.core.definitions import messages as definitions_messages
-from pi_subagents.core.run import messages as run_messages
-from pi_subagents.core.session.log_entry import entry_of
+from pi_subagents.core.session.history import entry_of
 from pi_subagents.faces.bridge import messages as bridge_messages
 from pi_subagents.faces.bridge.params import PROTOCOL
 from pi_subagents.faces.cli import messages as cli_messages
@@ -219,7 +217,7 @@ async def test_calls_run_side_by_side_and_a_cancel_reaches_every_child_of_one(
     host.tell("cancel", callId="c1")
     answer = (await host.answer(stopped))["result"]
     statuses = [(r["status"], r["errorMessage"]) for r in answer["details"]["results"]]
-    assert statuses == [("error", run_messages.STOPPED_ON_REQUEST)] * 2
+    assert statuses == [("error", core_messages.STOPPED_ON_REQUEST)] * 2
     assert not answer["isError"]
     await a.gone()
     await b.gone()
@@ -236,7 +234,7 @@ async def test_a_cancel_right_behind_its_call_is_not_lost(
     host.tell("cancel", callId="c1")
     host.tell("cancel", callId="unknown")
     answer = (await host.answer(number))["result"]
-    assert answer["details"]["results"][0]["errorMessage"] == run_messages.STOPPED_ON_REQUEST
+    assert answer["details"]["results"][0]["errorMessage"] == core_messages.STOPPED_ON_REQUEST
     assert place.driver.children == []
     assert await host.bye() == 0
 
@@ -708,7 +706,7 @@ async def test_a_watcher_that_fails_is_complained_of_once_and_the_core_goes_on(
     here: PresetPlace,
 ) -> None:
     broken = (
-        "from pi_subagents.service.background import Registry\n"
+        "from pi_subagents.service.host_log import Registry\n"
         "def look(*_): raise RuntimeError('no watching today')\n"
         f"Registry.look = look\n{RESTLESS}"
     )
@@ -735,7 +733,7 @@ async def test_a_goodbye_stops_calls_in_order_and_lets_background_runs_go_on(
     child = await here.work.child("goes")
     assert await host.bye() == 0
     (result,) = (await host.answer(number))["result"]["details"]["results"]
-    assert result["errorMessage"] == run_messages.STOPPED_ON_REQUEST
+    assert result["errorMessage"] == core_messages.STOPPED_ON_REQUEST
     await child.gone()
     await background.echo()
     await background.answer_and_exit("done")
@@ -961,7 +959,7 @@ async def test_a_profile_is_created_through_the_hosts_dialogs_where_the_host_is(
     assert (await host.request("profile", line="list", hasUI=True))["level"] == "info"
     (warned,) = host.all_told("notify")
     assert (warned["sessionId"], warned["level"]) == ("s2", "warning")
-    assert definitions_messages.FENCE_NOT_CLOSED in warned["message"]
+    assert core_messages.FENCE_NOT_CLOSED in warned["message"]
     items = (await host.request("complete", prefix="show "))["items"]
     assert "show demo" in [item["value"] for item in items]
     nobody = await host.request("profile", line="list", hasUI=False)

@@ -11,7 +11,6 @@ from tests.fakes.workplace import answered, expected, tokens, told
 
 from pi_subagents.core import messages as core_messages
 from pi_subagents.core.run import events as ev
-from pi_subagents.core.run import messages as run_messages
 from pi_subagents.supervisor import messages as supervisor_messages
 
 if TYPE_CHECKING:
@@ -209,8 +208,8 @@ async def test_an_error_that_pi_retries_is_not_the_end(place: Workplace) -> None
 @pytest.mark.parametrize(
     ("stop_reason", "text", "output", "note"),
     [
-        ("stop", " \n", core_messages.NO_TEXT_OUTPUT, run_messages.NOTE_EMPTY_ANSWER),
-        ("length", "half an ans", "half an ans", run_messages.NOTE_LENGTH),
+        ("stop", " \n", core_messages.NO_TEXT_OUTPUT, core_messages.NOTE_EMPTY_ANSWER),
+        ("length", "half an ans", "half an ans", core_messages.NOTE_LENGTH),
     ],
 )
 async def test_an_empty_or_cut_answer_is_completed_with_a_note(

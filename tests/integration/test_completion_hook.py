@@ -17,7 +17,7 @@ from tests.fakes.preset_place import MODEL, PresetPlace
 from tests.integration.test_crashes import orchestrator
 
 from pi_subagents.core.run.result import result_to_json
-from pi_subagents.store.completion_hook import REAPER
+from pi_subagents.store.completion import REAPER
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -95,7 +95,7 @@ async def test_a_command_that_is_set_later_is_not_told_of_earlier_ends(here: Pre
     mark = here.work.home / "was told"
     here.settings(json.dumps({"subagents": {"on_complete": ["/usr/bin/touch", str(mark)]}}))
     here.runs.recover()
-    assert here.run_dir(run_id).told.read_bytes() == b""
+    assert here.run_dir(run_id).completion.read_bytes() == b""
     assert not mark.exists()
 
 
@@ -109,7 +109,7 @@ async def test_a_long_answer_does_not_make_anybody_wait_for_the_command(here: Pr
     run_id, child = await here.started("wordy")
     await child.answer_and_exit("\N{GRINNING FACE}" * 20_000)
     await here.ended(run_id)
-    told = json.loads(here.run_dir(run_id).told.read_bytes())
+    told = json.loads(here.run_dir(run_id).completion.read_bytes())
     assert told["output"] == "\N{GRINNING FACE}" * 8192
     await asyncio.to_thread(gate.write_text, "go")
 
@@ -136,7 +136,7 @@ async def test_a_project_cannot_name_a_command(here: PresetPlace) -> None:
     (here.work.project / ".pi/settings.json").write_text(json.dumps(settings))
     run_id = await here.answered("unheard")
     here.runs.recover()
-    assert here.run_dir(run_id).told.read_bytes() == b""
+    assert here.run_dir(run_id).completion.read_bytes() == b""
 
 
 async def test_a_foreground_run_is_not_told_to_the_command(here: PresetPlace, hook: Hook) -> None:
@@ -149,4 +149,4 @@ async def test_a_foreground_run_is_not_told_to_the_command(here: PresetPlace, ho
         await child.gone()
         await here.ended(child.run_id)
     here.runs.recover()
-    assert [run.told.exists() for run in here.work.run_dirs()] == [False, False]
+    assert [run.completion.exists() for run in here.work.run_dirs()] == [False, False]

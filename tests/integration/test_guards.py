@@ -11,8 +11,8 @@ from tests.fakes.auditor import read_journal
 from tests.fakes.child_modes import in_both_modes, takes_long
 from tests.fakes.workplace import answered, expected, tokens, told
 
+from pi_subagents.core import messages as core_messages
 from pi_subagents.core.run import events as ev
-from pi_subagents.core.run import messages as run_messages
 from pi_subagents.core.task.request import Task
 from pi_subagents.supervisor import messages as supervisor_messages
 
@@ -222,6 +222,6 @@ async def test_the_clock_stops_once_a_child_has_settled(place: Workplace) -> Non
         "slow exit",
         "in time",
         exit_code=143,
-        notes=(run_messages.note_exit_after_answer(143, ""), supervisor_messages.NOTE_FORCED),
+        notes=(core_messages.note_exit_after_answer(143, ""), supervisor_messages.NOTE_FORCED),
     )
     assert result.duration_ms >= 2500, "its whole grace"

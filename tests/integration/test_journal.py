@@ -15,7 +15,7 @@ from pi_subagents.core.usage import Usage
 if TYPE_CHECKING:
     from tests.fakes.workplace import Workplace
 
-    from pi_subagents.service.planned_task import Update
+    from pi_subagents.service.delegation import Update
 
 pytestmark = in_both_modes
 

@@ -15,7 +15,6 @@ from tests.fakes.preset_place import MODEL, PresetPlace, counts
 
 from pi_subagents.config.profile_files import invalidate_profiles_cache
 from pi_subagents.core import messages as core_messages
-from pi_subagents.core.session import messages as session_messages
 from pi_subagents.core.session.retrieval import MAX_WAIT_S
 from pi_subagents.core.usage import Usage, usage_to_json
 from pi_subagents.core.value import replace
@@ -25,8 +24,7 @@ from pi_subagents.service.tools import list_subagent_profiles
 from pi_subagents.service.tools import messages as tool_messages
 from pi_subagents.service.tools.registry import all_tools, find_tool
 from pi_subagents.view import messages as view_messages
-from pi_subagents.view.bounded_details import MAX_LISTED_OUTPUT, MAX_OUTPUT
-from pi_subagents.view.subagent_result import MAX_TOLD
+from pi_subagents.view.answers import MAX_ANSWER, MAX_LISTED_OUTPUT, MAX_OUTPUT
 
 if TYPE_CHECKING:
     from mcp.client.client import Client
@@ -138,15 +136,15 @@ async def test_sixteen_long_answers_are_cut_in_the_value_and_whole_by_retrieval(
 async def test_a_single_answer_may_be_longer(place: Workplace) -> None:
     async with in_process(place) as client:
         whole = await called_while(
-            client, tool_names.DELEGATE, tasks("a"), answer(place, "a", "x" * MAX_TOLD)
+            client, tool_names.DELEGATE, tasks("a"), answer(place, "a", "x" * MAX_ANSWER)
         )
         cut = await called_while(
-            client, tool_names.DELEGATE, tasks("b"), answer(place, "b", "x" * (MAX_TOLD + 1))
+            client, tool_names.DELEGATE, tasks("b"), answer(place, "b", "x" * (MAX_ANSWER + 1))
         )
     (told,) = value_of(whole)["results"]
-    assert (len(told["output"]), "outputTruncated" in told) == (MAX_TOLD, False)
+    assert (len(told["output"]), "outputTruncated" in told) == (MAX_ANSWER, False)
     (told,) = value_of(cut)["results"]
-    assert (len(told["output"]), told["outputTruncated"]) == (MAX_TOLD, True)
+    assert (len(told["output"]), told["outputTruncated"]) == (MAX_ANSWER, True)
 
 
 @pytest.mark.parametrize(
@@ -335,7 +333,7 @@ async def test_a_running_subagent_has_the_states_of_presets(here: PresetPlace) -
         ]
         bad = value["results"][0]
         told = await called(client, tool_names.GET_OUTPUT, sessionId=bad["sessionId"])
-        why = session_messages.session_failed(bad["errorMessage"])
+        why = core_messages.session_failed(bad["errorMessage"])
         assert texts_of(told) == [f"{core_messages.NO_TEXT_OUTPUT}\n\n{why}"]
         assert value_of(told)["errorMessage"] == bad["errorMessage"]
         await slow.answer_and_exit("late")
@@ -352,7 +350,7 @@ async def test_without_a_limit_the_end_is_waited_for(place: Workplace) -> None:
         child = await place.child("a")
         session = place.run_dirs()[0].read_meta()["sessionId"]
         told = await called(client, tool_names.GET_OUTPUT, sessionId=session)
-        goes_on = session_messages.session_goes_on(MAX_WAIT_S)
+        goes_on = core_messages.session_goes_on(MAX_WAIT_S)
         assert texts_of(told) == [f"{core_messages.NO_TEXT_OUTPUT}\n\n{goes_on}"]
         assert not call.done()
         await child.answer_and_exit("done")
@@ -487,9 +485,9 @@ async def test_a_wait_is_no_longer_than_the_server_may_keep_a_host(place: Workpl
         session = value["sessionIds"][0]
         result = await called(client, tool_names.GET_OUTPUT, sessionId=session, waitSeconds=3000)
         assert value_of(result)["status"] == "running"
-        assert text_of(result).endswith(session_messages.session_goes_on(0.05))
+        assert text_of(result).endswith(core_messages.session_goes_on(0.05))
         result = await called(client, tool_names.GET_SESSION, sessionId=session)
-        assert text_of(result).endswith(session_messages.session_goes_on(0.05))
+        assert text_of(result).endswith(core_messages.session_goes_on(0.05))
         await answer(place, "a", "done")
         assert (await waited(client, session))["text"] == "done"
 
@@ -547,7 +545,7 @@ async def test_a_preset_is_told_alone_and_beside_others(here: PresetPlace) -> No
 
 
 async def test_background_runs_are_started_told_and_stopped(here: PresetPlace) -> None:
-    work, long = here.work, "z" * (MAX_TOLD + 1)
+    work, long = here.work, "z" * (MAX_ANSWER + 1)
     async with in_process(work, within_s=20) as client:
         begun = value_of(await called(client, tool_names.BACKGROUND, preset="scout", task="first"))
         assert (begun["status"], begun["counts"]) == ("running", counts(running=1))

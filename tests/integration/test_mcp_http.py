@@ -35,7 +35,7 @@ from tests.fakes.preset_place import MODEL, PresetPlace
 from tests.fakes.processes import peak_memory
 from tests.fakes.workplace import open_workplace
 
-from pi_subagents.core.run.messages import STOPPED_ON_REQUEST
+from pi_subagents.core.messages import STOPPED_ON_REQUEST
 from pi_subagents.errors import PortUnavailable, TokenFileUnusable
 from pi_subagents.faces.cli import messages as cli_messages
 from pi_subagents.faces.mcp_server import messages as mcp_server_messages
@@ -43,8 +43,7 @@ from pi_subagents.faces.mcp_server.http import MAX_BODY, Limits
 from pi_subagents.faces.mcp_server.prompts import PROMPTS, prompt_text
 from pi_subagents.faces.mcp_server.strangers import Strangers
 from pi_subagents.service import messages as service_messages
-from pi_subagents.service.tools.offer import instructions
-from pi_subagents.service.tools.offered import offered_tools
+from pi_subagents.service.tools.offer import instructions, offered_tools
 from pi_subagents.service.tools.registry import TOOLS, all_tools
 
 if TYPE_CHECKING:

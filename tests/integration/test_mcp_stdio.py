@@ -16,7 +16,7 @@ from tests.fakes.mcp_host import NEWEST, McpHost, Progress, tasks, text_of, valu
 from tests.fakes.preset_place import MODEL, PresetPlace
 
 from pi_subagents._version import __version__
-from pi_subagents.core.session import messages as session_messages
+from pi_subagents.core import messages as core_messages
 from pi_subagents.errors import McpNotInstalled
 from pi_subagents.faces.mcp_server import messages as mcp_server_messages
 from pi_subagents.faces.mcp_server.stdio import MAX_MESSAGE
@@ -114,7 +114,7 @@ async def test_the_newest_revision_answers_in_time_and_the_work_goes_on(
         early = await client.call_tool(
             tool_names.GET_OUTPUT, {"sessionId": slow, "waitSeconds": 3000}
         )
-        assert text_of(early).endswith(session_messages.session_goes_on(0.3))
+        assert text_of(early).endswith(core_messages.session_goes_on(0.3))
         second = await place.child("stopped")
         await client.call_tool(tool_names.BACKGROUND_STOP, {"runId": stopped})
         await second.gone()

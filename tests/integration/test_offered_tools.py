@@ -19,10 +19,10 @@ from pi_subagents.service.tools.offer import (
     MAX_TOKENS,
     instructions,
     make_offer,
+    mcp_context,
+    offered_tools,
     tokens,
-    told_over_mcp,
 )
-from pi_subagents.service.tools.offered import offered_tools
 from pi_subagents.service.tools.registry import TOOLS, all_tools
 from pi_subagents.view import messages
 
@@ -179,4 +179,4 @@ def test_a_hundred_definitions_do_not_make_it_long(here: PresetPlace) -> None:
         profile(here.work, f"profile-{number}", "A long line. " * 20)
     offer = offered_tools(here.work.project, here.work.env, trusted=True)
     assert offer.tools[0].description.endswith(" more.")
-    assert tokens(told_over_mcp(offer)) < MAX_TOKENS
+    assert tokens(mcp_context(offer)) < MAX_TOKENS

@@ -16,14 +16,13 @@ from tests.fakes.workplace import answered, told
 
 from pi_subagents.core import messages as core_messages
 from pi_subagents.core.run import events as ev
-from pi_subagents.core.run import messages as run_messages
 from pi_subagents.core.run.result import RunResult
 from pi_subagents.core.task.request import Task
 from pi_subagents.runners import pool as pools
-from pi_subagents.service.pool import Pool
+from pi_subagents.service.call import Pool
 from pi_subagents.store.desk import STOPPED, Desk
 from pi_subagents.store.run_dir import RunDir
-from pi_subagents.supervisor.slots import take_slot
+from pi_subagents.supervisor.slots import acquire_slot
 from pi_subagents.system.home import data_dir
 from pi_subagents.system.identity import process_state
 
@@ -81,7 +80,7 @@ def give_and_stop(held: pools.Held, spec: RunSpec) -> None:
 def give_and_go(held: pools.Held, spec: RunSpec) -> None:
     held.process.send_signal(signal.SIGSTOP)  # it finds both at once
     given(held, spec)
-    held.let_go()
+    held.release()
     held.process.send_signal(signal.SIGCONT)
 
 
@@ -119,7 +118,7 @@ async def test_a_host_has_as_many_children_ready_as_it_was_told_to(
 ) -> None:
     place.settings(warm_children=3)
     await served(place, pool, "one")
-    ready = [held.process.pid for held in pool.children.waiting]
+    ready = [held.process.pid for held in pool.waiting]
     assert len(set(ready)) == 3
     names = ["two", "three", "four"]
     work = call(place, pool, *names, concurrency=3)
@@ -133,21 +132,21 @@ async def test_a_host_has_as_many_children_ready_as_it_was_told_to(
 async def test_a_host_that_wants_none_keeps_none(place: Workplace, pool: Pool) -> None:
     place.settings(warm_children=0)
     await served(place, pool, "one")
-    assert pool.children.waiting == ()
+    assert pool.waiting == ()
 
 
 async def test_a_child_of_another_kind_takes_the_place_of_the_one_that_waits(
     place: Workplace, pool: Pool
 ) -> None:
     await served(place, pool, "here")
-    (old,) = pool.children.waiting
+    (old,) = pool.waiting
     (place.project / "sub").mkdir()
     work = call(place, pool, Task("there", "there", cwd=str(place.project / "sub")))
     child = await place.child("there")
     new = supervisor_of(child)
     await child.answer_and_exit("done")
     await work.results()
-    assert [held.process.pid for held in pool.children.waiting] == [new]
+    assert [held.process.pid for held in pool.waiting] == [new]
     assert old.process.poll() is not None
 
 
@@ -155,11 +154,11 @@ async def test_a_child_that_nobody_wanted_for_long_is_let_go(
     place: Workplace, pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await served(place, pool, "one")
-    (held,) = pool.children.waiting
+    (held,) = pool.waiting
     monkeypatch.setattr(pools, "IDLE_LIMIT_S", 0.0)
-    await pool.children.settle()
+    await pool.settle()
     assert await asyncio.to_thread(held.process.wait, PATIENCE_S) == 0
-    assert pool.children.waiting == ()
+    assert pool.waiting == ()
 
 
 async def test_whoever_goes_is_seen_off_whatever_else_waits_and_whoever_asked(
@@ -167,18 +166,18 @@ async def test_whoever_goes_is_seen_off_whatever_else_waits_and_whoever_asked(
 ) -> None:
     """A cancelled caller leaves no zombie, even where asyncio has no thread to spare."""
     await served(place, pool, "one")
-    (held,) = pool.children.waiting
+    (held,) = pool.waiting
     others = threading.Event()
     loop = asyncio.get_running_loop()
     loop.set_default_executor(ThreadPoolExecutor(1))
     busy = loop.run_in_executor(None, others.wait)
-    pool.children.warm = 0
-    settling = asyncio.create_task(pool.children.settle())
+    pool.warm = 0
+    settling = asyncio.create_task(pool.settle())
     await asyncio.sleep(0)  # it has begun
     settling.cancel()
     await asyncio.wait([settling])
     for thread in threading.enumerate():
-        if thread.name == "see-off":
+        if thread.name == "leaving":
             thread.join(PATIENCE_S)
     others.set()
     await busy
@@ -192,20 +191,20 @@ async def test_no_child_waits_where_memory_is_short(
 ) -> None:
     monkeypatch.setattr(pools, "MIN_FREE_BYTES", 1 << 60)
     await served(place, pool, "one")
-    assert pool.children.waiting == ()
+    assert pool.waiting == ()
 
 
 async def test_there_are_never_more_children_ready_than_work_at_once(
     place: Workplace, pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await served(place, pool, "one")
-    assert pool.children._last is not None
-    spec, env = pool.children._last
-    pool.children.prewarm_all([spec] * 3, env, most=2)
-    assert len(pool.children.waiting) == 2
+    assert pool._last is not None
+    spec, env = pool._last
+    pool.prewarm_all([spec] * 3, env, most=2)
+    assert len(pool.waiting) == 2
     monkeypatch.setattr(pools, "MIN_FREE_BYTES", 1 << 60)
-    pool.children.prewarm_all([spec] * 3, env, most=3)
-    assert len(pool.children.waiting) == 2
+    pool.prewarm_all([spec] * 3, env, most=3)
+    assert len(pool.waiting) == 2
 
 
 async def test_while_a_task_waits_its_child_is_started_if_none_will_be_free(
@@ -218,7 +217,7 @@ async def test_while_a_task_waits_its_child_is_started_if_none_will_be_free(
     first = await place.child("first")
     await first.do("begin")
     await work.sees(ev.UserMessage, "first")
-    (ahead,) = pool.children.waiting
+    (ahead,) = pool.waiting
     await first.answer_and_exit("1")
     second = await place.child("second")
     assert supervisor_of(second) == ahead.process.pid
@@ -233,7 +232,7 @@ async def test_nothing_is_started_ahead_where_a_child_of_that_kind_works(
     first = await place.child("first")
     await first.do("begin")
     await work.sees(ev.UserMessage, "first")
-    assert pool.children.waiting == ()
+    assert pool.waiting == ()
     await first.answer_and_exit("1")
     second = await answer(place, "second")
     assert second.pid == first.pid
@@ -249,7 +248,7 @@ async def test_a_child_started_ahead_that_is_never_wanted_is_let_go(
     first = await place.child("first")
     await first.do("begin")
     await work.sees(ev.UserMessage, "first")
-    (ahead,) = pool.children.waiting
+    (ahead,) = pool.waiting
     work.stop()
     assert [result.status for result in await work.results()] == ["aborted", "aborted"]
     assert ahead.process.poll() == 0
@@ -273,17 +272,17 @@ async def test_a_run_that_ends_before_it_begins_leaves_the_child_that_was_starte
 ) -> None:
     place.settings(warm_children=2, max_machine_children=1)
     await served(place, pool, "first")
-    used, ahead = pool.children.waiting
-    pool.children._discard(used)
-    slot = take_slot(str(data_dir(place.env) / "slots"), 1)  # so that the run has to wait
+    used, ahead = pool.waiting
+    pool._discard(used)
+    slot = acquire_slot(str(data_dir(place.env) / "slots"), 1)  # so that the run has to wait
     assert slot is not None
     with monkeypatch.context() as patched:
         patched.setattr(pools.Held, "give", end)
         assert (await call(place, pool, "second").result()).status == "aborted"
     os.close(slot)
-    kept, newcomer = pool.children.waiting
+    kept, newcomer = pool.waiting
     assert kept is ahead
-    pool.children._discard(newcomer)
+    pool._discard(newcomer)
     work = call(place, pool, "third")
     third = await place.child("third")
     assert supervisor_of(third) == ahead.process.pid
@@ -314,7 +313,7 @@ async def test_a_signal_that_comes_with_an_order_stops_its_run(
     await waiting(place, pool, "first")
     monkeypatch.setattr(pools.Held, "give", give_and_signal)
     result = await call(place, pool, "second").result()
-    assert (result.status, result.error_message) == ("aborted", run_messages.STOPPED_ON_REQUEST)
+    assert (result.status, result.error_message) == ("aborted", core_messages.STOPPED_ON_REQUEST)
 
 
 async def test_a_caller_that_goes_while_an_unfit_child_is_let_go_is_missed(

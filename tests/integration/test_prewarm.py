@@ -50,7 +50,7 @@ class Core:
 
     @property
     def pool(self) -> ChildPool:
-        return self.bridge._calls._pool.children
+        return self.bridge._calls._pool
 
     @property
     def idle(self) -> list[Held]:
@@ -232,10 +232,10 @@ async def test_of_the_kind_that_was_used_last_one_is_kept(
 async def test_where_nobody_waits_nobody_is_started_instead(place: Workplace, core: Core) -> None:
     await served(place, core)
     core.pool._expire()
-    seen_off = core.pool._seeing_off
+    seen_off = core.pool._settling
     await seen_off
     core.pool._give_up()
-    assert core.pool._seeing_off is seen_off
+    assert core.pool._settling is seen_off
     assert core.idle == []
 
 

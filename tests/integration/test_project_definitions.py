@@ -24,7 +24,7 @@ from pi_subagents.api import call_tool
 from pi_subagents.config.definition_answers import DIRECTORY
 from pi_subagents.config.preset_files import invalidate_presets_cache
 from pi_subagents.config.profile_files import invalidate_profiles_cache
-from pi_subagents.core.definitions import messages as definitions_messages
+from pi_subagents.core import messages as core_messages
 from pi_subagents.faces.bridge import messages as bridge_messages
 from pi_subagents.service import messages as service_messages
 from pi_subagents.system.home import data_dir
@@ -70,7 +70,7 @@ class Clone(PresetPlace):
         return len(list(directory.iterdir())) if directory.exists() else 0
 
     def replaces(self, kind: str) -> str:
-        return definitions_messages.note_replaces(kind, "scout", str(self.theirs[kind]))
+        return core_messages.note_replaces(kind, "scout", str(self.theirs[kind]))
 
 
 @pytest.fixture
@@ -164,7 +164,7 @@ async def test_denied_the_users_own_counts_and_that_is_said(
     clone: Clone, kind: str, call: Any
 ) -> None:
     clone.say("deny")
-    note = definitions_messages.note_own_instead(kind, "scout", definitions_messages.FOREIGN_DENIED)
+    note = core_messages.note_own_instead(kind, "scout", core_messages.FOREIGN_DENIED)
     assert await used(clone, call()) == (MODEL, [note])
 
 
@@ -173,9 +173,7 @@ async def test_denied_what_only_the_project_has_is_refused(
     clone: Clone, kind: str, call: Any
 ) -> None:
     clone.say("deny")
-    expected = definitions_messages.foreign_refused(
-        kind, "new", definitions_messages.FOREIGN_DENIED
-    )
+    expected = core_messages.foreign_refused(kind, "new", core_messages.FOREIGN_DENIED)
     assert await refused(clone, call("new")) == expected
 
 
@@ -184,7 +182,7 @@ async def test_where_nobody_can_be_asked_it_is_refused_with_what_to_do(
     clone: Clone, kind: str, call: Any
 ) -> None:
     clone.say("ask")
-    expected = definitions_messages.nobody_to_ask(kind, "scout", str(clone.theirs[kind]))
+    expected = core_messages.nobody_to_ask(kind, "scout", str(clone.theirs[kind]))
     assert await refused(clone, call()) == expected
     assert clone.kept_answers() == 0
 
@@ -203,9 +201,7 @@ async def test_somebody_is_asked_once_for_each_content(clone: Clone, kind: str, 
     clone.look_again()
     model, (note,) = await used(clone, call(), ask=ask)
     assert (model, asked) == (MODEL, [question, question])
-    assert note.startswith(
-        definitions_messages.note_own_instead(kind, "scout", "you said no to it")[:-1]
-    )
+    assert note.startswith(core_messages.note_own_instead(kind, "scout", "you said no to it")[:-1])
     assert clone.kept_answers() == 2
 
 
@@ -213,7 +209,7 @@ async def test_somebody_is_asked_once_for_each_content(clone: Clone, kind: str, 
 async def test_no_answer_is_not_kept(clone: Clone, kind: str, call: Any) -> None:
     clone.say("ask")
     ask, asked = person(None)
-    expected = definitions_messages.nobody_to_ask(kind, "scout", str(clone.theirs[kind]))
+    expected = core_messages.nobody_to_ask(kind, "scout", str(clone.theirs[kind]))
     assert await refused(clone, call(), ask=ask) == expected
     assert (len(asked), clone.kept_answers()) == (1, 0)
 
@@ -257,9 +253,7 @@ async def test_an_mcp_host_is_told_the_note_and_the_refusal(clone: Clone) -> Non
         clone.say("ask")
         answer = await client.call_tool(*with_preset())
         assert answer.is_error
-        expected = definitions_messages.nobody_to_ask(
-            "preset", "scout", str(clone.theirs["preset"])
-        )
+        expected = core_messages.nobody_to_ask("preset", "scout", str(clone.theirs["preset"]))
         assert expected in mcp_text(answer)
 
 
@@ -316,7 +310,7 @@ async def test_an_mcp_host_that_answers_neither_yes_nor_no_is_refused_and_asked_
 ) -> None:
     clone.say("ask")
     person = McpPerson(answer, answer)
-    expected = definitions_messages.nobody_to_ask("preset", "scout", str(clone.theirs["preset"]))
+    expected = core_messages.nobody_to_ask("preset", "scout", str(clone.theirs["preset"]))
     async with in_process(clone.work, person=person) as client:
         for _ in range(2):
             assert expected in mcp_text(await client.call_tool(*with_preset()))
@@ -328,7 +322,7 @@ async def test_a_question_that_an_mcp_host_leaves_open_keeps_no_call(
     clone: Clone, kind: str, call: Any
 ) -> None:
     clone.say("ask")
-    expected = definitions_messages.nobody_to_ask(kind, "scout", str(clone.theirs[kind]))
+    expected = core_messages.nobody_to_ask(kind, "scout", str(clone.theirs[kind]))
     async with in_process(clone.work, within_s=0.2, person=McpPerson()) as client:
         assert expected in mcp_text(await client.call_tool(*call()))
     assert clone.work.driver.children == []
@@ -365,9 +359,7 @@ async def test_over_the_newest_protocol_nobody_can_be_asked_during_a_call(clone:
     clone.say("ask")
     person = McpPerson()
     async with in_process(clone.work, mode=NEWEST, person=person) as client:
-        expected = definitions_messages.nobody_to_ask(
-            "preset", "scout", str(clone.theirs["preset"])
-        )
+        expected = core_messages.nobody_to_ask("preset", "scout", str(clone.theirs["preset"]))
         assert expected in mcp_text(await client.call_tool(*with_preset()))
     assert person.asked == []
 
@@ -440,9 +432,7 @@ async def test_inside_a_pi_without_a_screen_it_is_refused(clone: Clone) -> None:
     async with open_bridge(clone.work.project, clone.work.env) as host:
         await host.open()
         answer = await host.call(*with_preset(), hasUI=False, trusted=False, models=[MODEL])
-        expected = definitions_messages.nobody_to_ask(
-            "preset", "scout", str(clone.theirs["preset"])
-        )
+        expected = core_messages.nobody_to_ask("preset", "scout", str(clone.theirs["preset"]))
         assert (answer["isError"], text_of(answer)) == (True, expected)
 
 

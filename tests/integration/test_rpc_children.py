@@ -10,11 +10,10 @@ from tests.fakes.child_modes import in_json_mode, in_rpc_mode
 from tests.fakes.fake_rpc import BAD_SESSION, REFUSAL
 from tests.fakes.workplace import answered, expected, tokens, told
 
-from pi_subagents.core.limits import messages as limits_messages
+from pi_subagents.core import messages as core_messages
 from pi_subagents.core.run import events as ev
-from pi_subagents.core.run import messages as run_messages
 from pi_subagents.engines.pi import messages as pi_messages
-from pi_subagents.engines.pi.prompt import compose_prompt
+from pi_subagents.engines.pi.rpc import compose_prompt
 from pi_subagents.runners import supervisor_start
 from pi_subagents.store.orders import send
 from pi_subagents.supervisor import messages as supervisor_messages
@@ -29,7 +28,7 @@ pytestmark = in_rpc_mode
 
 
 def could_not_begin(name: str, reason: str, **more: Any) -> RunResult:
-    message = run_messages.prompt_refused(reason)
+    message = core_messages.prompt_refused(reason)
     return expected(name, "failed", error_message=message, exit_code=0, **more)
 
 
@@ -49,7 +48,9 @@ def shorten(monkeypatch: pytest.MonkeyPatch, limit: str, seconds: float) -> None
 async def test_a_prompt_that_is_refused_is_told_with_pis_reason(place: Workplace) -> None:
     place.break_children("refuse")
     result = await place.delegate_by_api("unwanted").result()
-    assert told(result) == could_not_begin("unwanted", REFUSAL, notes=(run_messages.NOTE_NO_MODEL,))
+    assert told(result) == could_not_begin(
+        "unwanted", REFUSAL, notes=(core_messages.NOTE_NO_MODEL,)
+    )
 
 
 async def test_a_prompt_that_is_taken_and_not_worked_on_is_an_error_and_no_wait(
@@ -68,7 +69,7 @@ async def test_a_prompt_that_is_never_answered_ends_with_its_time_out(
 ) -> None:
     place.break_children(fault)
     work = place.delegate("unheard", timeout_s=0.5, extend_debounce_s=0)
-    message = run_messages.timed_out(0.5)
+    message = core_messages.timed_out(0.5)
     assert told(await work.result()) == expected(
         "unheard", "failed", error_message=message, exit_code=143
     )
@@ -199,7 +200,7 @@ async def test_a_child_that_begins_again_by_itself_is_ended_and_its_answer_count
         "restless",
         "done",
         exit_code=143,
-        notes=(run_messages.note_exit_after_answer(143, ""), supervisor_messages.NOTE_FORCED),
+        notes=(core_messages.note_exit_after_answer(143, ""), supervisor_messages.NOTE_FORCED),
     )
 
 
@@ -215,7 +216,7 @@ async def test_a_child_is_asked_to_stop_before_it_is_told_to_end(place: Workplac
     assert told(result) == expected(
         "polite",
         "aborted",
-        error_message=run_messages.STOPPED_ON_REQUEST,
+        error_message=core_messages.STOPPED_ON_REQUEST,
         exit_code=143,
         stop_reason="toolUse",
         message_count=4,
@@ -237,7 +238,7 @@ async def test_a_child_that_hangs_at_the_request_is_told_to_end_a_second_later(
     await child.echo()  # and still lives
     result = await work.result()
     assert told(result) == expected(
-        "deaf", "aborted", error_message=run_messages.STOPPED_ON_REQUEST, exit_code=143
+        "deaf", "aborted", error_message=core_messages.STOPPED_ON_REQUEST, exit_code=143
     )
     assert result.duration_ms >= 1000
 
@@ -280,7 +281,7 @@ async def test_what_was_said_before_a_stop_is_no_answer_if_work_went_on(place: W
     assert told(await work.result()) == expected(
         "not done",
         "aborted",
-        error_message=run_messages.STOPPED_ON_REQUEST,
+        error_message=core_messages.STOPPED_ON_REQUEST,
         exit_code=143,
         stop_reason="stop",
         message_count=3,
@@ -368,10 +369,10 @@ async def test_a_message_that_was_not_read_in_time_is_refused_and_withdrawn(
     await child.do("hear", command="steer")
     await child.say("done already")
     await child.settle()
-    await work.sees(ev.Steer(number, ev.REFUSED, "wait", run_messages.STEER_TOO_LATE))
+    await work.sees(ev.Steer(number, ev.REFUSED, "wait", core_messages.STEER_TOO_LATE))
     assert await child.do("queue") == {"queue": []}
     late = steer(place, child, "hello?")
-    await work.sees(ev.Steer(late, ev.REFUSED, "hello?", run_messages.STEER_TOO_LATE))
+    await work.sees(ev.Steer(late, ev.REFUSED, "hello?", core_messages.STEER_TOO_LATE))
     assert await child.do("queue") == {"queue": []}
     await child.exit(0)
     assert told(await work.result()) == answered("quick", "done already")
@@ -384,7 +385,7 @@ async def test_a_message_to_a_child_that_is_being_stopped_is_refused(place: Work
     work.stop()
     await child.do("hear", command="abort")
     number = steer(place, child, "stay")
-    await work.sees(ev.Steer(number, ev.REFUSED, "stay", run_messages.STEER_NOT_ANY_MORE))
+    await work.sees(ev.Steer(number, ev.REFUSED, "stay", core_messages.STEER_NOT_ANY_MORE))
     assert await child.do("queue") == {"queue": []}
     assert (await work.result()).status == "aborted"
 
@@ -414,7 +415,7 @@ async def test_a_child_in_json_mode_takes_no_messages(place: Workplace) -> None:
 async def test_a_child_near_its_time_out_is_told_to_finish(place: Workplace) -> None:
     work = place.delegate("slow", timeout_s=60, wrap_up_s=59.9)
     child = await place.child("slow")
-    assert await child.take_steer() == limits_messages.WRAP_UP
-    await work.sees(ev.Steer(ev.WRAP_UP, ev.DELIVERED, limits_messages.WRAP_UP))
+    assert await child.take_steer() == core_messages.WRAP_UP
+    await work.sees(ev.Steer(ev.WRAP_UP, ev.DELIVERED, core_messages.WRAP_UP))
     await child.answer_and_exit("as far as I came")
     assert told(await work.result()) == answered("slow", "as far as I came", message_count=3)

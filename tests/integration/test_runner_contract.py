@@ -11,6 +11,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Protocol
 
 import pytest
+from tests.fakes.call_contexts import call_context
 from tests.fakes.driver import FAKE_PI, PATIENCE_S
 from tests.fakes.pi_calls import pi_call
 from tests.fakes.private_tmux import needs_tmux, private_tmux
@@ -24,8 +25,8 @@ from pi_subagents.core.stop_switch import StopSwitch
 from pi_subagents.core.task.request import DelegateRequest, Task
 from pi_subagents.runners.pool import ChildPool
 from pi_subagents.runners.table import RunnerPlace, open_runner
-from pi_subagents.service.plan import PlanContext, plan_runs
-from pi_subagents.service.preparation import Preparation
+from pi_subagents.service.delegation import Preparation
+from pi_subagents.service.plan import plan_runs
 from pi_subagents.store.held_runs import HeldRuns
 
 if TYPE_CHECKING:
@@ -73,14 +74,9 @@ class LocalKit:
 
     def order(self, name: str, *, attached: bool = True, stays: bool = False) -> RunSpec:
         del stays
-        around = PlanContext(
-            cwd=self._place.project,
-            settings=Settings(),
-            store=self._place.store,
-            held=self._held,
-            engine=pi_call(FAKE_PI, settings=Settings()),
-            trusted=lambda _: False,
-        )
+        place, settings = self._place, Settings()
+        engine = pi_call(FAKE_PI, settings=settings)
+        around = call_context(place.project, place.store, self._held, engine, settings)
         request = DelegateRequest((Task(name, name),))
         (run,) = plan_runs(request, around, [Preparation(detached=not attached)])
         return run.spec

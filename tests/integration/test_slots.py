@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.fakes.processes import parent_of
 
+from pi_subagents.core import messages
 from pi_subagents.core.run import events as ev
-from pi_subagents.core.run import messages
 from pi_subagents.service.runs import Runs
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from tests.fakes.workplace import answered, expected, told
 from pi_subagents.core.run import events as ev
 from pi_subagents.core.task.request import Task
 from pi_subagents.core.value import replace
-from pi_subagents.engines.pi.prompt import compose_prompt
+from pi_subagents.engines.pi.rpc import compose_prompt
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,8 +14,8 @@ from tests.fakes.mcp_host import in_process, tasks, text_of, value_of
 from tests.fakes.preset_place import MODEL, PresetPlace
 
 from pi_subagents import Steered, steer
+from pi_subagents.core import messages as core_messages
 from pi_subagents.core.run import events as ev
-from pi_subagents.core.run import messages as run_messages
 from pi_subagents.engines.pi import messages as pi_messages
 from pi_subagents.errors import SteerTargetNotFound
 from pi_subagents.service import messages as service_messages
@@ -98,7 +98,7 @@ async def test_a_message_that_comes_too_late_is_told_as_refused(place: Workplace
     await child.say("Done.")
     await child.settle()
     told = await sent
-    assert (told.status, told.reason) == ("refused", run_messages.STEER_TOO_LATE)
+    assert (told.status, told.reason) == ("refused", core_messages.STEER_TOO_LATE)
     await child.exit(0)
     result = await work.result()
     refused = await steering(place, result.session_id)
@@ -115,7 +115,7 @@ async def test_a_run_that_is_killed_has_not_read_its_message(place: Workplace) -
     await queued(child)
     work.force()
     told = await sent
-    assert (told.status, told.reason) == ("refused", run_messages.STEER_TOO_LATE)
+    assert (told.status, told.reason) == ("refused", core_messages.STEER_TOO_LATE)
     assert (await work.result()).status == "aborted"
 
 

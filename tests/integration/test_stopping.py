@@ -17,14 +17,14 @@ from tests.fakes.workplace import answered, expected, tokens, told
 
 import pi_subagents
 from pi_subagents.api import call_tool
+from pi_subagents.core import messages as core_messages
 from pi_subagents.core.run import events as ev
-from pi_subagents.core.run import messages as run_messages
 from pi_subagents.core.task.request import Task
 from pi_subagents.errors import RunNotActive, RunNotListening
 from pi_subagents.service.fleet_actions import ActionReport, FleetActions
 from pi_subagents.service.runs import Runs
 from pi_subagents.store import messages as store_messages
-from pi_subagents.store import stopping
+from pi_subagents.store import orders
 from pi_subagents.store.orders import send
 
 if TYPE_CHECKING:
@@ -241,9 +241,9 @@ async def test_a_cancelled_caller_hears_of_it_when_all_is_gone(
         await process.gone()
     statuses = {run.read_result() for run in place.run_dirs()}
     assert sorted((r.name, r.status, r.error_message) for r in statuses if r) == [
-        ("one", "aborted", run_messages.STOPPED_ON_REQUEST),
-        ("two", "aborted", run_messages.STOPPED_ON_REQUEST),
-        ("waiting", "aborted", run_messages.STOPPED_ON_REQUEST),
+        ("one", "aborted", core_messages.STOPPED_ON_REQUEST),
+        ("two", "aborted", core_messages.STOPPED_ON_REQUEST),
+        ("waiting", "aborted", core_messages.STOPPED_ON_REQUEST),
     ]
     assert len(place.driver.children) == 2
 
@@ -273,7 +273,7 @@ async def test_a_run_that_takes_no_orders_is_not_called_stopped(
     place: Workplace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As where a file system has no sockets: it goes on, and so does its answer."""
-    monkeypatch.setattr(stopping, "ANSWER_LIMIT_S", 0.2)
+    monkeypatch.setattr(orders, "ANSWER_LIMIT_S", 0.2)
     work = place.delegate_by_api("deaf")
     child = await place.child("deaf")
     await work.sees(ev.StateChanged("running"))
@@ -297,7 +297,7 @@ async def test_a_run_that_takes_no_orders_is_not_called_stopped(
 async def test_a_run_that_takes_no_orders_can_be_forced_to_end(
     place: Workplace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stopping, "ANSWER_LIMIT_S", 0.2)
+    monkeypatch.setattr(orders, "ANSWER_LIMIT_S", 0.2)
     work = place.delegate_by_api("deaf")
     child = await place.child("deaf")
     await work.sees(ev.StateChanged("running"))

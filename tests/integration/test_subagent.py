@@ -14,7 +14,6 @@ from tests.fakes.preset_place import MODEL, OTHER_MODEL, PROMPT, PresetPlace, te
 from pi_subagents import errors
 from pi_subagents.api import call_tool
 from pi_subagents.core import messages as core_messages
-from pi_subagents.core.run import messages as run_messages
 from pi_subagents.core.stop_switch import StopSwitch
 from pi_subagents.core.usage import usage_to_json
 from pi_subagents.engines.pi import messages as pi_messages
@@ -190,7 +189,7 @@ async def test_a_call_that_is_stopped_is_told_as_aborted(
     child = await here.work.child("endless")
     calling.stop.stop()
     answer = await answer_of(work)
-    assert text_of(answer) == f"Sub-agent aborted: {run_messages.STOPPED_ON_REQUEST}"
+    assert text_of(answer) == f"Sub-agent aborted: {core_messages.STOPPED_ON_REQUEST}"
     await child.gone()
 
 
@@ -203,7 +202,7 @@ async def test_the_loop_rule_and_the_time_out_that_is_set_apply(
     assert here.run_dir(child.run_id).read_meta()["timeoutS"] == 7
     await child.loop(5, "read", {"path": "a"})
     (result,) = (await answer_of(work))["details"]["results"]
-    assert (result["status"], result["errorMessage"]) == ("failed", run_messages.LOOP_DETECTED)
+    assert (result["status"], result["errorMessage"]) == ("failed", core_messages.LOOP_DETECTED)
 
 
 async def test_a_missing_directory_is_the_tasks_own_failure(

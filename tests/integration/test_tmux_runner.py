@@ -23,8 +23,8 @@ from tests.fakes.workplace import answered, expected, told
 from tests.integration.test_crashes import INTERRUPTED, end_of, orchestrator
 
 from pi_subagents import errors
+from pi_subagents.core import messages as core_messages
 from pi_subagents.core.run import events as ev
-from pi_subagents.core.run import messages as run_messages
 from pi_subagents.core.task.request import Task
 from pi_subagents.runners import messages as runners_messages
 from pi_subagents.runners import supervisor_start
@@ -166,7 +166,7 @@ async def test_a_time_out_ends_it(place: Workplace, tmux: PrivateTmux) -> None:
     child = await place.child("late")
     assert tmux.own.windows() == [(f"sub-{child.run_id[:8]}",) * 2], "by the setting alone"
     assert told(await work.result()) == expected(
-        "late", "failed", error_message=run_messages.timed_out(2), exit_code=143
+        "late", "failed", error_message=core_messages.timed_out(2), exit_code=143
     )
     await child.gone()
 
@@ -218,7 +218,7 @@ async def test_a_window_closed_before_anybody_listens_aborts_the_run_too(
     tmux.own.close(run.run_id)
     await asyncio.to_thread(go_on.write_bytes, b"")
     result = await work.result()
-    assert (result.status, result.error_message) == ("aborted", run_messages.STOPPED_ON_REQUEST)
+    assert (result.status, result.error_message) == ("aborted", core_messages.STOPPED_ON_REQUEST)
 
 
 async def test_killing_the_tmux_server_aborts_the_run(place: Workplace, tmux: PrivateTmux) -> None:
@@ -322,13 +322,13 @@ async def test_a_run_is_concluded_only_when_its_supervisor_is_really_gone(
     slow_end = f"import os; os.close(0); os.close(1); open({str(go_on)!r}).close(); "
     slow_end += "sum(range(5 * 10**6)); os._exit(0)"
     monkeypatch.setattr(supervisor_start, "BOOT", slow_end)
-    let_go = tmux_runner._TmuxAttachment._let_go
+    let_go = tmux_runner._TmuxAttachment._release
 
     def release_and_let_go(attached: tmux_runner._TmuxAttachment) -> None:
         go_on.write_bytes(b"")
         let_go(attached)
 
-    monkeypatch.setattr(tmux_runner._TmuxAttachment, "_let_go", release_and_let_go)
+    monkeypatch.setattr(tmux_runner._TmuxAttachment, "_release", release_and_let_go)
     result = await begin(place, tmux, "slow").result()
     assert told(result) == expected("slow", "interrupted", error_message=INTERRUPTED)
 
@@ -473,7 +473,7 @@ async def test_a_tmux_that_opens_no_window_fails_the_task_with_its_reason(
     assert told(result) == expected(
         "unlucky",
         "failed",
-        error_message=run_messages.SPAWN_FAILED,
+        error_message=core_messages.SPAWN_FAILED,
         notes=("tmux opened no window: no more windows",),
     )
 
@@ -487,7 +487,7 @@ async def test_a_window_that_never_answers_fails_the_task(
     assert told(result) == expected(
         "silent",
         "failed",
-        error_message=run_messages.SPAWN_FAILED,
+        error_message=core_messages.SPAWN_FAILED,
         notes=(runners_messages.note_window_not_started(0.5),),
     )
     assert list((tmux.runtime / "pi-subagents").iterdir()) == []

@@ -18,7 +18,7 @@ from tests.fakes.private_tmux import watched
 from tests.fakes.processes import command_lines, parent_of
 from tests.fakes.pty_command import SUBAGENTS, open_pty
 
-from pi_subagents.core.run.markers import CHILD_VARIABLE
+from pi_subagents.core.run.files import CHILD_VARIABLE
 from pi_subagents.faces.cli import messages as cli_messages
 from pi_subagents.faces.watch import messages as watch_messages
 from pi_subagents.service import messages as service_messages

@@ -14,8 +14,8 @@ from tests.fakes.fleet_place import USAGE, FleetPlace
 
 from pi_subagents.core.run import events as ev
 from pi_subagents.errors import ResumeStillRunning
-from pi_subagents.faces.watch.hub import Hub
 from pi_subagents.faces.watch.web import WatchServer
+from pi_subagents.faces.watch.web_stream import Hub
 from pi_subagents.service import messages
 from pi_subagents.service.fleet import Fleet
 from pi_subagents.service.fleet_actions import ActionReport, FleetActions

@@ -14,7 +14,7 @@ from contextlib import suppress
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
-from pi_subagents.core.definitions.project_choice import UserAnswer
+from pi_subagents.core.definitions.found import UserAnswer
 from pi_subagents.system.safe_io import (
     make_private_dirs,
     read_json,

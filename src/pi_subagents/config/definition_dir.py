@@ -1,17 +1,17 @@
 """
-Read one directory of Markdown files that each define something under a name.
+Read one directory of Markdown files that each define something under a name, and cache it.
 
 In: a directory, which may be absent, its scope, and what kind of thing its files define.  Out: all
-that could be read, which of them count, and what is wrong with each file.  A file that cannot be
-used is reported and never hides the others; nothing here waits, and neither a file nor their number
-is without limit.
+that could be read, which of them count, and what is wrong with each file; callers that ask again
+and again get what was read in the last five seconds.  A file that cannot be used is reported and
+never hides the others; nothing here waits; files and their number are limited.
 """
 
 from __future__ import annotations
 
 import heapq
 import os
-from collections import defaultdict
+from collections import OrderedDict, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
@@ -25,7 +25,7 @@ from pi_subagents.errors import FrontmatterError
 from pi_subagents.system.safe_io import read_bounded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Hashable, Iterable
     from pathlib import Path
 
     from pi_subagents.core.definitions.frontmatter import Frontmatter
@@ -139,3 +139,43 @@ def _unusable(path: Path, error: Exception) -> FileProblem:
     reason = getattr(error, "strerror", None) or str(error)
     problem = core_messages.file_unusable(one_line(reason, _MAX_PROBLEM))
     return FileProblem(str(path), 1, problem, fatal=True)
+
+
+CACHE_S = 5.0
+MAX_CACHED = 64
+
+T = TypeVar("T")
+
+
+class Recent(Generic[T]):
+    """What was read less than five seconds ago, by key."""
+
+    def __init__(self) -> None:
+        self._entries: OrderedDict[Hashable, tuple[float, T]] = OrderedDict()
+
+    def __len__(self) -> int:
+        """Return how many entries are cached."""
+        return len(self._entries)
+
+    def get(self, key: Hashable, now: float, read: Callable[[], T]) -> T:
+        """Return what is cached, or else read it."""
+        if key in self._entries and now - self._entries[key][0] < CACHE_S:
+            return self._entries[key][1]
+        found = read()
+        self._entries[key] = (now, found)
+        self._entries.move_to_end(key)
+        while len(self._entries) > MAX_CACHED:
+            self._entries.popitem(last=False)  # the one that was read first
+        return found
+
+    def clear(self) -> None:
+        """Forget everything, so that the next caller has it read again."""
+        self._entries.clear()
+
+
+def is_same_dir(one: Path, other: Path) -> bool:
+    """Return whether two paths lead to one directory, which then must not count twice."""
+    try:
+        return one.samefile(other)
+    except (OSError, ValueError):
+        return False

@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING
 
 from pi_subagents.config.definition_dir import (
     DefinitionKind,
+    Recent,
     holds_definitions,
+    is_same_dir,
     read_directory,
 )
-from pi_subagents.config.definition_files import Recent, is_same_dir
 from pi_subagents.core.definitions.definition import GLOBAL, PROJECT
 from pi_subagents.core.definitions.found import Definitions, DefinitionsDir
 from pi_subagents.core.preset.preset import LoadedPreset, parse_preset

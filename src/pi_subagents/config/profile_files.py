@@ -9,8 +9,10 @@ written whole or not at all, for its owner alone, and never through a link.
 from __future__ import annotations
 
 import os
+import shlex
 import stat
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,18 +21,21 @@ from pi_subagents.config import messages
 from pi_subagents.config.definition_dir import (
     MAX_BYTES,
     SUFFIX,
+    DefinitionKind,
+    Recent,
+    is_same_dir,
     read_directory,
     read_file,
 )
-from pi_subagents.config.definition_files import Recent, is_same_dir
-from pi_subagents.config.profile_dir import PROFILES
 from pi_subagents.core.definitions.definition import (
     GLOBAL,
     PROJECT,
+    FileProblem,
     is_definition_name,
 )
 from pi_subagents.core.definitions.found import Definitions, DefinitionsDir
 from pi_subagents.core.definitions.frontmatter import parse_frontmatter
+from pi_subagents.core.plain_text import printable
 from pi_subagents.core.profile.edit import edit_profile_text
 from pi_subagents.core.profile.profile import LoadedProfile, Profile, parse_profile
 from pi_subagents.core.profile.text import profile_to_markdown
@@ -51,7 +56,35 @@ from pi_subagents.system.safe_io import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
+
+    from pi_subagents.core.definitions.frontmatter import Frontmatter
+
+_READABLE_BY_OTHERS = 0o044
+
+
+def _load(
+    path: Path, scope: str, content: Frontmatter
+) -> tuple[LoadedProfile | None, tuple[FileProblem, ...]]:
+    profile, problems = parse_profile(str(path), content)
+    if profile is None:
+        return None, problems
+    if profile.api_key and _others_can_read(path):
+        problem = messages.key_readable_by_others(shlex.quote(printable(str(path))))
+        exposed = FileProblem(str(path), content.lines["apiKey"], problem, fatal=False)
+        problems = (*problems, exposed)
+    return LoadedProfile(profile, scope, str(path)), problems
+
+
+def _others_can_read(path: Path) -> bool:
+    try:
+        return bool(path.stat().st_mode & _READABLE_BY_OTHERS)
+    except OSError:  # gone meanwhile
+        return False
+
+
+PROFILES: DefinitionKind[LoadedProfile] = DefinitionKind("profile", _load)
+
 
 DIRECTORY = "agent-profiles"
 
@@ -90,13 +123,9 @@ def save_profile(profile: Profile, scope: str, cwd: Path, env: Mapping[str, str]
     there = read_file(PROFILES, path, scope, [])
     if there is not None and there.loaded.name != profile.name:
         raise ProfileNotSaved(profile.name, messages.HOLDS_ANOTHER_PROFILE)
-    try:
+    with _saving(profile):
         make_private_dirs(path.parent)
         replace_file(path, data)
-    except OSError as error:
-        raise ProfileNotSaved(profile.name, error.strerror or str(error)) from error
-    finally:
-        invalidate_profiles_cache()
     return path
 
 
@@ -115,13 +144,9 @@ def save_new_profile(
     _refuse_key_in_project(profile, scope)
     data = _checked_data(profile, template)
     path = new_profile_file(profile.name, scope, cwd, env)
-    try:
+    with _saving(profile):
         make_private_dirs(path.parent)
         is_ours = write_once(path, data)
-    except OSError as error:
-        raise ProfileNotSaved(profile.name, error.strerror or str(error)) from error
-    finally:
-        invalidate_profiles_cache()
     if not is_ours:
         raise ProfileExists(profile.name, str(path))
     return path
@@ -144,12 +169,8 @@ def save_edited_profile(profile: Profile, loaded: LoadedProfile, before: str) ->
     data = _checked_data(profile, before)
     if profile_file_text(loaded) != before:
         raise ProfileNotSaved(profile.name, messages.CHANGED_MEANWHILE)
-    try:
+    with _saving(profile):
         replace_file(Path(loaded.path), data)
-    except OSError as error:
-        raise ProfileNotSaved(profile.name, error.strerror or str(error)) from error
-    finally:
-        invalidate_profiles_cache()
 
 
 def delete_profile(loaded: LoadedProfile) -> None:
@@ -179,6 +200,16 @@ def read_profile_dirs(
     if not is_same_dir(user, project):
         theirs = read_directory(PROFILES, project, PROJECT)
     return read_directory(PROFILES, user, GLOBAL), theirs
+
+
+@contextmanager
+def _saving(profile: Profile) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise ProfileNotSaved(profile.name, error.strerror or str(error)) from error
+    finally:
+        invalidate_profiles_cache()
 
 
 def _refuse_key_in_project(profile: Profile, scope: str) -> None:

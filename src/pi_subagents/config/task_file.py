@@ -13,7 +13,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from pi_subagents.config import messages
-from pi_subagents.core.definitions.messages import NO_ALIASES, NO_TAGS, repeated_key
+from pi_subagents.core.messages import NO_ALIASES, NO_TAGS, repeated_key
 from pi_subagents.errors import TaskFileUnusable
 
 if TYPE_CHECKING:

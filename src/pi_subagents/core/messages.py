@@ -1,4 +1,4 @@
-"""What `core` says to people."""
+"""The words of `core` for people and models, by what they are about."""
 
 from __future__ import annotations
 
@@ -8,6 +8,60 @@ RPC_NOT_JSON = "the line is not JSON"
 RPC_NOT_A_MESSAGE = "the line is no request, notification or response of JSON-RPC 2.0"
 RPC_NEEDS_NAMED_PARAMS = "params must be an object"
 TAKES_NO_PARAMETERS = "must be empty: the tool takes no parameters"
+
+WRAP_UP_LINE = "told to finish: its time is almost up"
+
+
+def prompt_refused(reason: str) -> str:
+    """Return why a child that was ready did not work on its prompt."""
+    return f"Sub-agent could not begin: {reason}"
+
+
+STEER_TOO_LATE = "The sub-agent had finished before the message reached it."
+STEER_NOT_ANY_MORE = "The sub-agent is being stopped."
+
+
+def steer_too_large(size: int, limit: int) -> str:
+    """Return why a message is not taken as it is."""
+    return f"must have at most {limit} bytes; this one has {size}"
+
+
+def steered(name: str, status: str, reason: str) -> str:
+    """Return what became of a message, in a sentence or two."""
+    match status:
+        case "delivered":
+            return f"Delivered: {name} has read the message."
+        case "accepted":
+            return f"Accepted, not read yet. {reason}"
+        case _:
+            return f"Not delivered to {name}. {reason}"
+
+
+def steer_line(text: str, refusal: str) -> str:
+    """Return the line that shows a message to a sub-agent among what it does."""
+    return f"steering refused: {text} ({refusal})" if refusal else f"steered: {text}"
+
+
+def wrap_up_line(refusal: str) -> str:
+    """Return the line that shows our own message to finish."""
+    return f"not {WRAP_UP_LINE} ({refusal})" if refusal else WRAP_UP_LINE
+
+
+WRAP_UP = (
+    "Your time is almost up. Do not start anything new: finish now with what you have, and say "
+    "what is missing."
+)
+
+
+def session_goes_on(wait_s: float) -> str:
+    """Return that a text is not the last one, since its session is at work."""
+    return f"(This session is still running. To wait for its end: waitSeconds, up to {wait_s:g}.)"
+
+
+def session_failed(error_message: str) -> str:
+    """Return why a session has no more to say."""
+    return f"(It ended with an error: {error_message})"
+
 
 # What can be wrong with a parameter (InvalidRequest puts the place in front) or a setting.
 
@@ -21,6 +75,21 @@ MUST_NOT_BE_EMPTY = "must not be empty"
 MUST_NOT_HAVE_NULL = "must not contain a null byte"
 SETTINGS_NOT_AN_OBJECT = "should be a JSON object; ignored"
 SETTING_GLOBAL_ONLY = "ignored: it counts in the global settings file only"
+NEEDS_TASKS = "must be an object with a list `tasks`"
+NEEDS_TASK_LIST = "is required and must be a list of task objects"
+NEEDS_TASK_OBJECT = "must be an object with `name` and `prompt`"
+NEEDS_FILE_LIST = "must be a list of paths or objects with a `path`"
+NEEDS_FILE = "must be a path, or an object with a `path`"
+NEEDS_FILE_SPEC = "must be a FileSpec"
+FILE_FORMS = "takes `start` and `end`, or `head`, or `tail` beside its `path`"
+MUST_BE_LINE = "must be a whole number of at least 1"
+START_AFTER_END = "starts after it ends"
+NEEDS_PRESET_OR_TASKS = "must be an object with `preset` and `task`, or with `tasks`"
+NEEDS_PRESET_AND_TASK = "must be an object with `preset` and `task`"
+NEEDS_PRESET_TASK_LIST = "must be a list of objects with `preset` and `task`"
+EMPTY_IS_NOT_ALL = "must not be empty; leave it out to stop all that are active"
+MUST_BE_COUNT = "must be a whole number of characters"
+
 
 # What can be wrong with a parameter, a setting or a file: limits, names and reasons.
 
@@ -60,8 +129,192 @@ def setting_unknown(expected: str, given: str) -> str:
     return f'should be {expected}, not "{given}"; ignored'
 
 
+def wrong_length(most: int) -> str:
+    """Return why a text is too short or too long."""
+    return f"must have 1 to {most} characters"
+
+
 # Messages of outcomes: values in a result, not exceptions.  Hosts and prompts rely on their words.
 
 
 INTERRUPTED = "Session was interrupted (main agent session ended unexpectedly)"
 NO_TEXT_OUTPUT = "(no text output from sub-agent)"
+SPAWN_FAILED = "Failed to spawn sub-agent process"
+LOOP_DETECTED = "Loop detected: sub-agent is repeating the same tool calls"
+STOPPED_ON_REQUEST = "Stopped on request"
+CHILD_REPORTED_ERROR = "The model reported an error without a message"
+NOTE_NO_MODEL = (
+    "pi has no model it may use. Set a provider's key (such as ANTHROPIC_API_KEY) or log in with "
+    "pi itself; the README says how. `--offline` works without one."
+)
+NOTE_LENGTH = "The answer was cut by the model's length limit."
+NOTE_EMPTY_ANSWER = "The sub-agent finished without any text."
+
+
+def timed_out(timeout_s: float) -> str:
+    """Return the message of a time-out, with whole seconds written whole."""
+    return f"Timed out after {timeout_s:g}s. Consider resuming with a longer timeout."
+
+
+def child_stopped_with(stop_reason: str) -> str:
+    """Return why a child that settled did not answer."""
+    return f"Sub-agent stopped without an answer (stop reason: {stop_reason or 'none'})"
+
+
+def child_ended_early(
+    *, exit_code: int | None, signal_name: str, has_spoken: bool, error_tail: str
+) -> str:
+    """Return why a child that ended by itself did not finish."""
+    how = f"was killed by {signal_name}" if signal_name else f"exited with code {exit_code}"
+    when = "before it finished" if has_spoken else "without an answer"
+    return f"Sub-agent {how} {when}" + (f": {error_tail}" if error_tail else "")
+
+
+def note_exit_after_answer(exit_code: int | None, signal_name: str) -> str:
+    """Return the note on a child that answered and then ended badly."""
+    how = signal_name or f"exit code {exit_code}"
+    return f"The process ended with {how} after it had answered."
+
+
+def entry_cut(more: int) -> str:
+    """Return the mark at the end of a text that a host's session log holds a part of."""
+    return f"[cut: {more} more characters]"
+
+
+# Marks in what a resumed sub-agent reads of its session.
+
+
+RESUME_SHORTENED = "... (shortened)"
+RESUME_LEFT_OUT = "(older parts of this session were left out to save room)"
+
+
+# What can be wrong with the front matter of a profile, preset or skill.
+
+
+FENCE_NOT_CLOSED = "the front matter begins with `---` and is never closed"
+NEEDS_FIELDS = "the front matter must be one list of `key: value` lines"
+NEEDS_KEY = "a key must be a plain word"
+NO_ALIASES = "anchors, aliases and merge keys are not accepted here"
+NO_TAGS = "YAML tags are not accepted here"
+TOO_DEEP = "values are nested too deep"
+
+
+def repeated_key(key: str) -> str:
+    """Return which key stands twice."""
+    return f'"{key}" is set twice'
+
+
+def frontmatter_too_large(most: int) -> str:
+    """Return the limit of a front matter."""
+    return f"the front matter is longer than {most // 1024} KiB"
+
+
+def yaml_unreadable(problem: str) -> str:
+    """Return why YAML could not be read at all."""
+    return f"not readable as YAML: {problem}"
+
+
+# What can be wrong with a profile or preset: a field, a file, fields against each other.
+
+
+NEEDS_NAME = "is required: 1 to 64 letters, digits, hyphens and underscores"
+MUST_BE_ITEMS = "must be a list of strings, or one string with commas"
+BODY_HAS_NULL = "the system prompt must not contain a null byte"
+TOOLS_EMPTY = '"tools" is empty: the sub-agent gets no tools'
+
+
+def field_problem(key: str, problem: str) -> str:
+    """Return what is wrong with which field."""
+    return f'"{key}" {problem}'
+
+
+def unknown_file_field(key: str, close: str) -> str:
+    """Return which field has no meaning, and which may have been meant."""
+    return f'unknown field "{key}"; ignored' + (f' (did you mean "{close}"?)' if close else "")
+
+
+def more_unknown_fields(count: int) -> str:
+    """Return how many more fields have no meaning."""
+    return f"{count} more unknown fields; ignored"
+
+
+def more_lines(count: int) -> str:
+    """Return how much of a text is not shown."""
+    return f"… ({count} more line{'' if count == 1 else 's'})"
+
+
+NOT_EDITABLE = (
+    "its front matter cannot be changed line by line without changing more; edit the file by hand"
+)
+
+
+def wrong_thinking_level(levels: tuple[str, ...]) -> str:
+    """Return which thinking levels there are."""
+    return f'"thinkingLevel" must be one of {", ".join(levels)}; left out'
+
+
+def wrong_isolation(choices: tuple[str, ...]) -> str:
+    """Return which isolations there are."""
+    return f'"isolation" must be one of {", ".join(choices)}; every task gets a new process'
+
+
+def wrong_mcp(choices: tuple[str, ...]) -> str:
+    """Return what a profile may say of MCP servers."""
+    return f'"mcp" must be one of {", ".join(choices)}; no MCP server is used'
+
+
+NEEDS_DESCRIPTION = "is required: a text that says what the preset is for"
+
+
+# Definitions of projects that are not trusted (subagents.project_definitions)
+
+
+FOREIGN_DENIED = 'subagents.project_definitions is "deny"'
+HOW_TO_TRUST = "trust the project in pi (/trust), or with --trust-project"
+
+
+def foreign_declined(answer_file: str) -> str:
+    """Return why a definition is not used that somebody said no to, and how to be asked again."""
+    return f"you said no to it (remove {answer_file} to be asked again)"
+
+
+def note_replaces(kind: str, name: str, path: str) -> str:
+    """Return the note on a definition that stands in front of the user's own."""
+    return (
+        f'The {kind} "{name}" is this project\'s own, in place of yours of that name, and the '
+        f"project is not trusted: {path}"
+    )
+
+
+def note_own_instead(kind: str, name: str, why: str) -> str:
+    """Return the note on a definition of the user's that counts although the project has one."""
+    return (
+        f'The {kind} "{name}" is yours. This project, which is not trusted, has one of that name; '
+        f"it is not used: {why}."
+    )
+
+
+def foreign_refused(kind: str, name: str, why: str) -> str:
+    """Return why a definition that only the project has cannot be used."""
+    return (
+        f'The {kind} "{name}" is this project\'s own, and the project is not trusted: {why}. '
+        f"To use it, {HOW_TO_TRUST}."
+    )
+
+
+def nobody_to_ask(kind: str, name: str, path: str) -> str:
+    """Return why a definition that has to be asked about cannot be used, and what to do."""
+    return (
+        f'The {kind} "{name}" is this project\'s own ({path}), the project is not trusted, and '
+        'nobody can be asked here (subagents.project_definitions is "ask"). Use it once on a '
+        f"terminal or inside pi and answer there, or {HOW_TO_TRUST}."
+    )
+
+
+# What is said of the profile a task names.
+
+
+NO_PROFILES = (
+    "No subagent profiles found. Add .md files to ~/.pi/agent/agent-profiles/ "
+    "or .pi/agent-profiles/."
+)

@@ -1,7 +1,7 @@
 """
-Read single parameters of a call, for whichever tool.
+Read the parameters of a call, for any tool.
 
-In: where a value stands and the decoded value.  Out: it, checked; InvalidRequest otherwise.
+In: the name of a parameter and its decoded value.  Out: the checked value, or InvalidRequest.
 """
 
 from __future__ import annotations
@@ -10,6 +10,14 @@ from collections.abc import Mapping, Sequence
 
 from pi_subagents.core import messages
 from pi_subagents.errors import CwdHasParentSegments, CwdNotAbsolute, InvalidRequest
+
+
+def given_parameters(parameters: object, known: Sequence[str]) -> Mapping[str, object]:
+    """Return what a call gives, all of it known; models write null for what they leave out."""
+    if not isinstance(parameters, Mapping):
+        raise InvalidRequest("parameters", messages.NEEDS_OBJECT)
+    refuse_unknown("parameters", parameters, known)
+    return {key: value for key, value in parameters.items() if value is not None}
 
 
 def refuse_unknown(where: str, given: Mapping[str, object], known: Sequence[str]) -> None:
@@ -21,7 +29,7 @@ def refuse_unknown(where: str, given: Mapping[str, object], known: Sequence[str]
 
 
 def required_text(where: str, value: object) -> str:
-    """Return a text that must be there."""
+    """Return a text that must be given."""
     if not isinstance(value, str) or not value:
         raise InvalidRequest(where, messages.NEEDS_STRING)
     return value
@@ -35,7 +43,7 @@ def optional_text(where: str, value: object) -> str | None:
 
 
 def optional_flag(where: str, value: object) -> bool:
-    """Return a yes or no, which is no where nothing is said."""
+    """Return a yes or no; the default is no."""
     if value is not None and not isinstance(value, bool):
         raise InvalidRequest(where, messages.MUST_BE_FLAG)
     return bool(value)
@@ -61,7 +69,7 @@ def objects(where: str, value: object, problem: str) -> list[Mapping[str, object
 
 
 def check_cwd(where: str, cwd: str) -> None:
-    """Judge the path as it was given: a directory named `a..b` is fine, a climb is not."""
+    """Refuse a path that is relative or climbs; a directory named `a..b` is fine."""
     if "\0" in cwd:
         raise InvalidRequest(where, messages.MUST_NOT_HAVE_NULL)
     if not cwd.startswith("/"):

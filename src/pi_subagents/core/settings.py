@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 
 from pi_subagents.core import messages
-from pi_subagents.core.definitions.project_choice import ALLOW, POLICIES
+from pi_subagents.core.definitions.found import ALLOW, POLICIES
 from pi_subagents.core.plain_text import one_line
 from pi_subagents.core.value import value
 

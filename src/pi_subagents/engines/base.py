@@ -3,8 +3,8 @@ The engine door: what an engine is to the caller, and a conversation to the supe
 
 An *engine* lives in the caller and may be heavy: it knows how a task becomes a child.  A
 *conversation* lives in the supervisor: standard library only, pure, clock-free, no input or output
-of its own.  It is told what was heard, what is asked and what time it is; it says which events
-happened, what to send, when it wants to be woken, whether the run is over, and why it refused.
+of its own.  It is given the child's lines, what is asked of it and the time; it returns the events
+of the run, and knows what to send, when to be woken, whether the run is over, and why it refused.
 """
 
 from __future__ import annotations
@@ -20,18 +20,16 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pi_subagents.core.check import Check
-    from pi_subagents.core.host_program import HostProgram
-    from pi_subagents.core.models import ModelList
+    from pi_subagents.core.engine_values import HostProgram, ModelList, Report, SetupOutcome
     from pi_subagents.core.offline.script import Script
     from pi_subagents.core.profile.profile import Profile
     from pi_subagents.core.run.events import Event
     from pi_subagents.core.run.spec import ChildOrder
     from pi_subagents.core.settings import Settings
-    from pi_subagents.core.setup import Report, SetupOutcome
     from pi_subagents.core.usage import Usage
     from pi_subagents.system.home import CheckedPlace
 
-# What a child tells of the tokens it uses: after each message, once a turn, or never.
+# When a child reports the tokens it uses: after each message, once a turn, or never.
 PER_MESSAGE, PER_TURN, NEVER = ("message", "turn", "never")
 # How what was found counts: no call may use it, it may not do what it seems to, good to know.
 REFUSED, WARNING, NOTE = ("refused", "warning", "note")
@@ -83,7 +81,7 @@ class PreparedProfile:
 
 @value
 class Finding:
-    """What an engine has to say of a field of a profile or preset."""
+    """What an engine finds about a field of a profile or preset."""
 
     field: str
     text: str
@@ -123,67 +121,52 @@ class EngineCall(Protocol):
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """What there is to say once; who asks, says it."""
-        ...
+        """What a user should read once; whoever reads it here shows it."""
 
     @property
     def facts(self) -> Mapping[str, object]:
-        """What the record of a run says of its engine."""
-        ...
+        """What the record of a run holds about its engine."""
 
     def prepare_profile(
         self, profile: Profile, notes: tuple[str, ...], *, trusted: bool
     ) -> PreparedProfile:
         """Check a profile and resolve what it names; RequestError refuses the whole call."""
-        ...
 
     def prepare_preset(self, profile: Profile, model: str | None) -> PreparedProfile:
         """Do so for what a preset comes to, with the model that was chosen."""
-        ...
 
     def check_profile(self, profile: Profile) -> tuple[Finding, ...]:
-        """Return what keeps calls from using a profile, and what else there is to say of it."""
-        ...
+        """Return what keeps calls from using a profile, and warnings and notes about it."""
 
     def check_preset(self, profile: Profile) -> tuple[Finding, ...]:
         """Do so for what a preset comes to."""
-        ...
 
     def list_models(self, *, refresh: bool = False) -> ModelList:
-        """Return the models of a child in the place of the call; ModelsUnknown if none can tell."""
-        ...
+        """Return the models of a child in the place of the call; raises ModelsUnknown."""
 
     def list_tools(self) -> tuple[str, ...]:
         """Return the tools that a child has by itself."""
-        ...
 
     def list_skills(self, *, trusted: bool) -> tuple[str, ...]:
         """Return the skills that a profile may name, those of the project only if trusted."""
-        ...
 
     def choose_model(self, wish: ModelWish) -> tuple[str, str]:
         """Return the model that was asked for and the one it means; RequestError if none fits."""
-        ...
 
     def as_prompt(self, text: str) -> str:
         """Return a text such that the child reads it as a prompt and nothing else."""
-        ...
 
     def plan_child(self, request: ChildRequest) -> ChildPlan:
         """Return how a child is started."""
-        ...
 
     def share_key_now(self, share_key: str) -> str:
-        """Return what children of that key are by now: files may have changed since."""
-        ...
+        """Return the key such children have by now: files may have changed since."""
 
     def offline(self, script: Script | None, resources: ExitStack) -> EngineCall:
         """Return the same with the offline model, served for as long as the resources are held."""
-        ...
 
     def offline_each(self) -> EngineCall:
-        """Return the same with an offline model for each run, which needs nobody to serve it."""
-        ...
+        """Return the same with an offline model for each run, which needs no server."""
 
 
 class Engine(Protocol):
@@ -194,51 +177,41 @@ class Engine(Protocol):
 
     def open(self, place: CallPlace) -> EngineCall:
         """Make ready for a call; SetupError where no child could be started."""
-        ...
 
     def preview(self, place: CallPlace) -> EngineCall:
         """Do so to look only: where none is installed, as if the one that we install were."""
-        ...
 
     def trusts(
         self, place: Path, env: Mapping[str, str], decided: tuple[Path, bool] | None
     ) -> bool:
         """Return whether the user trusts the project of a place: as decided there, or on record."""
-        ...
 
     def examine_project(self, place: CheckedPlace) -> Iterator[Check]:
-        """Yield what the doctor has to say of the project's own configuration; starts nothing."""
-        ...
+        """Yield the doctor's checks of the project's own configuration; starts nothing."""
 
     def examine(self, place: CheckedPlace) -> Iterator[Check]:
         """Yield whether children could run; a check that fails is a problem, not an error."""
-        ...
 
     def is_installed(self, cwd: Path, env: Mapping[str, str]) -> bool:
-        """Tell whether children could be started without set-up, whatever settings say."""
-        ...
+        """Return whether children could be started without set-up, whatever the settings are."""
 
     def install(
         self, cwd: Path, env: Mapping[str, str], report: Report, *, force: bool = False
     ) -> SetupOutcome:
         """Put into the data directory what children run; safe to repeat."""
-        ...
 
     def uninstall(self, env: Mapping[str, str], report: Report) -> SetupOutcome:
         """Remove all that `install` made, and nothing else."""
-        ...
 
     def why_no_steering(self, mode: str) -> str:
-        """Return why children in that mode can be told nothing, or an empty text."""
-        ...
+        """Return why children in that mode take no messages, or an empty text."""
 
 
 class Channel(Protocol):
-    """Where a conversation speaks: what it sends, the child reads."""
+    """Where a conversation writes: what it sends, the child reads."""
 
     def send(self, line: bytes) -> None:
         """Give the child a line, now or as soon as it reads on."""
-        ...
 
 
 @value
@@ -247,7 +220,7 @@ class Beginning:
     How a conversation begins: the prompt, and the file of its own session, if it is to have one.
 
     `on_ready` is called when the child is up and has done nothing yet.  One that `is_up`, because
-    it served other runs, has no reason to let us wait.
+    it served other runs, has no reason to keep us waiting.
     """
 
     prompt: str
@@ -257,7 +230,7 @@ class Beginning:
 
 
 class Conversation(Protocol):
-    """What one run says to its child, and hears from it."""
+    """What one run sends to its child, and reads from it."""
 
     # Lines that begin so only repeat what comes again, whole: the raw log is spared them.
     repeated: ClassVar[bytes]
@@ -269,50 +242,38 @@ class Conversation(Protocol):
 
     @property
     def over(self) -> bool:
-        """Return whether there is nothing left to hear."""
-        ...
+        """Return whether nothing more is to be read."""
 
     @property
     def unasked(self) -> bool:
-        """Return whether the child has not heard the prompt yet."""
-        ...
+        """Return whether the child has not been given the prompt yet."""
 
     def begin(self, beginning: Beginning) -> None:
-        """Say the first thing."""
-        ...
+        """Send the first command."""
 
     def hears(self, line: bytes, now: float) -> tuple[Event, ...]:
-        """Take one line of the child; return the events of this run in it, none for mere talk."""
-        ...
+        """Take one line of the child; return the events of this run in it, if any."""
 
     def take_news(self) -> list[Event]:
         """Return what else is to be journaled, once."""
-        ...
 
     def steer(self, number: str, text: str) -> None:
-        """Pass a message on, or refuse it; the news say which."""
-        ...
+        """Pass a message on, or refuse it; the news show which."""
 
     def abort(self) -> None:
         """Ask the child to stop what it does."""
-        ...
 
     def refuse(self, reason: str) -> None:
         """End a conversation that came to nothing."""
-        ...
 
     def why_nothing(self, exit_code: int | None) -> str:
         """Return why the child did not work on its prompt, if that is known."""
-        ...
 
     def deadline(self) -> float | None:
         """Return when the child is waited for no longer."""
-        ...
 
     def check_time(self, now: float) -> None:
         """Give up waiting where it was long enough."""
-        ...
 
     def hears_idle(self, line: bytes) -> None:
-        """Take one line of a child between two runs; `interfered` then says that it is unfit."""
-        ...
+        """Take one line of a child between two runs; `interfered` then shows that it is unfit."""

@@ -1,16 +1,16 @@
 """
 What simple engines have in common on the caller's side: no choices, nothing to set up.
 
-An engine of its own says its name, what its children can do and how one is started (`plan_child`);
-whatever else its children have, it says in place of what stands here.
+An engine states its name, what its children can do and how one is started (`plan_child`), and
+overrides whatever else its children have.
 """
+# ruff: noqa: ARG002 - the door's arguments, which an engine without choices does not need
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Self
 
-from pi_subagents.core.models import ModelList
-from pi_subagents.core.setup import SetupOutcome
+from pi_subagents.core.engine_values import ModelList, SetupOutcome
 from pi_subagents.core.value import replace
 from pi_subagents.engines import messages
 from pi_subagents.engines.base import PreparedProfile
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pi_subagents.core.check import Check
+    from pi_subagents.core.engine_values import Report
     from pi_subagents.core.offline.script import Script
     from pi_subagents.core.profile.profile import Profile
-    from pi_subagents.core.setup import Report
     from pi_subagents.engines.base import CallPlace, Capabilities, Finding, ModelWish
     from pi_subagents.system.home import CheckedPlace
 
@@ -38,58 +38,47 @@ class PlainEngine:
 
     @property
     def facts(self) -> Mapping[str, object]:
-        """What the record of a run says of its engine."""
+        """What the record of a run holds about its engine."""
         return {"engine": self.name}
 
     # As an Engine
 
     def open(self, place: CallPlace) -> Self:
         """Need nothing."""
-        del place
         return self
 
     def preview(self, place: CallPlace) -> Self:
         """Look the same."""
-        del place
         return self
 
     def trusts(
         self, place: Path, env: Mapping[str, str], decided: tuple[Path, bool] | None
     ) -> bool:
         """Trust what a caller decided to trust, and keep no records."""
-        del place, env
         return decided is not None and decided[1]
 
-    def examine_project(self, place: CheckedPlace) -> Iterator[Check]:
-        """Load nothing of a project."""
-        del place
+    def examine(self, place: CheckedPlace) -> Iterator[Check]:
+        """Check nothing."""
         return iter(())
 
-    def examine(self, place: CheckedPlace) -> Iterator[Check]:
-        """Have nothing to say."""
-        del place
-        return iter(())
+    examine_project = examine
 
     def is_installed(self, cwd: Path, env: Mapping[str, str]) -> bool:
         """Need no set-up."""
-        del cwd, env
         return True
 
     def install(
         self, cwd: Path, env: Mapping[str, str], report: Report, *, force: bool = False
     ) -> SetupOutcome:
         """Install nothing."""
-        del cwd, env, report, force
         return SetupOutcome((messages.NOTHING_TO_SET_UP,), {"changed": False})
 
     def uninstall(self, env: Mapping[str, str], report: Report) -> SetupOutcome:
         """Remove nothing."""
-        del env, report
         return SetupOutcome((messages.NOTHING_TO_SET_UP,), {"changed": False})
 
     def why_no_steering(self, mode: str) -> str:
-        """Return why children can be told nothing, or an empty text."""
-        del mode
+        """Return why children take no messages, or an empty text."""
         return "" if self.capabilities.steering else messages.no_steering(self.name)
 
     # As an EngineCall
@@ -98,7 +87,6 @@ class PlainEngine:
         self, profile: Profile, notes: tuple[str, ...], *, trusted: bool
     ) -> PreparedProfile:
         """Take a profile as it is: fields that are not honoured were refused before."""
-        del trusted
         return PreparedProfile(profile, notes)
 
     def prepare_preset(self, profile: Profile, model: str | None) -> PreparedProfile:
@@ -107,17 +95,12 @@ class PlainEngine:
 
     def check_profile(self, profile: Profile) -> tuple[Finding, ...]:
         """Find nothing."""
-        del profile
         return ()
 
-    def check_preset(self, profile: Profile) -> tuple[Finding, ...]:
-        """Find nothing."""
-        del profile
-        return ()
+    check_preset = check_profile
 
     def list_models(self, *, refresh: bool = False) -> ModelList:
         """Know of no models."""
-        del refresh
         return ModelList((), cached=False)
 
     def list_tools(self) -> tuple[str, ...]:
@@ -126,7 +109,6 @@ class PlainEngine:
 
     def list_skills(self, *, trusted: bool) -> tuple[str, ...]:
         """Know of no skills."""
-        del trusted
         return ()
 
     def choose_model(self, wish: ModelWish) -> tuple[str, str]:
@@ -146,7 +128,6 @@ class PlainEngine:
 
     def offline(self, script: Script | None, resources: ExitStack) -> Self:
         """Refuse: the children have a model of their own."""
-        del script, resources
         raise InvalidRequest("offline", messages.no_offline_model(self.name))
 
     def offline_each(self) -> Self:

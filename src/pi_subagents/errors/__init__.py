@@ -77,8 +77,6 @@ from __future__ import annotations
 
 from pi_subagents.errors.base import *
 from pi_subagents.errors.calls import *
-from pi_subagents.errors.hosts import *
-from pi_subagents.errors.models import *
 from pi_subagents.errors.profiles import *
 from pi_subagents.errors.setup import *
 from pi_subagents.errors.store import *

@@ -15,26 +15,10 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pi_subagents import errors
 from pi_subagents.core.value import replace, value
-from pi_subagents.errors import (
-    ConfigNotEditable,
-    HostEntryForeign,
-    HostFileBroken,
-    HostFileNotEditable,
-    HostFileNotSaved,
-    MalformedConfig,
-)
-from pi_subagents.hosts import messages
+from pi_subagents.hosts import entry, messages
 from pi_subagents.hosts.catalogue import HOSTS, SERVER_ARGUMENTS, SERVER_NAME, Host
-from pi_subagents.hosts.entry import (
-    command_of,
-    find_entry,
-    is_our_command,
-    our_commands,
-    snippet,
-    with_entry,
-    without_entry,
-)
 from pi_subagents.system.home import home_dir
 from pi_subagents.system.safe_io import (
     PRIVATE_FILE,
@@ -102,11 +86,13 @@ def plan_install(host: Host, path: Path, name: str, argv: Sequence[str]) -> Host
     before = _read(path)
     try:
         _refuse_foreign(host, path, before or "", name)
-        after = with_entry(host, before or "", name, argv)
-    except MalformedConfig as error:
-        raise HostFileBroken(str(path), error.problem) from error
-    except ConfigNotEditable as error:
-        raise HostFileNotEditable(str(path), error.reason, snippet(host, name, argv)) from error
+        after = entry.with_entry(host, before or "", name, argv)
+    except errors.MalformedConfig as error:
+        raise errors.HostFileBroken(str(path), error.problem) from error
+    except errors.ConfigNotEditable as error:
+        raise errors.HostFileNotEditable(
+            str(path), error.reason, entry.snippet(host, name, argv)
+        ) from error
     return HostChange(host, path, before, after)
 
 
@@ -117,13 +103,13 @@ def plan_uninstall(host: Host, path: Path, name: str) -> HostChange:
         return HostChange(host, path, None, None)
     try:
         _refuse_foreign(host, path, before, name)
-        change = HostChange(host, path, before, without_entry(host, before, name))
-        left_of_ours = without_entry(host, with_entry(host, "", name, ("x",)), name)
-    except MalformedConfig as error:
-        raise HostFileBroken(str(path), error.problem) from error
-    except ConfigNotEditable as error:
-        shown = snippet(host, name, (SERVER_NAME, *SERVER_ARGUMENTS))
-        raise HostFileNotEditable(str(path), error.reason, shown) from error
+        change = HostChange(host, path, before, entry.without_entry(host, before, name))
+        left_of_ours = entry.without_entry(host, entry.with_entry(host, "", name, ("x",)), name)
+    except errors.MalformedConfig as error:
+        raise errors.HostFileBroken(str(path), error.problem) from error
+    except errors.ConfigNotEditable as error:
+        shown = entry.snippet(host, name, (SERVER_NAME, *SERVER_ARGUMENTS))
+        raise errors.HostFileNotEditable(str(path), error.reason, shown) from error
     is_ours_alone = change.is_needed and change.after == left_of_ours and not path.is_symlink()
     return replace(change, after=None) if is_ours_alone else change
 
@@ -133,9 +119,9 @@ def apply_change(change: HostChange) -> Path | None:
     real = Path(os.path.realpath(change.path))
     try:
         if _read(change.path) != change.before:
-            raise HostFileNotSaved(str(change.path), messages.HOST_FILE_CHANGED)
+            raise errors.HostFileNotSaved(str(change.path), messages.HOST_FILE_CHANGED)
         if change.before is not None and not os.access(real, os.W_OK):
-            raise HostFileNotSaved(str(change.path), messages.NOT_WRITABLE)
+            raise errors.HostFileNotSaved(str(change.path), messages.NOT_WRITABLE)
         backup = _backup(change)
         if change.after is None:
             real.unlink(missing_ok=True)
@@ -148,7 +134,7 @@ def apply_change(change: HostChange) -> Path | None:
         replace_file(real, change.after.encode(), mode)
     except (OSError, UnicodeEncodeError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise HostFileNotSaved(str(change.path), reason) from error
+        raise errors.HostFileNotSaved(str(change.path), reason) from error
     return backup
 
 
@@ -158,10 +144,10 @@ def configured_hosts(cwd: Path, env: Mapping[str, str]) -> Iterator[Configured]:
         paths = [host_file(host, cwd, env, project=project) for project in (False, True)]
         for path in dict.fromkeys(paths):
             try:
-                commands = our_commands(host, _read(path) or "")
-            except (MalformedConfig, HostFileBroken) as error:
+                commands = entry.our_commands(host, _read(path) or "")
+            except (errors.MalformedConfig, errors.HostFileBroken) as error:
                 yield Configured(host, path, problem=error.problem)
-            except HostFileNotSaved as error:
+            except errors.HostFileNotSaved as error:
                 yield Configured(host, path, problem=error.reason)
             else:
                 yield from (Configured(host, path, argv) for argv in commands.values())
@@ -182,15 +168,15 @@ def _read(path: Path) -> str | None:
     except FileNotFoundError:
         return None
     except UnicodeDecodeError as error:
-        raise HostFileBroken(str(path), messages.NOT_UTF_8) from error
+        raise errors.HostFileBroken(str(path), messages.NOT_UTF_8) from error
     except OSError as error:
-        raise HostFileNotSaved(str(path), error.strerror or str(error)) from error
+        raise errors.HostFileNotSaved(str(path), error.strerror or str(error)) from error
 
 
 def _refuse_foreign(host: Host, path: Path, text: str, name: str) -> None:
-    there = find_entry(host, text, name)
-    if there is not None and not is_our_command(command_of(there)):
-        raise HostEntryForeign(name, str(path))
+    there = entry.find_entry(host, text, name)
+    if there is not None and not entry.is_our_command(entry.command_of(there)):
+        raise errors.HostEntryForeign(name, str(path))
 
 
 def _backup(change: HostChange) -> Path | None:

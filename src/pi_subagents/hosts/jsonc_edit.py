@@ -67,7 +67,7 @@ def set_value(text: str, path: KeyPath, value: object) -> str:
     """Return the text with this value there; objects on the way are made where they are missing."""
     root = _read(text, path)
     if root is None:
-        return _document(text, _nested(path, value))
+        return _document(text, _with(None, path, value))
     return _proved(_changed(text, root, path, value), _with(root.value, path, value))
 
 
@@ -183,7 +183,7 @@ def _changed(text: str, root: _Node, path: KeyPath, value: object) -> str:
             raise ConfigNotEditable(where if depth else messages.NO_OBJECT_INSIDE)
         found = _member(node, key)
         if found is None:
-            return _inserted(text, root, node, key, _nested(path[depth + 1 :], value))
+            return _inserted(text, root, node, key, _with(None, path[depth + 1 :], value))
         node = found.node
     if node.value == value:
         return text
@@ -199,7 +199,7 @@ def _inserted(text: str, root: _Node, node: _Node, key: str, value: object) -> s
         if last.comma >= 0:
             return f"{text[: last.comma + 1]} {new},{text[last.comma + 1 :]}"
         return f"{text[: last.node.end]}, {new}{text[last.node.end :]}"
-    newline = _newline(text)
+    newline = newline_of(text)
     base = _indent(text, node.start)
     own_line = last and not text[_line_start(text, last.start) : last.start].strip(_BLANKS)
     indent = _indent(text, last.start) if last and own_line else base + _unit(text, root)
@@ -257,7 +257,7 @@ def _whole_line(text: str, start: int, end: int) -> tuple[int, int]:
 
 def _document(text: str, value: object) -> str:
     """Return a new document behind what is there: nothing, blanks or comments."""
-    newline = _newline(text)
+    newline = newline_of(text)
     kept = text if text.removeprefix(_BOM).strip(_BLANKS) else text.rstrip(_BLANKS)
     gap = "" if kept.removeprefix(_BOM) == "" or kept.endswith(("\n", "\r")) else newline
     body = json.dumps(value, indent=_UNIT, ensure_ascii=False).replace("\n", newline)
@@ -266,7 +266,7 @@ def _document(text: str, value: object) -> str:
 
 def _rendered(text: str, root: _Node, value: object, indent: str) -> str:
     lines = json.dumps(value, indent=_unit(text, root), ensure_ascii=False)
-    return lines.replace("\n", _newline(text) + indent)
+    return lines.replace("\n", newline_of(text) + indent)
 
 
 def _unit(text: str, root: _Node) -> str:
@@ -274,7 +274,8 @@ def _unit(text: str, root: _Node) -> str:
     return (_indent(text, root.members[0].start) if root.members else "") or _UNIT
 
 
-def _newline(text: str) -> str:
+def newline_of(text: str) -> str:
+    """Return how lines end in a text."""
     return "\r\n" if "\r\n" in text else "\n"
 
 
@@ -288,13 +289,8 @@ def _indent(text: str, at: int) -> str:
     return line[: len(line) - len(line.lstrip(" \t"))]
 
 
-def _nested(path: KeyPath, value: object) -> object:
-    for key in reversed(path):
-        value = {key: value}
-    return value
-
-
 def _with(value: object, path: KeyPath, new: object) -> object:
+    """Return the value with a new one at a path, in objects where there were none."""
     if not path:
         return new
     below = value if isinstance(value, Mapping) else {}

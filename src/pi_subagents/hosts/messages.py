@@ -1,9 +1,8 @@
-"""What `hosts` says to people."""
+"""What `hosts` says to people: why the configuration of a host is left as it is."""
 
 from __future__ import annotations
 
 # Why the configuration of a host is left as it is.
-
 
 NO_OBJECT_INSIDE = "it is not a JSON object"
 NESTED_TOO_DEEPLY = "it is nested too deeply"

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from pi_subagents.errors import ConfigNotEditable, MalformedConfig
 from pi_subagents.hosts import messages
+from pi_subagents.hosts.jsonc_edit import newline_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -107,7 +108,7 @@ def _comparable(text: str) -> Table:
 
 
 def _appended(text: str, path: TablePath, values: Table) -> str:
-    newline = _newline(text)
+    newline = newline_of(text)
     section = table_text(path, values, newline)
     if not text.removeprefix(_BOM):
         return text + section
@@ -127,7 +128,7 @@ def _put(
                 indent, behind = _around(each)
                 changed[n] = f"{indent}{_key(key)} = {_value(value)}{behind}"
             return
-    newline = _newline(changed[header])
+    newline = newline_of(changed[header])
     if not changed[header].endswith("\n"):
         changed[header] += newline
     changed[header] += f"{_key(key)} = {_value(value)}{newline}"
@@ -198,10 +199,6 @@ def _value(value: object) -> str:
 
 def _key(key: str) -> str:
     return key if _BARE_KEY.fullmatch(key) else _value(key)
-
-
-def _newline(text: str) -> str:
-    return "\r\n" if "\r\n" in text else "\n"
 
 
 def _found(table: object, path: TablePath) -> object:

@@ -39,7 +39,7 @@ export async function open(opened: Session | undefined): Promise<Fields> {
   session = opened;
   if (session === undefined || deaths > 1) return {};
   core ??= started(session.cwd);
-  return request("hello", session.greeting()).catch(() => ({})); // whoever asks for more is told
+  return request("hello", session.greeting()).catch(() => ({})); // a later request fails with the reason
 }
 
 /** End it before pi's API is stale; what the core says until it answers is kept.  With pi it ends too, in order. */
@@ -80,7 +80,7 @@ function started(cwd: string): ChildProcessWithoutNullStreams {
     const how = [signal ?? `exit code ${code}`, word(stderr.trim().split("\n").at(-1))];
     ended(child, filled(SPEC.words.died, how.filter(Boolean).join(": ")));
   });
-  child.stdin.on("error", () => undefined); // its end is told by "close"
+  child.stdin.on("error", () => undefined); // its end is reported by "close"
   child.stderr.on("data", (chunk: Buffer) => {
     stderr = (stderr + chunk.toString()).slice(-KEPT_STDERR);
   });
@@ -91,7 +91,7 @@ function started(cwd: string): ChildProcessWithoutNullStreams {
 function ended(child: ChildProcessWithoutNullStreams, why: string): void {
   for (const { reject } of waiting.values()) reject(new Error(why));
   waiting.clear();
-  if (core !== child) return; // it was let go
+  if (core !== child) return; // it was released
   core = undefined;
   absence = filled(SPEC.words.untilReload, why);
   const isLast = ++deaths > 1;

@@ -19,8 +19,8 @@ const OURS = "pi-subagents";
 const END = `${OURS}:bg-end`;
 const OFFER_MS = 3000; // a core that takes longer is not waited for
 const ESCAPE_S = 8; // the core's ladder takes five, then it looks for what is left
-const LONGEST_AHEAD = 1000; // no path is longer, and whoever starts a child reads no prompt
-const AHEAD = new Map<unknown, string>(SPEC.tools.filter(({ ahead }) => ahead).map(({ name, ahead }) => [name, ahead]));
+const LONGEST_HINT = 1000; // no path is longer, and starting a child needs no prompt
+const EARLY = new Map<unknown, string>(SPEC.tools.filter(({ ahead }) => ahead).map(({ name, ahead }) => [name, ahead]));
 
 type Tool = (typeof SPEC.tools)[number];
 type Result = Awaited<ReturnType<ToolDefinition["execute"]>>;
@@ -56,8 +56,8 @@ export default function extension(pi: ExtensionAPI): void {
     await toolbox.settle();
     toolbox.follow(ctx);
   });
-  const foretell = forerunner(pi);
-  pi.on("message_update", (event, ctx) => attempt(() => foretell(fields(event.assistantMessageEvent), ctx), undefined));
+  const prewarm = prewarmer(pi);
+  pi.on("message_update", (event, ctx) => attempt(() => prewarm(fields(event.assistantMessageEvent), ctx), undefined));
   pi.on("session_shutdown", ({ reason }) => core.close(reason));
   pi.on("tool_result", ({ toolName, details }) => {
     const isOurs = SPEC.tools.some((tool) => tool.name === toolName);
@@ -78,7 +78,7 @@ function definition(pi: ExtensionAPI, tool: Tool, about: string, models: readonl
     ...({ exposure: "model-only" } as object),
     parameters: models.length > 0 ? JSON.parse(JSON.stringify(tool.parameters), known) : tool.parameters,
     execute: (callId, args, signal, onUpdate, ctx) => {
-      calls.set(callId, { parts: new Map(), update: (told) => onUpdate?.(told as unknown as Result) });
+      calls.set(callId, { parts: new Map(), update: (progress) => onUpdate?.(progress as unknown as Result) });
       const columns = process.stdout.columns ?? null;
       const asked = { callId, tool: tool.name, arguments: args, ...circumstances(pi, ctx), columns };
       return inTime(core.request("call", asked) as unknown as Promise<Result>, callId, signal)
@@ -99,17 +99,17 @@ function circumstances(pi: ExtensionAPI, ctx: ExtensionContext): object {
   return { cwd, parentTools: pi.getActiveTools(), models: modelNames(ctx), trusted: ctx.isProjectTrusted(), hasUI };
 }
 
-/** Tell the core of each task of a call that is still being written, once it is whole: its child can start. */
-function forerunner(pi: ExtensionAPI): (event: Fields, ctx: ExtensionContext) => void {
-  const cut = (_: string, value: unknown) => (typeof value === "string" ? value.slice(0, LONGEST_AHEAD) : value);
-  let told = "";
+/** Send the core each task of a call that is still being written, once it is whole: its child can start. */
+function prewarmer(pi: ExtensionAPI): (event: Fields, ctx: ExtensionContext) => void {
+  const cut = (_: string, value: unknown) => (typeof value === "string" ? value.slice(0, LONGEST_HINT) : value);
+  let sent = "";
   return ({ type, partial, contentIndex }, ctx) => {
     const { id, name, arguments: written } = fields(list(fields(partial).content)[Number(contentIndex)]);
-    const key = AHEAD.get(name);
+    const key = EARLY.get(name);
     if (key === undefined) return;
     const whole = list(fields(written)[key]).slice(0, type === "toolcall_end" ? undefined : -1);
-    if (whole.length === 0 || told === `${id} ${whole.length}`) return;
-    told = `${id} ${whole.length}`;
+    if (whole.length === 0 || sent === `${id} ${whole.length}`) return;
+    sent = `${id} ${whole.length}`;
     const args = JSON.parse(JSON.stringify({ ...fields(written), [key]: whole }, cut));
     core.send({ method: "ahead", params: { tool: name, arguments: args, ...circumstances(pi, ctx) } });
   };
@@ -159,7 +159,7 @@ function keeper(pi: ExtensionAPI) {
     expect: (greeted: Promise<Fields>) => {
       expected = greeted;
     },
-    /** Wait for it before the first request of a session: what a model was told stays as it is. */
+    /** Wait for it before the first request of a session: what a model has read stays as it is. */
     settle: async () => {
       if (expected) offer = await Promise.race([expected, pause(OFFER_MS, {}, { ref: false })]);
       expected = undefined;

@@ -13,7 +13,7 @@ type Said = { path: string[]; role: string; text: string; counted: string[]; dis
 
 interface LiveCall {
   readonly parts: Map<unknown, Fields & { readonly rows: unknown[] }>;
-  readonly update: (told: Fields) => void;
+  readonly update: (progress: Fields) => void;
   redraw?: () => void;
 }
 
@@ -35,8 +35,8 @@ export function livePicture(callId: string, redraw: () => void): readonly Fields
 /** Change it: drop the last rows of a part, add others. */
 export function change({ callId, parts }: Fields): void {
   const call = calls.get(callId);
-  for (const told of list(parts)) {
-    const { at, drop, add, ...layout } = fields(told);
+  for (const part of list(parts)) {
+    const { at, drop, add, ...layout } = fields(part);
     const before = call?.parts.get(at);
     const rows = before?.rows ?? [];
     rows.splice(Math.max(0, rows.length - (Number(drop) || 0)));
@@ -68,8 +68,8 @@ function saying({ path, text, counted: words, distinct }: Said, args: unknown): 
   const step = (values: readonly unknown[], key: string) => values.flatMap((value) => fields(value)[key] ?? []);
   const found = path.reduce(step, [args]);
   if (words.length > 0) return found.length > 0 ? counted(found.length, words) : "";
-  const told = found.map(word).filter(Boolean);
-  return told.length > 0 ? filled(text, (distinct ? [...new Set(told)] : told).join(", ")) : "";
+  const texts = found.map(word).filter(Boolean);
+  return texts.length > 0 ? filled(text, (distinct ? [...new Set(texts)] : texts).join(", ")) : "";
 }
 
 function counted(number: number, [one, many]: readonly unknown[]): string {

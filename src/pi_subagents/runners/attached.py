@@ -16,16 +16,14 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from pi_subagents.core import messages as core_messages
-from pi_subagents.core.run import messages as run_messages
 from pi_subagents.core.run.result import RunResult
 from pi_subagents.core.run.spec import KILL, STOP, RunSpec, changed
 from pi_subagents.core.stop_switch import FORCING, StopSwitch
 from pi_subagents.runners import messages
-from pi_subagents.runners.detached import start_detached
+from pi_subagents.runners.supervisor_start import start_detached
 from pi_subagents.store.desk import REFUSED
-from pi_subagents.store.envelope import make_envelope, take_result
-from pi_subagents.store.recovery import conclude_in_turn, conclude_lost, put_right
-from pi_subagents.store.rescue import standing
+from pi_subagents.store.recovery import conclude_in_turn, conclude_lost, restore_result
+from pi_subagents.store.rescue import ensure_dir, make_envelope, take_result
 from pi_subagents.system import crash_points
 from pi_subagents.system.own_thread import in_own_thread
 
@@ -43,16 +41,17 @@ class LocalRunner(ABC):
     """A runner of this machine; children inherit the environment of their call."""
 
     def __init__(self, place: RunnerPlace) -> None:
+        self._place = place
         self._env = dict(place.env)
         self._held = place.held
         self._upcoming: dict[str, RunSpec] = {}
 
     @abstractmethod
     def prewarm(self, specs: Iterable[RunSpec]) -> None:
-        """Make ready for runs that may come, where that helps."""
+        """Prepare for runs that may come, where that helps."""
 
     def expect(self, specs: Iterable[RunSpec]) -> None:
-        """Hear of all runs that are to come, in their order, before the first of them."""
+        """Note all runs that are to come, in their order, before the first of them."""
         self._upcoming = {spec.run_id: spec for spec in specs}
 
     @abstractmethod
@@ -61,7 +60,7 @@ class LocalRunner(ABC):
 
     @abstractmethod
     async def _attach(self, spec: RunSpec, on_event: Callable[[Event], None]) -> Attachment:
-        """Start the supervisor of a run and take hold of it; OSError if it cannot be started."""
+        """Start the supervisor of a run and hold it; OSError if it cannot be started."""
 
     async def run(
         self, spec: RunSpec, on_event: Callable[[Event], None], stop: StopSwitch
@@ -75,15 +74,13 @@ class LocalRunner(ABC):
         try:
             envelope = make_envelope()
         except OSError as error:
-            return self.refuse(spec, run_messages.SPAWN_FAILED, aborted=False, note=str(error))
+            return self.refuse(spec, core_messages.SPAWN_FAILED, aborted=False, note=str(error))
         try:
             handed = changed(self._held.placed(spec), envelope_fd=envelope)
-            told = await self._run_attached(handed, run_dir, on_event, stop)
-            if told is None:
-                told = take_result(envelope, spec.run_id, spec.session_id)
-                result = put_right(run_dir, told) if told else await _found(spec, run_dir)
-            else:
-                result = told
+            result = await self._run_attached(handed, run_dir, on_event, stop)
+            if result is None:
+                sent = take_result(envelope, spec.run_id, spec.session_id)
+                result = restore_result(run_dir, sent) if sent else await _found(spec, run_dir)
         finally:
             os.close(envelope)
         crash_points.reach(crash_points.RESULT_READ)
@@ -100,9 +97,9 @@ class LocalRunner(ABC):
         try:
             attached = await self._attach(spec, on_event)
         except OSError as error:
-            return self.refuse(spec, run_messages.SPAWN_FAILED, aborted=False, note=str(error))
+            return self.refuse(spec, core_messages.SPAWN_FAILED, aborted=False, note=str(error))
         except asyncio.CancelledError:
-            self.refuse(spec, run_messages.STOPPED_ON_REQUEST, aborted=True)
+            self.refuse(spec, core_messages.STOPPED_ON_REQUEST, aborted=True)
             raise
         self._held.release(spec.run_id)  # the supervisor holds it now
         crash_points.reach(crash_points.SUPERVISOR_STARTED)
@@ -113,7 +110,7 @@ class LocalRunner(ABC):
             await _until_done(attached, spec)
         except asyncio.CancelledError:
             attached.close()
-            with suppress(OSError):  # nobody waits for what it came to, but it is told
+            with suppress(OSError):  # nothing waits for its result, but it gets one
                 conclude_lost(run_dir)
             raise
         finally:
@@ -122,11 +119,11 @@ class LocalRunner(ABC):
         return None
 
     def start(self, spec: RunSpec) -> RunResult | None:
-        """Start a supervisor that belongs to nobody; return a result only if there is none."""
+        """Start a supervisor without a caller; return a result only if that fails."""
         try:
             start_detached(self._held.placed(spec), self._env)
         except OSError as error:
-            return self.refuse(spec, run_messages.SPAWN_FAILED, aborted=False, note=str(error))
+            return self.refuse(spec, core_messages.SPAWN_FAILED, aborted=False, note=str(error))
         self._held.release(spec.run_id)  # the supervisor holds it now
         return None
 
@@ -134,12 +131,12 @@ class LocalRunner(ABC):
         """Record a run that never had a supervisor."""
         self._upcoming.pop(spec.run_id, None)
         run_dir = self._held.run_dir(spec.run_id)
-        result = _untold(spec, "aborted" if aborted else "failed", message, note)
+        result = _without_supervisor(spec, "aborted" if aborted else "failed", message, note)
         try:
             if not _never_began(run_dir):
                 return run_dir.now().read_result() or result
             with suppress(OSError):
-                standing(run_dir).write_result(result)
+                ensure_dir(run_dir).write_result(result)
                 run_dir.desk.clear_ours()
         finally:
             self._held.release(spec.run_id)
@@ -147,7 +144,7 @@ class LocalRunner(ABC):
 
 
 def _never_began(run_dir: RunDir) -> bool:
-    """Return whether a run is ours to refuse: nobody stopped it, and it has no supervisor."""
+    """Return whether a run is ours to refuse: it was not stopped, and has no supervisor."""
     try:
         return run_dir.desk.take_turn(REFUSED)
     except OSError:  # its desk is gone, as at its end, or nothing can be noted there
@@ -170,18 +167,18 @@ async def _until_done(attached: Attachment, spec: RunSpec) -> None:
 
 
 async def _found(spec: RunSpec, run_dir: RunDir) -> RunResult:
-    """Return the result of a run whose supervisor told us nothing: it is on disk, or was lost."""
+    """Return the result of a run whose supervisor handed none over: it is on disk, or was lost."""
     result = run_dir.now().read_result(spec.session_id)
     if result is None:
-        with suppress(RuntimeError, OSError):  # no thread, no space: then say it all the same
+        with suppress(RuntimeError, OSError):  # no thread, no space: then return it all the same
             result = await in_own_thread("conclude", partial(conclude_in_turn, run_dir))
-    return result or _untold(
+    return result or _without_supervisor(
         spec, "interrupted", core_messages.INTERRUPTED, messages.NOTE_NO_SUPERVISOR
     )
 
 
-def _untold(spec: RunSpec, status: Status, message: str, note: str) -> RunResult:
-    """Return the result of a run that has no supervisor to tell of it."""
+def _without_supervisor(spec: RunSpec, status: Status, message: str, note: str) -> RunResult:
+    """Return the result of a run that has no supervisor to write one."""
     return RunResult(
         run_id=spec.run_id,
         session_id=spec.session_id,

@@ -1,8 +1,8 @@
 """
-One supervisor that a caller holds: what it journals is told, and what it does not do is noticed.
+One supervisor that a caller holds: what it journals is passed on, and its silence is noticed.
 
 It wakes us with a byte when there is something new in the journal, which is where every event is
-read from.  One that gives no sign of life when it is told to stop, or when the run's time is up, is
+read from.  One that gives no sign of life when it is to stop, or when the run's time is up, is
 ended with everything below it.
 """
 
@@ -19,12 +19,11 @@ from typing import TYPE_CHECKING
 from pi_subagents.core.limits.ladder import ASK_GRACE_S
 from pi_subagents.core.run.spec import FREE, KILL, PING, STOP
 from pi_subagents.store.desk import STOPPED
-from pi_subagents.store.journal_tail import JournalTail
 from pi_subagents.store.recovery import TIMED_OUT
-from pi_subagents.system.end_supervisor import end_supervisor
+from pi_subagents.store.tails import JournalTail
 from pi_subagents.system.identity import identify
 from pi_subagents.system.own_thread import in_own_thread
-from pi_subagents.system.process_tree import SWEEP_LIMIT_S
+from pi_subagents.system.process_tree import SWEEP_LIMIT_S, end_supervisor
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,14 +32,14 @@ if TYPE_CHECKING:
     from pi_subagents.core.run.spec import RunSpec
     from pi_subagents.store.run_dir import RunDir
 
-# Records told before everything else gets its turn: children may write faster than we can read,
-# and even then there is Ctrl+C, a display, and the other children.
+# Records passed on before everything else gets its turn: children may write faster than we can
+# read, and even then there is Ctrl+C, a display, and the other children.
 AT_ONCE = 16
-# How long a supervisor may say nothing when it was told something.
+# How long a supervisor may be silent when it was sent something.
 SIGN_LIMIT_S = 5.0
 # How much longer than its own limits it may take to end a run.
 END_SLACK_S = 10.0
-# One whose run's time is up may have good reasons to go on; it is asked again and again.
+# One whose run's time is up may have good reasons to continue; it is asked again and again.
 PING_EVERY_S = PING_LIMIT_S = 30.0
 
 
@@ -76,19 +75,19 @@ class Attachment(ABC):
         self._loop.add_reader(wake, self._on_wake)
 
     @abstractmethod
-    def _let_go(self) -> None:
+    def _release(self) -> None:
         """End the lifeline, and wait until the supervisor is gone."""
 
     def order(self, command: str, spec: RunSpec) -> None:
-        """Let the supervisor end its run; if it does not, it is ended itself."""
+        """Have the supervisor end its run; if it does not, it is ended itself."""
         self._send(command)
         self._expect_a_sign(SIGN_LIMIT_S, STOPPED)
         ladder_s = {STOP: ASK_GRACE_S + spec.limits.stop_grace_s, KILL: 0.0}[command]
         limit_s = ladder_s + SWEEP_LIMIT_S + END_SLACK_S
-        self._timers.append(self._loop.call_later(limit_s, self._put_down, STOPPED))
+        self._timers.append(self._loop.call_later(limit_s, self._end_silent, STOPPED))
 
     def hold_to_time(self, timeout_s: float) -> None:
-        """See that the supervisor is there when the run's time is up: it is to end the run."""
+        """Check that the supervisor answers when the run's time is up: it is to end the run."""
         self._timers.append(self._loop.call_later(timeout_s + PING_EVERY_S, self._ping, timeout_s))
 
     def _ping(self, timeout_s: float) -> None:
@@ -99,18 +98,22 @@ class Attachment(ABC):
     def _expect_a_sign(self, limit_s: float, cause: str) -> None:
         if self._silent is None or self._loop.time() + limit_s < self._silent.when():
             self._stop_waiting()
-            self._silent = self._loop.call_later(limit_s, self._put_down, cause)
+            self._silent = self._loop.call_later(limit_s, self._end_silent, cause)
 
     def _stop_waiting(self) -> None:
         if self._silent is not None:
             self._silent.cancel()
             self._silent = None
 
-    def _put_down(self, cause: str) -> None:
+    def _end_silent(self, cause: str) -> None:
         """End the supervisor and what is below it; its end comes as news, like every other."""
         if self._end is None and self._pid is not None:
-            work = partial(_put_down, self._pid, partial(self._desk.note_cause, cause))
-            self._end = asyncio.ensure_future(in_own_thread("put down", work))
+            work = partial(self._end_now, self._pid, cause)
+            self._end = asyncio.ensure_future(in_own_thread("end supervisor", work))
+
+    def _end_now(self, pid: int, cause: str) -> None:
+        self._desk.note_cause(cause)  # first: the process that concludes the run reads it
+        end_supervisor(identify(pid))
 
     def _send(self, command: str) -> None:
         """Give the supervisor a command, if it still listens."""
@@ -118,7 +121,7 @@ class Attachment(ABC):
             os.write(self._commands, command.encode("ascii") + b"\n")
 
     def close(self) -> None:
-        """Let go: the lifeline ends here; a second call changes nothing."""
+        """Release the supervisor: the lifeline ends here; a second call changes nothing."""
         if self._closed:
             return
         self._closed = True
@@ -129,7 +132,7 @@ class Attachment(ABC):
         if self._turn is not None:
             self._turn.cancel()
         self._tail.close()
-        self._let_go()
+        self._release()
 
     def _on_wake(self) -> None:
         try:
@@ -145,22 +148,16 @@ class Attachment(ABC):
             self._take_turn()
 
     def _take_turn(self) -> None:
-        """Tell some of what is new; if that was not all, others come first, then the rest."""
+        """Pass on some of what is new; if that was not all, others come first, then the rest."""
         self._turn = None
-        told = 0
-        with suppress(OSError):  # without the journal the result still tells the end
-            for told, entry in enumerate(islice(self._news, AT_ONCE), start=1):  # noqa: B007 - counted
+        passed_on = 0
+        with suppress(OSError):  # without the journal the result still has the end
+            for passed_on, entry in enumerate(islice(self._news, AT_ONCE), start=1):  # noqa: B007 - counted
                 self._on_event(entry.event)
-        if told == AT_ONCE:
+        if passed_on == AT_ONCE:
             self._turn = self._loop.call_soon(self._take_turn)
             return
         self._news = self._tail.new_entries()
         if self._over and not self.ended.done():
             self._loop.remove_reader(self._wake)
             self.ended.set_result(None)
-
-
-def _put_down(pid: int, note_cause: Callable[[], None]) -> None:
-    note_cause()  # first: whoever tells of the end reads it
-    if (supervisor := identify(pid)) is not None:
-        end_supervisor(supervisor)

@@ -23,11 +23,11 @@ class Runner(Protocol):
     """Where supervisors are started, and how a run is reached there."""
 
     def prewarm(self, specs: Iterable[RunSpec]) -> None:
-        """Make ready for runs that may come: they are not planned yet, and need not come."""
+        """Prepare for runs that may come: they are not planned yet, and need not come."""
         ...
 
     def expect(self, specs: Iterable[RunSpec]) -> None:
-        """Hear of all runs that are to come, in their order, before the first of them."""
+        """Note all runs that are to come, in their order, before the first of them."""
         ...
 
     async def run(
@@ -41,7 +41,7 @@ class Runner(Protocol):
         ...
 
     def start(self, spec: RunSpec) -> RunResult | None:
-        """Let one run begin that outlives its caller; return a result only if it cannot begin."""
+        """Begin a run that outlives its caller; return a result only if it cannot begin."""
         ...
 
     def refuse(self, spec: RunSpec, message: str, *, aborted: bool) -> RunResult:

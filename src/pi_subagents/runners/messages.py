@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-# Notices: said once, before the work begins.
-
+# Notices: shown once, before the work begins.
 
 NOTICE_TMUX_INSIDE = (
     "Each sub-agent shows its transcript in a window of this tmux session, named sub-<run id>. "
@@ -17,7 +16,6 @@ def notice_tmux_own(attach: str) -> str:
 
 
 # Messages of outcomes: values in a result, not exceptions.  Hosts and prompts rely on their words.
-
 
 NOTE_NO_SUPERVISOR = "The supervisor ended without writing a result."
 

@@ -36,7 +36,7 @@ def main() -> None:
     """Fetch, arrange, become."""
     # Held until the supervisor listens, so that a pane closed this early aborts its run too.
     signal.pthread_sigmask(signal.SIG_BLOCK, HELD_SIGNALS)
-    _deafen(sys.stdin.fileno())
+    _silence_keys(sys.stdin.fileno())
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     connection.connect(sys.argv[2])
     handed = socket.recv_fds(connection, 1, 2)[1]
@@ -48,7 +48,7 @@ def main() -> None:
 
 
 def pack(items: Iterable[bytes]) -> bytes:
-    """Return the items, none of which may have a null byte, as one block that tells its length."""
+    """Return the items, none of which may have a null byte, as one block with its length."""
     block = b""
     for item in items:
         if b"\0" in item:
@@ -86,8 +86,8 @@ def _arrange(connection: int, handed: list[int]) -> None:
         os.dup2(source, place)
 
 
-def _deafen(terminal: int) -> None:
-    """Show no typed characters between the lines, and let only Ctrl+C mean something."""
+def _silence_keys(terminal: int) -> None:
+    """Show no typed characters between the lines, and give only Ctrl+C a meaning."""
     settings = termios.tcgetattr(terminal)
     settings[3] &= ~termios.ECHO
     for key in (termios.VQUIT, termios.VSUSP):

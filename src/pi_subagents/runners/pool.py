@@ -2,8 +2,8 @@
 Supervisors whose children wait for another run, by what shaped them.
 
 In: specifications.  Out: a supervisor that does a run: one whose child is of the same kind and
-waits, or a new one.  Children are started ahead where one will be wanted, let go where none will,
-and none is alive once the pool is closed.  A host that lives on keeps a few.
+waits, or a new one.  Children are prewarmed where one will be wanted, released where none will, and
+none is alive once the pool is closed.  A host that lives on keeps a few.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING
 
 from pi_subagents.core.run.spec import MAX_REUSE, RunSpec, changed
 from pi_subagents.runners.supervisor_start import spec_line, start_supervisor
-from pi_subagents.system.end_supervisor import end_supervisor
 from pi_subagents.system.identity import identify
 from pi_subagents.system.own_thread import in_own_thread
+from pi_subagents.system.process_tree import end_supervisor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -30,7 +30,7 @@ IDLE_LIMIT_S = 300.0
 # How long children wait for the call they were started for: it may never be made.
 PREWARM_LIMIT_S = 30.0
 MIN_FREE_BYTES = 512 * 1024 * 1024
-# A supervisor that was let go of gives its child five seconds, and a sweep may take ten.
+# A supervisor that was released gives its child five seconds, and a sweep may take ten.
 LEAVE_LIMIT_S = 25.0
 
 
@@ -43,7 +43,7 @@ class Held:
         self.process = process
         self.channel = channel
         self.kind = kind_of(spec)
-        self.last_run = ""  # the latest it was given
+        self.last_run = ""  # the last it was given
         self._keep = spec.reuse.keep
         self._runs = 0
         # pi reads them again at every new session: without them it would take a name for a text.
@@ -75,23 +75,16 @@ class Held:
         """Let it start the child of a run that is yet to come; OSError if it is gone."""
         self.channel.sendall(spec_line(changed(spec, prewarm=True, lock_fd=None, envelope_fd=None)))
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         """End its lifeline; it ends its child and itself."""
         self.channel.close()
 
     def wait(self) -> None:
-        """Return when it is gone."""
-        self.wait_until_gone()
-        assert self.process.stdout is not None
-        self.process.stdout.close()
-
-    def wait_until_gone(self) -> None:
-        """Wait for its end, which is near; one that does not come to it is ended."""
+        """Wait until a released one is gone; one that does not end is ended."""
         try:
             self.process.wait(LEAVE_LIMIT_S)
         except subprocess.TimeoutExpired:
-            if (supervisor := identify(self.process.pid)) is not None:
-                end_supervisor(supervisor)
+            end_supervisor(identify(self.process.pid))
             self.process.kill()
             self.process.wait()
 
@@ -106,10 +99,10 @@ class ChildPool:
         self._leaving: list[Held] = []
         self._last: tuple[RunSpec, Mapping[str, str]] | None = None
         self._timer: asyncio.TimerHandle | None = None
-        self._most = 0  # children there may be, by the latest word of whoever makes some ready
+        self._most = 0  # children there may be, as of the last `prewarm_all`
 
-    def obtain(self, spec: RunSpec, env: Mapping[str, str], *, most: int) -> Held:
-        """Return a supervisor that does the run; OSError if there is none to be had."""
+    def acquire(self, spec: RunSpec, env: Mapping[str, str], *, most: int) -> Held:
+        """Return a supervisor that does the run; OSError if none can be started."""
         if spec.reuse.kind:
             self._last = spec, env
         while (held := self._take(spec)) is not None:
@@ -130,11 +123,10 @@ class ChildPool:
         return held
 
     def retire(self, kind: str) -> None:
-        """Let go whoever waits as a kind that is not to be had any more."""
-        for held in [held for held in self._idle if held.kind == kind]:
-            self._discard(held)
+        """Release those that wait as a kind that no longer exists."""
+        self._discard_all(held for held in self._idle if held.kind == kind)
 
-    def give_back(self, held: Held, *, free: bool, wanted: bool) -> None:
+    def release(self, held: Held, *, free: bool, wanted: bool) -> None:
         """Take a supervisor whose run is over: it waits if it is free and wanted, else it goes."""
         if held in self._busy:  # else the pool was closed meanwhile
             self._busy.remove(held)
@@ -145,7 +137,7 @@ class ChildPool:
             self._dismiss(held)
 
     def prewarm_all(self, specs: Iterable[RunSpec], env: Mapping[str, str], *, most: int) -> None:
-        """Let a child for each of some runs to come start now, unless one waits already."""
+        """Start a child for each of some runs to come, unless one waits already."""
         self._most = most
         waiting = [held.kind for held in self._idle]
         for spec in specs:
@@ -156,54 +148,49 @@ class ChildPool:
 
     @property
     def waiting(self) -> tuple[Held, ...]:
-        """Return whoever waits for a run, the longest waiting first."""
+        """Return the supervisors that wait for a run, the longest waiting first."""
         return tuple(self._idle)
 
     @property
     def is_full(self) -> bool:
-        """Return whether nobody else can be made ready."""
+        """Return whether no further child can be prewarmed."""
         return 0 < self._most <= len(self._idle) + len(self._busy)
 
     def prewarm(self, spec: RunSpec, env: Mapping[str, str], *, most: int) -> None:
-        """Let the child of a run to come start now, unless one of its kind will be there."""
-        kind = kind_of(spec)
+        """Start the child of a run to come, unless one of its kind will be free."""
         known = (*self._idle, *(held for held in self._busy if held.keeps))
-        if not spec.child.takes_commands or any(held.kind == kind for held in known):
-            return
-        if len(self._idle) + len(self._busy) > most or _memory_is_short():
-            return
-        self._start_idle(spec, env)
+        has_one = any(held.kind == kind_of(spec) for held in known)
+        has_room = len(self._idle) + len(self._busy) <= most
+        if spec.child.takes_commands and not has_one and has_room and not _memory_is_short():
+            self._start_idle(spec, env)
 
     async def settle(self) -> None:
-        """A call is over: keep what a host wants to have ready, let the rest go."""
+        """Keep what a host wants to have ready after a call, and release the rest."""
         if self.warm and self._last is not None and not _memory_is_short():
             spec, env = self._last
             kind = kind_of(spec)
             ready = [held for held in self._idle if held.kind == kind and held.usable]
-            for held in self._idle[:]:
-                if held not in ready[-self.warm :]:
-                    self._discard(held)
+            self._discard_all(held for held in self._idle if held not in ready[-self.warm :])
             for _ in range(0 if self._busy else self.warm - len(ready)):
                 self._start_idle(changed(spec, keep=True), env)
             self._later(IDLE_LIMIT_S, self._expire)
         elif not self._busy:
-            for held in self._idle[:]:
-                self._discard(held)
-        await self._see_off()
+            self._discard_all(self._idle)
+        await self._wait_for_leaving()
 
     def settle_later(self) -> None:
-        """Children were started for a call that is yet to come: settle if it does not."""
+        """Settle unless the call comes for which children were started."""
         self._later(PREWARM_LIMIT_S, self._give_up)
 
     async def close(self) -> None:
-        """Let everybody go, and see them gone."""
+        """Release every supervisor, and wait until all are gone."""
         self.warm = 0
         if self._timer is not None:
             self._timer.cancel()
         for held in (*self._idle, *self._busy):
             self._dismiss(held)
         self._idle, self._busy = [], []
-        await self._see_off()
+        await self._wait_for_leaving()
 
     def _take(self, spec: RunSpec) -> Held | None:
         """Return one that waits and is of the right kind: best the one with the run before."""
@@ -217,56 +204,58 @@ class ChildPool:
         return None
 
     def _start_idle(self, spec: RunSpec, env: Mapping[str, str]) -> None:
-        with suppress(OSError):  # then the run that wants it is told, if it is no better
+        with suppress(OSError):  # then the run that wants it reports that, if it is no better
             held = start_held(spec, env)
             self._idle.append(held)
             held.start_child(spec)
 
     def _make_room(self, most: int) -> None:
-        """Let the longest waiting go where the newcomer would be one too many."""
+        """Release the longest waiting where a new one would be one too many."""
         while self._idle and len(self._idle) + len(self._busy) >= most:
             self._discard(self._idle[0])
+
+    def _discard_all(self, idle: Iterable[Held]) -> None:
+        for held in list(idle):
+            self._discard(held)
 
     def _discard(self, held: Held) -> None:
         self._idle.remove(held)
         self._dismiss(held)
 
     def _dismiss(self, held: Held) -> None:
-        held.let_go()
+        held.release()
         self._leaving.append(held)
 
-    async def _see_off(self) -> None:
+    async def _wait_for_leaving(self) -> None:
         leaving, self._leaving = self._leaving, []
-        if leaving:  # in one go: whoever is not waited for any more is still seen gone
-            await in_own_thread("see-off", partial(_wait_for, leaving))
+        if leaving:  # in one thread: it waits for all of them even if we are cancelled
+            await in_own_thread("leaving", partial(_close_all, leaving))
 
     def _later(self, seconds: float, act: Callable[[], None]) -> None:
-        """Look after those that wait at this moment, not at the one that was named before."""
+        """Look after those that wait at that time, instead of the one that was set before."""
         if self._timer is not None:
             self._timer.cancel()
         self._timer = asyncio.get_running_loop().call_later(seconds, act)
 
     def _give_up(self) -> None:
-        """The call did not come; one that is under way settles at its end."""
+        """Settle, as the call did not come; one that is under way settles at its end."""
         if self._idle and not self._busy:
-            self._seeing_off = asyncio.ensure_future(self.settle())
+            self._settling = asyncio.ensure_future(self.settle())
 
     def _expire(self) -> None:
-        """Nobody has called for long: what waits is let go, without anybody waiting for that."""
-        if self._busy:
-            return
-        for held in self._idle[:]:
-            self._discard(held)
-        self._seeing_off = asyncio.ensure_future(self._see_off())
+        """Release what waits, as there was no call for long; nothing waits for that."""
+        if not self._busy:
+            self._discard_all(self._idle)
+            self._settling = asyncio.ensure_future(self._wait_for_leaving())
 
 
 def kind_of(spec: RunSpec) -> str:
-    """Return what a child must be to do the run; one that is nobody else's, where none is told."""
+    """Return what a child must be to do the run; the run's alone, where it has no kind."""
     return spec.reuse.kind or f"only {spec.run_id}"
 
 
 def start_held(spec: RunSpec, env: Mapping[str, str]) -> Held:
-    """Start a supervisor that has yet to be told what to do."""
+    """Start a supervisor that has yet to be given a run."""
     ours, theirs = socket.socketpair()
     with theirs:
         try:
@@ -276,13 +265,15 @@ def start_held(spec: RunSpec, env: Mapping[str, str]) -> Held:
             raise
 
 
-def _wait_for(leaving: Iterable[Held]) -> None:
+def _close_all(leaving: Iterable[Held]) -> None:
     for held in leaving:
         held.wait()
+        assert held.process.stdout is not None
+        held.process.stdout.close()
 
 
 def _memory_is_short() -> bool:
-    """Return whether another idle process would be in the way; not where nobody can tell."""
+    """Return whether another idle process would be in the way; not where that is not known."""
     try:
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
         available = next(line for line in lines if line.startswith("MemAvailable:"))

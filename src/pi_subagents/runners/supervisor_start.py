@@ -1,8 +1,10 @@
 """
-Start a supervisor as a process of this machine, and say what it is to do.
+Start a supervisor as a process of this machine.
 
 Its standard input is the lifeline and command channel, its standard output wakes us when there is
-something new in the journal, which is where every event is read from.
+something new in the journal, which is where every event is read from.  That of a background run,
+which outlives its caller, gets its specification and then no lifeline: it is found again by its run
+directory.
 """
 
 from __future__ import annotations
@@ -14,6 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pi_subagents.core.run.spec import RunSpec, spec_to_json
+from pi_subagents.system.own_thread import start_thread
+from pi_subagents.system.safe_io import write_all
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,7 +35,7 @@ BOOT = (
 def start_supervisor(
     env: Mapping[str, str], *, stdin: int = subprocess.PIPE, lock_fd: int | None = None
 ) -> subprocess.Popen[bytes]:
-    """Start a supervisor in a session of its own, with a run's lock in its hands if given."""
+    """Start a supervisor in a session of its own, which inherits a run's lock if given."""
     return subprocess.Popen(
         supervisor_argv(),
         stdin=stdin,
@@ -42,6 +46,21 @@ def start_supervisor(
         start_new_session=True,
         pass_fds=() if lock_fd is None else (lock_fd,),
     )
+
+
+def start_detached(spec: RunSpec, env: Mapping[str, str]) -> None:
+    """Start a supervisor without a lifeline, which inherits the run's lock; OSError otherwise."""
+    process = start_supervisor(env, lock_fd=spec.place.lock_fd)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    try:
+        write_all(process.stdin.fileno(), spec_line(spec))
+    except OSError:  # it died at once, or would wait for the rest: it shows as one without a result
+        process.kill()
+    process.stdin.close()
+    process.stdout.close()
+    # A host that lives on must not collect dead supervisors.
+    start_thread("reaper", process.wait)
 
 
 def supervisor_argv() -> tuple[str, ...]:

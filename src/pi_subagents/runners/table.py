@@ -32,7 +32,7 @@ class RunnerPlace:
     concurrency: int  # runs at once
     pool: ChildPool  # children that may serve several runs
     kind_now: Callable[[str], str]  # what a kind of children has become since
-    notice: Callable[[str], None]  # say something once, to whoever called
+    notice: Callable[[str], None]  # shows a text to the caller
 
 
 def open_runner(name: str, place: RunnerPlace) -> Runner:

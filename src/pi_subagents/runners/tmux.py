@@ -23,8 +23,7 @@ from pi_subagents.runners.attached import LocalRunner
 from pi_subagents.runners.attachment import Attachment
 from pi_subagents.runners.pool import LEAVE_LIMIT_S
 from pi_subagents.runners.supervisor_start import PACKAGE_ROOT, spec_line, supervisor_argv
-from pi_subagents.runners.tmux_program import check_tmux
-from pi_subagents.runners.tmux_server import TmuxServer
+from pi_subagents.runners.tmux_server import TmuxServer, check_tmux
 from pi_subagents.system.runtime_dir import runtime_dir
 
 if TYPE_CHECKING:
@@ -53,8 +52,7 @@ class TmuxRunner(LocalRunner):
         super().__init__(place)
         self._directory = runtime_dir(place.env)
         self._server = TmuxServer(check_tmux(place.env, place.cwd), place.env, self._directory)
-        self._notice = place.notice
-        self._told: set[str] = set()
+        self._notices: set[str] = set()  # that were shown
         self._opening = asyncio.Lock()  # so that all windows of a call come into one session
 
     async def _attach(self, spec: RunSpec, on_event: Callable[[Event], None]) -> Attachment:
@@ -78,9 +76,9 @@ class TmuxRunner(LocalRunner):
         argv = (sys.executable, "-I", "-S", "-c", _BOOT, PACKAGE_ROOT, address)
         async with self._opening:
             where = await self._server.open_window(f"sub-{run_id[:ID_DIGITS]}", argv)
-        if where not in self._told:
-            self._told.add(where)
-            self._notice(where)
+        if where not in self._notices:
+            self._notices.add(where)
+            self._place.notice(where)
 
 
 class _TmuxAttachment(Attachment):
@@ -99,7 +97,7 @@ class _TmuxAttachment(Attachment):
             pid=_peer(connection)[0],
         )
 
-    def _let_go(self) -> None:
+    def _release(self) -> None:
         self._connection.close()
         # It is not our child, but it holds the lock as long as it lives.
         self._desk.wait_for_end(LEAVE_LIMIT_S)
@@ -107,7 +105,7 @@ class _TmuxAttachment(Attachment):
 
 @contextmanager
 def _listening(path: Path) -> Iterator[tuple[socket.socket, str]]:
-    """Listen in a private directory, for as long as somebody is expected."""
+    """Listen in a private directory, for as long as a connection is expected."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
         listener.setblocking(False)
         listener.bind(str(path))
@@ -128,16 +126,15 @@ async def _accept(listener: socket.socket) -> socket.socket:
 
 
 def _is_ours(connection: socket.socket) -> bool:
-    user = _peer(connection)[1]
-    return user is None or user == os.geteuid()
+    return _peer(connection)[1] in (None, os.geteuid())
 
 
 def _peer(connection: socket.socket) -> tuple[int | None, int | None]:
-    """Return the process and the user at the other end, where the kernel tells."""
+    """Return the process and the user at the other end, where the kernel shows them."""
     if sys.platform != "linux":
-        return None, None  # nobody else can reach into the directory
-    told = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
-    process, user, _ = _CREDENTIALS.unpack(told)
+        return None, None  # no other user can reach into the directory
+    found = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+    process, user, _ = _CREDENTIALS.unpack(found)
     return process, user
 
 

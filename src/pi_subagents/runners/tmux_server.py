@@ -1,29 +1,64 @@
 """
-Where windows are opened: in the tmux session of the caller, else on a tmux server of our own.
+Find a tmux that is new enough, and open windows: in the caller's session, else on our own server.
 
 In: a name that is an id, a command as a list.  Out: the command runs in a window of that name,
-which nobody was switched to and which closes when it ends.  tmux expands formats in names, and runs
+which is not switched to and which closes when it ends.  tmux expands formats in names, and runs
 programs for some of them, so that nothing but generated ids is ever used; and its server keeps the
 environment it was started in, so that it gets none of ours but what a terminal needs.
 """
 
 from __future__ import annotations
 
+import re
 import shlex
 import subprocess
 from typing import TYPE_CHECKING
 
+from pi_subagents.errors import TmuxNotFound, TmuxTooOld
 from pi_subagents.runners import messages
 from pi_subagents.system.own_thread import in_own_thread
+from pi_subagents.system.programs import ProgramQuestion, search_program
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-_TOLD = ("HOME", "LANG", "LC_ALL", "LC_CTYPE", "PATH", "SHELL", "TERM", "USER")
+OLDEST = (3, 0)
+# "tmux 3.3a", "tmux next-3.5"; a build from source may only say "tmux master".
+_VERSION = re.compile(r"tmux (?:next-)?([0-9]{1,4})\.([0-9]{1,4})")
+_NEEDED = ("HOME", "LANG", "LC_ALL", "LC_CTYPE", "PATH", "SHELL", "TERM", "USER")
 _CALLERS_SESSION = ("TMUX", "TMUX_PANE")
 _ANSWER_LIMIT_S = 10
 _LAST_WORDS = 300
+
+
+def check_tmux(env: Mapping[str, str], cwd: Path) -> Path:
+    """Return the first tmux on PATH that is not inside the working directory."""
+    program = search_program("tmux", env, cwd).found
+    if program is None:
+        raise TmuxNotFound
+    version = _version_of(program, env, cwd)
+    if version is None:
+        raise TmuxNotFound(str(program))
+    if is_too_old(version):
+        raise TmuxTooOld(version, ".".join(map(str, OLDEST)))
+    return program
+
+
+def is_too_old(version: str) -> bool:
+    """Return whether a tmux that calls itself so lacks what we need; an unknown name is new."""
+    found = _VERSION.match(version)
+    return found is not None and (int(found[1]), int(found[2])) < OLDEST
+
+
+def _version_of(program: Path, env: Mapping[str, str], cwd: Path) -> str | None:
+    """Return what the program calls itself, or None if it cannot be run."""
+    try:
+        argv = [str(program), "-V"]
+        answer = ProgramQuestion(argv, env=env, cwd=cwd, limit_s=_ANSWER_LIMIT_S).answer()
+    except OSError:
+        return None
+    return answer.text[:100].strip() if answer.exit_code == 0 else None
 
 
 class TmuxServer:
@@ -33,7 +68,7 @@ class TmuxServer:
         self._program = str(program)
         self._socket = str(directory / "tmux")
         self._session = ""
-        self._env = _some_of(env, _TOLD)
+        self._env = _some_of(env, _NEEDED)
         self._callers_session = _some_of(env, _CALLERS_SESSION)
 
     async def open_window(self, name: str, argv: Sequence[str]) -> str:
@@ -51,12 +86,9 @@ class TmuxServer:
             own = ("-S", self._socket, "-f", "/dev/null", *arguments, *argv)
             problem = await self._tmux(own, self._env)
             if not problem:
-                return messages.notice_tmux_own(shlex.join((*self._called, "attach")))
+                attach = shlex.join(("tmux", "-S", self._socket, "attach"))
+                return messages.notice_tmux_own(attach)
         raise OSError(problem)
-
-    @property
-    def _called(self) -> tuple[str, ...]:
-        return ("tmux", "-S", self._socket)
 
     def _own_attempts(self, name: str) -> Iterator[tuple[str, ...]]:
         """Yield how to get a window: beside our others, else in a new session, and once more."""

@@ -1,1 +1,1 @@
-"""The use cases: what can be asked of us, whoever asks."""
+"""The use cases: what every face can ask for."""

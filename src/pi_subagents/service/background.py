@@ -1,7 +1,7 @@
 """
-Background runs: start one, tell of them, wait, stop.
+Background runs: start one, list them, wait, stop.
 
-A background run belongs to nobody: it is found again through the index, from any directory, by
+A background run outlives its caller: it is found again through the index, from any directory, by
 any process of the same user.  Every look recovers first.
 """
 
@@ -14,44 +14,37 @@ import time
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from pi_subagents import errors
-from pi_subagents.core.definitions.project_choice import PRESET
-from pi_subagents.core.run.result import RunResult
+from pi_subagents.core.definitions.found import PRESET
+from pi_subagents.core.settings import PROCESS
 from pi_subagents.core.value import replace
-from pi_subagents.service import call as launch
 from pi_subagents.service import messages
-from pi_subagents.service.definitions.questions import ask_first
+from pi_subagents.service.call import open_call, runs_of
+from pi_subagents.service.definitions.choice import ask_first
+from pi_subagents.service.foreground import runner_of
+from pi_subagents.service.plan import plan
 from pi_subagents.service.presets import PresetCatalogue, as_request
-from pi_subagents.store.notices import is_told, turn_to_tell
-from pi_subagents.store.orders import ANSWER_LIMIT_S
+from pi_subagents.store.completion import announcing, is_announced
+from pi_subagents.store.orders import ANSWER_LIMIT_S, Stopping
 from pi_subagents.store.recovery import liveness_of
 from pi_subagents.store.run_records import directory_of, load_record
-from pi_subagents.store.stopping import Stopping
 from pi_subagents.system.own_thread import in_own_thread
-from pi_subagents.view.background import (
-    RUN_ENTRY,
-    UPDATE_ENTRY,
-    background_status,
-    rebuild,
-    run_entry,
-    update_entry,
-)
+from pi_subagents.view.background import background_status
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable
+    from collections.abc import Callable, Container, Sequence
 
     from pi_subagents.core.preset.request import PresetTask, StatusRequest
     from pi_subagents.core.run.record import RunRecord
     from pi_subagents.core.stop_switch import StopSwitch
-    from pi_subagents.service.call import Options
+    from pi_subagents.service.call import CallContext, Options
     from pi_subagents.service.runs import Runs
     from pi_subagents.store.run_dir import RunDir
 
-LogEntry = dict[str, object]
 _POLL_S = 0.1
-_GOES_ON = (errors.RunNotListening, errors.RunNotAnswering, errors.RunNotEnded)
+_STILL_RUNNING = (errors.RunNotListening, errors.RunNotAnswering, errors.RunNotEnded)
 
 
 async def ask_and_start(task: PresetTask, options: Options) -> RunRecord:
@@ -61,15 +54,30 @@ async def ask_and_start(task: PresetTask, options: Options) -> RunRecord:
 
 
 def start(task: PresetTask, options: Options) -> RunRecord:
-    """Start a run that nobody has to wait for, and return how it stands."""
-    context = launch.open_call(options)
+    """Start a run that outlives its caller, and return its record."""
+    context = open_call(options)
     needs = PresetCatalogue(context).prepare(task, detached=True)
     request = as_request([task], context.settings.background_timeout or None)
-    context = launch.with_own_offline_model(context)
-    (run,) = launch.plan(context, request, [needs])
-    launch.start(context, run)
+    context = _with_own_offline_model(context)
+    (run,) = plan(context, request, [needs])
+    runner = runner_of(context, PROCESS)  # no window has to be open for it
+    if run.needs.refusal:
+        runner.refuse(run.spec, run.needs.refusal, aborted=False)
+    else:
+        runner.start(run.spec)
     run_dir = context.runs.store.run_dir(run.spec.run_id)
     return load_record(run_dir, liveness_of(run_dir))
+
+
+def _with_own_offline_model(context: CallContext) -> CallContext:
+    """Let each run serve an offline model of its own, where one is wanted."""
+    wanted = context.options.get("offline", False)
+    if wanted is False:
+        return context
+    if wanted is not True:
+        raise errors.InvalidRequest("offline", messages.NO_SCRIPT_IN_BACKGROUND)
+    context.notice(messages.NOTICE_OFFLINE)
+    return replace(context, engine=context.engine.offline_each())
 
 
 class BackgroundRuns:
@@ -82,7 +90,7 @@ class BackgroundRuns:
     def all(self) -> list[RunRecord]:
         """Return every run as it stands."""
         self._runs.recover()
-        found = map(_read, self._directories())
+        found = map(read_background, self._directories())
         return [run for run in found if run is not None]
 
     def find(self, run_id: str) -> RunRecord:
@@ -99,11 +107,7 @@ class BackgroundRuns:
         return self._runs.directory_at(Path(run.path))
 
     async def wait(self, request: StatusRequest, stop: StopSwitch) -> list[RunRecord]:
-        """
-        Return every run, once the one asked for (or else any active one) ended.
-
-        Or when the time is up, or the switch is thrown.
-        """
+        """Return every run, once the one asked for (or any active one) or the wait ended."""
         deadline = time.monotonic() + request.wait_s
         watched = self._watched(request.run_id)
         while watched and time.monotonic() < deadline and not stop.thrown:
@@ -112,23 +116,16 @@ class BackgroundRuns:
             await asyncio.sleep(_POLL_S)
         return self.all()
 
-    async def watch(self, on_end: Callable[[RunRecord], None]) -> None:
-        """Tell of every end that nobody has told of, by one watcher only, until cancelled."""
-        told: set[str] = set()
-        while True:
-            self.tell_ends(on_end, told)
-            await asyncio.sleep(_POLL_S)
-
-    def tell_ends(self, on_end: Callable[[RunRecord], None], told: set[str]) -> None:
-        """Tell of the ends whose turn is ours; `told` holds the runs that need no more looks."""
+    def report_ends(self, on_end: Callable[[RunRecord], None], reported: set[str]) -> None:
+        """Report ends that nobody has; `reported` holds the runs that need no more looks."""
         for run_dir in self._directories():
-            if run_dir.run_id in told or run_dir.alive():
+            if run_dir.run_id in reported or run_dir.alive():
                 continue
-            if is_told(run_dir) or self._tell(run_dir, on_end):
-                told.add(run_dir.run_id)
+            if is_announced(run_dir) or self._report(run_dir, on_end):
+                reported.add(run_dir.run_id)
 
     def alive(self) -> set[str]:
-        """Return the ids of the runs that somebody answers for."""
+        """Return the ids of the runs that are alive."""
         return {run_dir.run_id for run_dir in self._directories() if run_dir.alive()}
 
     async def stop(self, run_id: str | None) -> list[RunRecord]:
@@ -154,7 +151,7 @@ class BackgroundRuns:
                     stopping.run_dir.desk.wait_for_end(ANSWER_LIMIT_S)
             except errors.RunNotActive:  # it ended by itself meanwhile
                 stopped.append(self._runs.find(run.run_id))
-            except _GOES_ON:
+            except _STILL_RUNNING:
                 if run_id is not None:
                     raise
                 stopped.append(run)  # it spares no other
@@ -165,17 +162,15 @@ class BackgroundRuns:
         try:
             return self.find(any_id)
         except errors.BackgroundRunNotFound:
-            with suppress(errors.RunNotFound, sqlite3.Error, OSError):
-                runs = self._runs.index.of_session(any_id)
-                wanted = [run for run in runs if run.alive()] or runs
-                return self._runs.find(wanted[-1].run_id if wanted else any_id)
+            with suppress(errors.RunNotFound):
+                return self._runs.find_any(any_id)
             raise
 
-    def _tell(self, run_dir: RunDir, on_end: Callable[[RunRecord], None]) -> bool:
-        with turn_to_tell(run_dir) as ours:
+    def _report(self, run_dir: RunDir, on_end: Callable[[RunRecord], None]) -> bool:
+        with announcing(run_dir) as ours:
             if ours:
                 self._runs.recover()
-                run = _read(run_dir)
+                run = read_background(run_dir)
                 if run is not None:
                     on_end(run)
         return ours
@@ -192,79 +187,62 @@ class BackgroundRuns:
                 return []
             raise errors.IndexUnreadable(str(self._runs.index.path), str(error)) from None
         wanted = (run.now() for run in noted if self._only is None or run.run_id in self._only)
-        return [run for run in wanted if run.is_there()]
+        return [run for run in wanted if run.exists()]
 
 
-class Registry:
-    """The background runs of one host's session: those its log tells of, as they are on disk."""
+class KnownRuns(Protocol):
+    """What the background tools need to know; of two lists the second one is counted."""
 
-    def __init__(self, runs: Runs, entries: Iterable[object] = ()) -> None:
-        self._known = rebuild(entries)
-        self._runs = runs
-        self._disk = BackgroundRuns(runs, self._known)
+    def began(self, run: RunRecord) -> Sequence[RunRecord]:
+        """Take a run that was just started, and return those to count."""
 
-    def all(self) -> list[RunRecord]:
-        """Return every run as it stood at the last look, in the order of their start."""
-        return list(self._known.values())
+    def find(self, run_id: str) -> str:
+        """Return the whole id of a run; StoreError if there is none, or more than one."""
 
-    def add(self, run: RunRecord) -> LogEntry:
-        """Take a run that was just started, and return what to append to the log."""
-        self._known[run.run_id] = run
-        return {"customType": RUN_ENTRY, "data": run_entry(run)}
+    async def wait(
+        self, request: StatusRequest, stop: StopSwitch
+    ) -> tuple[Sequence[RunRecord], Sequence[RunRecord]]:
+        """Return how the runs stand, after waiting for news as long as was asked for."""
 
-    def refresh(self) -> list[LogEntry]:
-        """Look how the runs stand; return what to append to the log: an entry for each new end."""
-        found = {run.run_id: run for run in self._disk.all()}
-        news: list[LogEntry] = []
-        for run_id, before in self._known.items():
-            run = self._known[run_id] = found.get(run_id) or self._by_its_directory(before)
-            if before.active and not run.active:
-                news.append({"customType": UPDATE_ENTRY, "data": update_entry(run)})
-        return news
-
-    def _by_its_directory(self, run: RunRecord) -> RunRecord:
-        """Return how a run stands that the index does not know: over, if its directory is gone."""
-        if not run.active:
-            return run
-        run_dir = self._runs.directory_at(Path(run.path))
-        if run_dir.is_there():
-            return _read(run_dir) or run
-        gone = RunResult(
-            run.run_id,
-            run.session_id,
-            run.name,
-            "failed",
-            error_message=messages.RUN_DIRECTORY_GONE,
-            usage=run.usage,
-            duration_ms=run.duration_ms,
-        )
-        return replace(run, result=gone)
-
-    async def watch(
-        self, append: Callable[[LogEntry], None], tell: Callable[[RunRecord], None]
-    ) -> None:
-        """Append each new end to the log, tell of it if nobody has, until cancelled."""
-        told: set[str] = set()
-        while True:
-            self.look(append, tell, told)
-            await asyncio.sleep(_POLL_S)
-
-    def look(
-        self,
-        append: Callable[[LogEntry], None],
-        tell: Callable[[RunRecord], None],
-        told: set[str],
-    ) -> bool:
-        """Do so once; `told` holds the runs that need no more looks.  Tell whether any goes on."""
-        alive = self._disk.alive()
-        if any(run.active and run.run_id not in alive for run in self._known.values()):
-            for entry in self.refresh():
-                append(entry)
-        self._disk.tell_ends(tell, told)
-        return any(run.active for run in self._known.values())
+    async def stop(self, run_id: str | None) -> tuple[Sequence[RunRecord], Sequence[RunRecord]]:
+        """End one run, or all, and return how those stand then."""
 
 
-def _read(run_dir: RunDir) -> RunRecord | None:
+class EveryRun:
+    """The KnownRuns of a caller without a log of its own: every run on disk."""
+
+    def __init__(self, runs: Runs) -> None:
+        self._runs = BackgroundRuns(runs)
+
+    def began(self, run: RunRecord) -> list[RunRecord]:
+        """Return what there is to count."""
+        with suppress(errors.IndexUnreadable):  # it was started, whatever else is known
+            return self._runs.all()
+        return [run]
+
+    def find(self, run_id: str) -> str:
+        """Return the whole id of a run."""
+        return self._runs.find(run_id).run_id
+
+    async def wait(
+        self, request: StatusRequest, stop: StopSwitch
+    ) -> tuple[list[RunRecord], list[RunRecord]]:
+        """Return all of them, and count all."""
+        found = await self._runs.wait(request, stop)
+        return found, found
+
+    async def stop(self, run_id: str | None) -> tuple[list[RunRecord], list[RunRecord]]:
+        """End one, or all, and count all."""
+        return await self._runs.stop(run_id), self._runs.all()
+
+
+def known_runs_of(options: Options) -> KnownRuns:
+    """Return the background runs of a caller: its own, or all."""
+    return options.get("known_runs") or EveryRun(runs_of(options))
+
+
+def read_background(run_dir: RunDir) -> RunRecord | None:
+    """Return how a run stands; None where it cannot be read."""
     with suppress(errors.RunUnreadable):
         return load_record(run_dir, liveness_of(run_dir))
     return None

@@ -1,7 +1,7 @@
 """
 Watch runs: all of a project, or of the machine, as they change.
 
-In: where the caller stands.  Out: rows, replaced as a whole whenever one changed, and a call for
+In: the caller's runs.  Out: rows, replaced as a whole whenever one changed, and a call for
 each change.  Only what changed is read: a run that is over is read once, one that goes on as far
 as its journal has grown, and new ones are looked for when a store or the index is different.  Every
 look recovers, so that nobody is shown a run as running that is not.
@@ -15,21 +15,24 @@ import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from pi_subagents.core.run.liveness import Liveness
+from pi_subagents.core.run import events as ev
+from pi_subagents.core.run.progress import ProgressFormatter
+from pi_subagents.core.run.record import Liveness
+from pi_subagents.core.value import replace
 from pi_subagents.errors import RunUnreadable
-from pi_subagents.service.live_run import LiveRun
 from pi_subagents.store.recovery import liveness_of
 from pi_subagents.store.run_index import FILE_NAME
-from pi_subagents.store.run_records import load_record
+from pi_subagents.store.run_records import load_record, planned_record
+from pi_subagents.store.tails import JournalTail
 from pi_subagents.system.file_stamps import FileStamps
 from pi_subagents.system.home import data_dir
-from pi_subagents.view.fleet import light
+from pi_subagents.view.fleet import cut, last_line_of, light
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
-    from pi_subagents.core.run.record import RunRecord
+    from pi_subagents.core.run.record import RunProgress, RunRecord
     from pi_subagents.service.runs import Runs
     from pi_subagents.store.run_dir import RunDir
 
@@ -37,6 +40,45 @@ MAX_RUNS = 2000  # beyond these many, only runs that go on are listed
 FIRST_BATCH, BATCH = 50, 500  # a screenful at once, the rest with few repaints
 POLL_S = 0.09  # between two looks: what happens is shown within a tenth of a second
 _INDEX_FILES = (FILE_NAME, f"{FILE_NAME}-wal")
+
+
+class LiveRun:
+    """An active run, and how far its journal was read; RunUnreadable where there is none."""
+
+    def __init__(self, run_dir: RunDir) -> None:
+        self.run_dir = run_dir
+        # What changes with it.
+        self.files = (run_dir.meta, run_dir.events, run_dir.transcript)
+        self._record = light(planned_record(run_dir))
+        self._tail = JournalTail(run_dir)
+        self._words = ProgressFormatter()
+
+    def record(self) -> RunRecord:
+        """Read what was added, and return how the run stands."""
+        progress = self._record.progress
+        with suppress(OSError):  # as far as it goes
+            for entry in self._tail.new_entries():
+                progress = self._after(progress, entry.event)
+        if progress is not self._record.progress:
+            self._record = replace(self._record, progress=progress)
+        if not self._record.meta.started_at_ms:
+            with suppress(RunUnreadable):
+                self._record = replace(light(planned_record(self.run_dir)), progress=progress)
+        return self._record
+
+    def close(self) -> None:
+        """Release the journal."""
+        self._tail.close()
+
+    def _after(self, progress: RunProgress, event: ev.Event) -> RunProgress:
+        match event:
+            case ev.StateChanged(state):
+                progress = replace(progress, state=state)
+            case ev.AssistantMessage():
+                model = cut(event.model) or progress.model
+                progress = replace(progress, usage=progress.usage + event.usage, model=model)
+        line = last_line_of(self._words.text(event))
+        return replace(progress, last_line=line) if line else progress
 
 
 class Fleet:
@@ -70,7 +112,7 @@ class Fleet:
         return self.rows
 
     def follow(self, on_change: Callable[[], None]) -> None:
-        """Read everything, then tell of every change until closed."""
+        """Read everything, then report every change until closed."""
         try:
             self.load(on_change)
             on_change()
@@ -81,17 +123,17 @@ class Fleet:
             self.release()
 
     def close(self) -> None:
-        """Let the thread that follows come to its end."""
+        """End the thread that follows."""
         self._ending.set()
 
     def load(self, on_change: Callable[[], None] = lambda: None) -> None:
-        """Read everything once, telling of some rows before the rest is read."""
+        """Read everything once, reporting some rows before the rest is read."""
         self._runs.recover()
         self._rescan(on_change)
         self._publish()
 
     def look(self) -> bool:
-        """Read what changed since the last look; tell whether a row or a transcript did."""
+        """Read what changed since the last look; return whether a row or a transcript did."""
         of_runs = {file: path for path, live in self._live.items() for file in live.files}
         changed = self._stamps.changed((*self._index_files, *self._stores, *of_runs))
         silent = [path for path, live in self._live.items() if not live.run_dir.alive()]
@@ -135,7 +177,7 @@ class Fleet:
             if self._machine:
                 found = [run.now() for run in reversed(self._runs.index.all())]
         if self._machine:
-            found = [each for each in found if each.is_there()]
+            found = [each for each in found if each.exists()]
         else:
             with suppress(OSError):
                 found = self._runs.here()
@@ -178,13 +220,13 @@ class Fleet:
 
     def _end(self, run_dir: RunDir, liveness: Liveness) -> None:
         self._rows[run_dir.path] = light(load_record(run_dir, liveness))
-        self._let_go(run_dir.path)
+        self._release(run_dir.path)
 
     def _drop(self, path: Path) -> None:
         self._rows.pop(path, None)
-        self._let_go(path)
+        self._release(path)
 
-    def _let_go(self, path: Path) -> None:
+    def _release(self, path: Path) -> None:
         if (live := self._live.pop(path, None)) is not None:
             live.close()
 
@@ -192,6 +234,6 @@ class Fleet:
         self.rows = tuple(self._rows.values())
 
     def release(self) -> None:
-        """Let go of every file."""
+        """Release every file."""
         for path in list(self._live):
-            self._let_go(path)
+            self._release(path)

@@ -1,9 +1,8 @@
 """
-What can be done to a run that is watched: stop it, steer it, go on with it.
+What can be done to a run that is watched: stop it, steer it, resume it.
 
-In: run ids.  Out: a word for the user, right away; what turns out later is told through `tell`.
-Nothing here raises for what a user can cause.  Whatever else may be done to a run one day joins
-here, for every face at once.
+In: run ids.  Out: a report for the user at once; what turns out later goes to a callback.  Nothing
+here raises for what a user can cause.
 """
 
 from __future__ import annotations
@@ -19,9 +18,8 @@ from pi_subagents.service import messages
 from pi_subagents.service.runs import Runs
 from pi_subagents.service.sessions import sessions_to_resume
 from pi_subagents.service.steering import steer
-from pi_subagents.system.desktop import show
 from pi_subagents.system.home import PROJECT_RUNS
-from pi_subagents.system.own_command import Ended, start_own_command
+from pi_subagents.system.launch import Ended, show, start_own_command
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -33,21 +31,21 @@ REFUSED = 2
 
 @value
 class ActionReport:
-    """Something to say to the user."""
+    """A line for the user."""
 
     text: str
     bad: bool = False
 
 
 class FleetActions:
-    """Act on runs, for whoever watches them."""
+    """Act on watched runs."""
 
     def __init__(
-        self, cwd: Path, env: Mapping[str, str], tell: Callable[[ActionReport], None]
+        self, cwd: Path, env: Mapping[str, str], on_report: Callable[[ActionReport], None]
     ) -> None:
         self._cwd = cwd
         self._env = env
-        self._tell = tell
+        self._on_report = on_report
 
     def stop(self, run_id: str) -> ActionReport:
         """End a run with its whole process tree; wait until it is gone."""
@@ -62,15 +60,15 @@ class FleetActions:
         return ActionReport(messages.stopped(_name(ended), ended.status))
 
     def steer(self, run_id: str, message: str) -> ActionReport:
-        """Tell a run something while it works; wait a while until it has read that."""
+        """Send a message to an active run; wait a while until it is read."""
         try:
-            told = asyncio.run(steer(run_id, message, cwd=self._cwd, env=self._env))
+            steered = asyncio.run(steer(run_id, message, cwd=self._cwd, env=self._env))
         except (SubagentsError, OSError) as error:
             return ActionReport(str(error), bad=True)
-        return ActionReport(told.text, bad=told.status == "refused")
+        return ActionReport(steered.text, bad=steered.status == "refused")
 
     def resume(self, run_id: str, prompt: str) -> ActionReport:
-        """Go on with a run's session, in a process that outlives us; a refusal is told later."""
+        """Resume a run's session in a process that outlives us; a refusal is reported later."""
         if not prompt.strip():
             return ActionReport(messages.PROMPT_IS_EMPTY, bad=True)
         try:
@@ -80,13 +78,13 @@ class FleetActions:
             self._start(run, prompt)
         except (SubagentsError, OSError) as error:
             return ActionReport(messages.not_resumed(str(error)), bad=True)
-        told = messages.resumed(_name(run))
+        text = messages.resumed(_name(run))
         if preset := run.meta.preset:
-            told += " " + messages.without_preset(preset)
-        return ActionReport(told)
+            text += " " + messages.without_preset(preset)
+        return ActionReport(text)
 
     def open_on_desktop(self, target: str) -> bool:
-        """Show a run's directory, or a page, on the desktop; tell whether there is one."""
+        """Show a run's directory, or a page, on the desktop; return whether there is one."""
         return show(target, self._env)
 
     def _start(self, run: RunRecord, prompt: str) -> None:
@@ -96,13 +94,13 @@ class FleetActions:
             json.dumps({"tasks": [_task(run, prompt)]}),
             cwd=_project(run),
             env=self._env,
-            on_end=self._tell_refusal,
+            on_end=self._report_refusal,
         )
 
-    def _tell_refusal(self, ended: Ended) -> None:
-        """Tell why nothing was started; a run that failed is in the list."""
+    def _report_refusal(self, ended: Ended) -> None:
+        """Report why nothing was started; a run that failed is in the list."""
         if ended.code >= REFUSED:
-            self._tell(ActionReport(messages.not_resumed(ended.error_output), bad=True))
+            self._on_report(ActionReport(messages.not_resumed(ended.error_output), bad=True))
 
 
 def _task(run: RunRecord, prompt: str) -> dict[str, object]:

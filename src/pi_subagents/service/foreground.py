@@ -1,103 +1,250 @@
 """
-Foreground delegation: run checked tasks to their end and return what they came to.
+Foreground delegation: run tasks to their end, a few at a time, with a window each.
 
-Everything that refuses a whole call raises before anything starts; afterwards every task has a
-result.
+Everything that refuses a whole call raises before anything starts.  Afterwards nothing does but
+cancellation: each run ends in a result, in task order, and one bad run never harms its siblings.
+Runs that a stop finds in the queue are never started.
 """
 
 from __future__ import annotations
 
-from contextlib import ExitStack
-from functools import partial
+import asyncio
+import time
+from contextlib import ExitStack, suppress
+from itertools import islice
 from typing import TYPE_CHECKING
 
-from pi_subagents.core.definitions.project_choice import PROFILE
-from pi_subagents.core.value import replace, value
-from pi_subagents.service import call as launch
+from pi_subagents import errors
+from pi_subagents.core import messages as core_messages
+from pi_subagents.core.definitions.found import PROFILE
+from pi_subagents.core.profile.profile import Profile
+from pi_subagents.core.run.result import RunResult
+from pi_subagents.core.stop_switch import RUNNING, StopSwitch
+from pi_subagents.core.value import replace
+from pi_subagents.runners.table import RunnerPlace, open_runner
 from pi_subagents.service import messages
-from pi_subagents.service.definitions.questions import ask_first
-from pi_subagents.service.preparation import Preparation
-from pi_subagents.service.sessions import sessions_to_resume
-from pi_subagents.view import summary
+from pi_subagents.service.call import ignore, open_call
+from pi_subagents.service.definitions.choice import ask_first
+from pi_subagents.service.delegation import Delegation, Preparation, Update
+from pi_subagents.service.plan import plan, prewarm_spec
+from pi_subagents.system import crash_points
+from pi_subagents.view.window import Window, WindowBuilder, WindowTitle
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Sequence
 
-    from pi_subagents.core.run.record import RunRecord
-    from pi_subagents.core.run.result import RunResult
     from pi_subagents.core.settings import Settings
     from pi_subagents.core.task.request import DelegateRequest
-    from pi_subagents.service.call import Options
-    from pi_subagents.view.window import Window
-
-
-@value
-class Delegation:
-    """What a delegation came to: results in task order."""
-
-    results: tuple[RunResult, ...]
-    windows: tuple[Window, ...]
-    settings: Settings
-
-    @property
-    def summary(self) -> str:
-        """One line per task."""
-        return summary.summary_text(self.results, self.windows)
-
-    def to_json(self) -> dict[str, object]:
-        """Return the value of the tool `delegate_to_subagents`."""
-        return summary.delegation_to_json(
-            self.results, self.windows, max_lines=self.settings.max_lines_per_window
-        )
+    from pi_subagents.runners.base import Runner
+    from pi_subagents.service.call import CallContext, Options
+    from pi_subagents.service.delegation import Observer, PlannedTask
 
 
 async def delegate_request(request: DelegateRequest, options: Options) -> Delegation:
     """Run a checked request."""
     if named := [name for task in request.tasks if (name := request.profile_of(task))]:
         await ask_first(PROFILE, named, options)
-    context = launch.open_call(options)
-    preparations = prepare(request, context)
+    context = open_call(options)
+    preparations = _prepare(request, context)
     with ExitStack() as resources:
-        context = launch.with_offline_model(context, resources)
-        planned = launch.plan(context, request, preparations)
-        results, windows = await launch.execute(context, planned)
+        context = with_offline_model(context, resources)
+        planned = plan(context, request, preparations)
+        results, windows = await execute(context, planned)
     return Delegation(results, windows, context.settings)
 
 
 def prewarm(request: DelegateRequest, options: Options) -> None:
     """Start what the tasks that are known so far will need, where the host keeps children ready."""
-    context = launch.open_call(options)
+    context = open_call(options)
     if context.settings.warm_children:
-        launch.prewarm(context, zip(request.tasks, prepare(request, context), strict=True))
+        tasks = zip(request.tasks, _prepare(request, context), strict=True)
+        first = islice(tasks, context.concurrency)
+        specs = (prewarm_spec(task, needs, context) for task, needs in first)
+        with suppress(errors.SetupError):  # the call itself is refused, with the reason
+            runner_of(context).prewarm(spec for spec in specs if spec)
         context.pool.settle_later()
 
 
-def prepare(request: DelegateRequest, context: launch.CallContext) -> tuple[Preparation, ...]:
-    """Resolve profiles, skills and sessions: whatever of them can refuse the whole call."""
-    earlier: Mapping[str, tuple[RunRecord, ...]] = {}
-    if sessions := [task.resume for task in request.tasks if task.resume]:
-        earlier = sessions_to_resume(context.runs, sessions, launch.history_of(context.options))
-    preparations: tuple[Preparation, ...] = (Preparation(),) * len(request.tasks)
-    if any(map(request.profile_of, request.tasks)):
-        from pi_subagents.config.profile_files import load_profiles
-        from pi_subagents.service.profiles import prepare_profiles
+def _prepare(request: DelegateRequest, context: CallContext) -> tuple[Preparation, ...]:
+    """Resolve profiles, skills and sessions, where a task names any."""
+    if any(task.resume or request.profile_of(task) for task in request.tasks):
+        from pi_subagents.service.profiles import prepare
 
-        preparations = prepare_profiles(
-            request,
-            load_profiles(context.cwd, context.env),
-            context.engine,
-            trusted=context.trusted(context.cwd),
-            choose=partial(context.choose, PROFILE),
+        return prepare(request, context)
+    return (Preparation(),) * len(request.tasks)
+
+
+def with_offline_model(context: CallContext, resources: ExitStack) -> CallContext:
+    """Serve the offline model, where wanted, for as long as the resources are held."""
+    wanted = context.options.get("offline", False)
+    if wanted is False:
+        return context
+    script = None if wanted is True else wanted
+    context.notice(messages.NOTICE_OFFLINE_SCRIPT if script else messages.NOTICE_OFFLINE)
+    return replace(context, engine=context.engine.offline(script, resources))
+
+
+async def execute(
+    context: CallContext, planned: Sequence[PlannedTask]
+) -> tuple[tuple[RunResult, ...], tuple[Window, ...]]:
+    """Run what was planned to its end; return results and windows, in task order."""
+    options = context.options
+    try:
+        runner = runner_of(context)
+    except errors.SetupError:
+        context.held.discard(run.spec.run_id for run in planned)
+        raise
+    windows = Windows(
+        planned,
+        context.settings,
+        home=context.env.get("HOME", ""),
+        columns=options.get("columns"),
+    )
+    if on_windows := options.get("on_windows"):
+        on_windows(windows)
+    on_update = options.get("on_update", ignore)
+
+    def observe(update: Update) -> None:
+        windows.apply(update)
+        on_update(update)
+
+    runner.expect(run.spec for run in planned if not run.needs.refusal)
+    try:
+        results = await delegate_runs(
+            planned,
+            runner=runner,
+            concurrency=context.concurrency,
+            observe=observe,
+            stop=options.get("stop") or StopSwitch(),
         )
-    return tuple(
-        _resuming(needs, earlier[task.resume]) if task.resume else needs
-        for task, needs in zip(request.tasks, preparations, strict=True)
+    finally:
+        await asyncio.shield(runner.settle())
+    crash_points.reach(crash_points.BEFORE_INDEX_UPDATE)
+    context.runs.note_ended(results)
+    return results, windows.now()
+
+
+def runner_of(context: CallContext, name: str = "") -> Runner:
+    """Return where runs are executed; SetupError where that is impossible."""
+    place = RunnerPlace(
+        cwd=context.cwd,
+        env=context.env,
+        held=context.held,
+        concurrency=context.concurrency,
+        pool=context.pool,
+        kind_now=context.engine.share_key_now,
+        notice=context.notice,
+    )
+    return open_runner(name or context.options.get("runner") or context.settings.runner, place)
+
+
+async def delegate_runs(
+    runs: Sequence[PlannedTask],
+    *,
+    runner: Runner,
+    concurrency: int,
+    observe: Observer,
+    stop: StopSwitch,
+) -> tuple[RunResult, ...]:
+    """Return the result of every run, in the order of the runs."""
+    queue = iter(runs)
+    report = _guarded(observe)
+    results: dict[int, RunResult] = {}
+
+    async def work() -> None:
+        for run in queue:  # shared: each worker takes the next one
+            results[run.index] = result = await _execute(run, runner, report, stop)
+            report(Update(run, result))
+
+    try:
+        async with asyncio.TaskGroup() as workers:
+            for _ in range(min(max(concurrency, 1), len(runs))):
+                workers.create_task(work())
+    finally:
+        for run in queue:  # only a cancellation leaves any
+            runner.refuse(run.spec, core_messages.STOPPED_ON_REQUEST, aborted=True)
+    return tuple(results[run.index] for run in runs)
+
+
+async def _execute(
+    run: PlannedTask, runner: Runner, observe: Observer, stop: StopSwitch
+) -> RunResult:
+    if run.needs.refusal:
+        return runner.refuse(run.spec, run.needs.refusal, aborted=False)
+    if stop.level > RUNNING:
+        return runner.refuse(run.spec, core_messages.STOPPED_ON_REQUEST, aborted=True)
+    try:
+        return await runner.run(run.spec, lambda event: observe(Update(run, event)), stop)
+    except Exception as error:  # noqa: BLE001 - a fault in one run must not end its siblings
+        return runner.refuse(run.spec, core_messages.internal_error(error), aborted=False)
+
+
+def _guarded(observe: Observer) -> Observer:
+    """Keep an observer's own faults from harming runs; the loop's handler reports them."""
+
+    def report(update: Update) -> None:
+        try:
+            observe(update)
+        except Exception as error:  # noqa: BLE001 - whatever a caller's function may raise
+            asyncio.get_running_loop().call_exception_handler(
+                {"message": "an observer of a delegation failed", "exception": error}
+            )
+
+    return report
+
+
+class Windows:
+    """The windows of one delegation."""
+
+    def __init__(
+        self,
+        runs: Iterable[PlannedTask],
+        settings: Settings,
+        *,
+        home: str,
+        columns: int | None = None,
+    ) -> None:
+        self.max_lines = settings.max_lines_per_window
+        self._builders = [
+            WindowBuilder(
+                _title(run),
+                cwd=run.spec.child.cwd,
+                home=home,
+                max_lines=settings.max_lines_per_window,
+                width=settings.preview_width(columns),
+            )
+            for run in runs
+        ]
+
+    def apply(self, update: Update) -> None:
+        """Take what happened into account."""
+        builder = self._builders[update.run.index]
+        if isinstance(update.what, RunResult):
+            builder.finish(update.what)
+        else:
+            builder.apply(update.what, _now_ms())
+
+    def now(self) -> tuple[Window, ...]:
+        """Return every window as it is."""
+        now_ms = _now_ms()
+        return tuple(builder.window(now_ms) for builder in self._builders)
+
+
+def _title(run: PlannedTask) -> WindowTitle:
+    task, profile = run.task, run.needs.profile or Profile("")
+    return WindowTitle(
+        task.name,
+        # A preset is a profile here, though nobody asked for it as one.
+        profile=task.profile or profile.name,
+        provider=profile.provider,
+        model=profile.model,
+        thinking_level=profile.thinking_level,
+        tool_count=run.tool_count if run.needs.profile else None,
+        file_count=len(task.files),
+        timeout_s=task.timeout_s,
+        session_id=run.spec.session_id,
     )
 
 
-def _resuming(needs: Preparation, earlier: tuple[RunRecord, ...]) -> Preparation:
-    """Let a task go on with a session; a profile that is left behind is said."""
-    was = earlier[-1].meta.profile
-    dropped = was and needs.profile is None and not needs.refusal
-    notes = (*needs.notes, messages.note_profile_left(was)) if dropped else needs.notes
-    return replace(needs, earlier=earlier, notes=notes)
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000

@@ -1,8 +1,9 @@
 """
-What a call in a place would meet, for whoever only looks: trust, models, tools, skills.
+What a call in a place would meet, to look only: trust, models, tools, skills, a profile's child.
 
-In: a directory, an environment, and what a host knows of itself.  Out: values; nothing is started
-but to be asked, and where no child could be started, what set-up would install counts.
+In: a directory, an environment, and what a host knows of itself.  Out: values; nothing is written,
+nothing started but to be asked, and where no child could be started, what set-up would install
+counts.
 """
 
 from __future__ import annotations
@@ -10,23 +11,28 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pi_subagents.config.settings_files import load_settings
+from pi_subagents.core.run.files import APPEND_PROMPT, SYSTEM_PROMPT
 from pi_subagents.core.value import value
-from pi_subagents.engines.base import CallPlace
+from pi_subagents.engines.base import CallPlace, ChildRequest
 from pi_subagents.engines.table import DEFAULT, load_engine
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from pi_subagents.core.host_program import HostProgram
-    from pi_subagents.core.models import ModelList
+    from pi_subagents.core.engine_values import HostProgram, ModelList
+    from pi_subagents.core.run.spec import ChildOrder
     from pi_subagents.core.settings import Settings
     from pi_subagents.engines.base import EngineCall
+    from pi_subagents.service.delegation import Preparation
+
+
+RUN = "RUN"  # stands for the directory and the id of a run that does not exist yet
 
 
 @value
 class LookingPlace:
-    """Where somebody looks around."""
+    """A place to look at, and what a host knows of it."""
 
     cwd: Path
     env: Mapping[str, str]
@@ -39,13 +45,13 @@ class LookingPlace:
         return load_settings(self.cwd, self.env)[0]
 
     def trusts(self, place: Path) -> bool:
-        """Tell whether what the project of a place configures may count."""
+        """Return whether what the project of a place configures may count."""
         known = None if self.decided is None else (self.cwd, self.decided)
         return load_engine(DEFAULT).trusts(place, self.env, known)
 
     @property
     def is_trusted(self) -> bool:
-        """Tell so of the directory itself."""
+        """Return whether this is so for the directory itself."""
         return self.trusts(self.cwd)
 
     def preview(self) -> EngineCall:
@@ -66,3 +72,56 @@ class LookingPlace:
 
     def _call_place(self) -> CallPlace:
         return CallPlace(self.cwd, self.env, self.settings, trusted=self.trusts, host=self.host)
+
+
+def prepare_named(name: str, place: LookingPlace) -> Preparation:
+    """Return what a call would make of the profile, or why it would be refused."""
+    from functools import partial
+
+    from pi_subagents.config.definition_answers import DefinitionAnswers
+    from pi_subagents.config.profile_files import load_profiles
+    from pi_subagents.core.definitions.found import PROFILE
+    from pi_subagents.core.task.request import Task, checked_request
+    from pi_subagents.errors import RequestError
+    from pi_subagents.service.definitions.choice import choose_definition
+    from pi_subagents.service.delegation import Preparation
+    from pi_subagents.service.profiles import prepare_profiles
+    from pi_subagents.system.home import data_dir
+
+    trusted = place.is_trusted
+    choose = partial(
+        choose_definition,
+        PROFILE,
+        policy=place.settings.project_definitions,
+        trusted=trusted,
+        answers=DefinitionAnswers(data_dir(place.env)),
+    )
+    try:
+        (prepared,) = prepare_profiles(
+            checked_request([Task("show", "show")], name),
+            load_profiles(place.cwd, place.env),
+            place.preview(),
+            trusted=trusted,
+            choose=choose,
+        )
+    except RequestError as error:
+        return Preparation(refusal=str(error))
+    return prepared
+
+
+def plan_named(prepared: Preparation, place: LookingPlace) -> ChildOrder | None:
+    """Return how a run there would be started, unless it would be refused."""
+    profile = prepared.profile
+    if profile is None or prepared.refusal:
+        return None
+    request = ChildRequest(
+        run_id=RUN,
+        cwd=str(place.cwd),
+        trusted=place.is_trusted,
+        profile=profile,
+        skill_paths=prepared.skill_paths,
+        system_prompt_file=f"{RUN}/{SYSTEM_PROMPT}" if profile.system_prompt else None,
+        append_prompt_file=f"{RUN}/{APPEND_PROMPT}" if profile.append_system_prompt else None,
+        shareable=False,
+    )
+    return place.preview().plan_child(request).order

@@ -1,23 +1,43 @@
-"""What `service` says to people."""
+"""What `service` reports to people."""
 
 from __future__ import annotations
 
+# What can be wrong with a parameter (InvalidRequest puts the place in front), a setting or a file.
+
+MUST_BE_CONCURRENCY = "must be a whole number from 1 to 16"
+MUST_BE_RUNNER = 'must be "process" or "tmux"'
+NO_SCRIPT_IN_BACKGROUND = "a script needs somebody to serve it; background runs take the rules only"
 NOT_A_PRIVATE_FILE = "it must be a file of your own that nobody else can read (mode 0600)"
-
-
-def token_too_short(least: int) -> str:
-    """Return what a token must look like."""
-    return f"it must hold one word of at least {least} characters"
-
-
-STEER_AFTER_THIS_STEP = "The sub-agent reads it after its current step."
-STEER_AT_ITS_START = "The sub-agent has not begun yet; it reads it when it does."
-STEER_NOBODY_LISTENS = "Nobody takes messages for this sub-agent."
 
 
 def must_be_engine(known: tuple[str, ...]) -> str:
     """Return which engines there are."""
     return f"must be one of: {', '.join(known)}"
+
+
+# Notices: once, before the work begins.
+
+NOTICE_OFFLINE = (
+    "Offline: the built-in model stands in for provider and model. It follows simple rules "
+    "(list, count, find, search, read, summarise headings) and is not a language model."
+)
+NOTICE_OFFLINE_SCRIPT = (
+    "Offline: a script stands in for provider and model. It is not a language model."
+)
+
+# Runs: messages to them, and their ends.
+
+STEER_AFTER_THIS_STEP = "The sub-agent reads it after its current step."
+STEER_AT_ITS_START = "The sub-agent has not begun yet; it reads it when it does."
+STEER_NOBODY_LISTENS = "Nobody takes messages for this sub-agent."
+PROMPT_IS_EMPTY = "Nothing to go on with: the prompt is empty."
+RUN_IS_OVER = "It is over already."
+RUN_DIRECTORY_GONE = "The run directory is gone, and with it how the run ended"
+
+
+def token_too_short(least: int) -> str:
+    """Return what a token must look like."""
+    return f"it must hold one word of at least {least} characters"
 
 
 def steer_after_end(status: str, session_id: str) -> str:
@@ -46,40 +66,6 @@ def old_runs_removed(for_age: int, days: float, for_space: int, megabytes: float
     return f"Removed {' and '.join(parts)}."
 
 
-PROMPT_IS_EMPTY = "Nothing to go on with: the prompt is empty."
-RUN_IS_OVER = "It is over already."
-
-
-def stopped(name: str, status: str) -> str:
-    """Return how a run that was stopped ended."""
-    return f"{name}: {status}"
-
-
-def resumed(name: str) -> str:
-    """Return that a session goes on."""
-    return f"{name} goes on as a new run. It does so even if you leave."
-
-
-def without_preset(preset: str) -> str:
-    """Return that a session goes on without the preset it began with."""
-    return f"It goes on without the preset {preset}."
-
-
-def not_resumed(reason: str) -> str:
-    """Return why a session does not go on."""
-    return f"Not resumed: {reason}"
-
-
-# What can be wrong with a parameter (InvalidRequest puts the place in front) or a setting.
-
-
-NO_SCRIPT_IN_BACKGROUND = "a script needs somebody to serve it; background runs take the rules only"
-MUST_BE_CONCURRENCY = "must be a whole number from 1 to 16"
-MUST_BE_RUNNER = 'must be "process" or "tmux"'
-
-# What can be wrong with a parameter, a setting or a file: limits, names and reasons.
-
-
 def index_unusable(reason: str) -> str:
     """Return the notice that runs are kept but could not be entered in the index."""
     return (
@@ -88,21 +74,25 @@ def index_unusable(reason: str) -> str:
     )
 
 
-# Notices: said once, before the work begins.
+def stopped(name: str, status: str) -> str:
+    """Return how a run that was stopped ended."""
+    return f"{name}: {status}"
 
 
-NOTICE_OFFLINE = (
-    "Offline: the built-in model stands in for provider and model. It follows simple rules "
-    "(list, count, find, search, read, summarise headings) and is not a language model."
-)
-NOTICE_OFFLINE_SCRIPT = (
-    "Offline: a script stands in for provider and model. It is not a language model."
-)
-
-# Background runs.
+def resumed(name: str) -> str:
+    """Return that a session is resumed."""
+    return f"{name} goes on as a new run. It does so even if you leave."
 
 
-RUN_DIRECTORY_GONE = "The run directory is gone, and with it how the run ended"
+def without_preset(preset: str) -> str:
+    """Return that a session is resumed without the preset it began with."""
+    return f"It goes on without the preset {preset}."
+
+
+def not_resumed(reason: str) -> str:
+    """Return why a session is not resumed."""
+    return f"Not resumed: {reason}"
+
 
 # Messages of outcomes: values in a result, not exceptions.  Hosts and prompts rely on their words.
 
@@ -110,9 +100,6 @@ RUN_DIRECTORY_GONE = "The run directory is gone, and with it how the run ended"
 def cwd_missing(cwd: str) -> str:
     """Return why a task could not start in its directory."""
     return f"cwd does not exist or is not a directory: {cwd}"
-
-
-# What is said of the profile a task names.
 
 
 def unknown_profile(name: str, available: tuple[str, ...]) -> str:
@@ -126,7 +113,7 @@ def field_not_honoured(profile: str, field: str, engine: str) -> str:
 
 
 def note_profile_left(name: str) -> str:
-    """Return the note on a session that goes on without the profile it had."""
+    """Return the note on a session that is resumed without the profile it had."""
     return f'This session ran with the profile "{name}" before; this run has none. Name it again.'
 
 

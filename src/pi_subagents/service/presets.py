@@ -14,17 +14,19 @@ from typing import TYPE_CHECKING
 
 from pi_subagents import errors
 from pi_subagents.config.preset_files import load_presets
-from pi_subagents.core.definitions.project_choice import PRESET
+from pi_subagents.core.definitions.found import PRESET
 from pi_subagents.core.preset.preset import preset_profile
 from pi_subagents.core.task.request import DelegateRequest, Task
 from pi_subagents.core.value import replace
 from pi_subagents.engines.base import ModelWish
-from pi_subagents.service import call as launch
-from pi_subagents.service.definitions.questions import ask_first
-from pi_subagents.service.preparation import Preparation, PresetUse
+from pi_subagents.service.call import open_call
+from pi_subagents.service.definitions.choice import ask_first, choose_for
+from pi_subagents.service.delegation import Preparation, PresetUse
+from pi_subagents.service.foreground import execute, with_offline_model
+from pi_subagents.service.plan import plan
 from pi_subagents.service.profiles import refuse_unsupported
 from pi_subagents.system.own_thread import in_own_thread
-from pi_subagents.view.subagent_result import subagent_to_json
+from pi_subagents.view.answers import subagent_to_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,7 +48,7 @@ class PresetCatalogue:
 
     def prepare(self, task: PresetTask, *, detached: bool = False) -> Preparation:
         """Return what a task needs; RequestError where its preset or model cannot be had."""
-        chosen = self._context.choose(PRESET, self._presets, task.preset)
+        chosen = choose_for(self._context, PRESET, self._presets, task.preset)
         if chosen.refusal:
             raise errors.DefinitionNotUsed(chosen.refusal)
         loaded = chosen.loaded
@@ -78,7 +80,7 @@ class PresetCatalogue:
 async def run_subagent(request: SubagentRequest, options: Options) -> dict[str, object]:
     """Run the tasks of the tool `subagent` and return its value."""
     await ask_first(PRESET, (task.preset for task in request.tasks), options)
-    context = launch.open_call(options)
+    context = open_call(options)
     request = _placed(request, str(context.cwd))
     catalogue = PresetCatalogue(context)
     prepare = _or_refusal if request.parallel else PresetCatalogue.prepare
@@ -87,10 +89,10 @@ async def run_subagent(request: SubagentRequest, options: Options) -> dict[str, 
         await in_own_thread("prepare", partial(prepare, catalogue, task)) for task in request.tasks
     ]
     with ExitStack() as resources:
-        context = launch.with_offline_model(context, resources)
+        context = with_offline_model(context, resources)
         checked = as_request(request.tasks, context.settings.foreground_timeout)
-        planned = launch.plan(context, checked, preparations)
-        results, _ = await launch.execute(context, planned)
+        planned = plan(context, checked, preparations)
+        results, _ = await execute(context, planned)
     models = [
         (use.requested_model, use.resolved_model) if (use := needs.preset) else (task.model, None)
         for task, needs in zip(request.tasks, preparations, strict=True)
@@ -115,7 +117,7 @@ def as_request(tasks: Sequence[PresetTask], timeout_s: float | None) -> Delegate
 
 
 def _placed(request: SubagentRequest, cwd: str) -> SubagentRequest:
-    """Return the request with a directory for every task, as its result tells it."""
+    """Return the request with a directory for every task, as its result names it."""
     tasks = (replace(task, cwd=task.cwd or cwd) for task in request.tasks)
     return replace(request, tasks=tuple(tasks))
 

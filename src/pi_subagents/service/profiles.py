@@ -8,28 +8,60 @@ or a skill that is unknown or cannot be read, is its task's refusal alone.
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
+from pi_subagents.config.profile_files import load_profiles
 from pi_subagents.core.definitions.definition import PROJECT
-from pi_subagents.core.definitions.project_choice import Choice
+from pi_subagents.core.definitions.found import PROFILE, Choice
 from pi_subagents.core.profile.profile import FIELDS, Profile
 from pi_subagents.core.value import replace
 from pi_subagents.errors import ProfileRefused
 from pi_subagents.service import messages
-from pi_subagents.service.preparation import Preparation
+from pi_subagents.service.call import history_of
+from pi_subagents.service.definitions.choice import choose_for
+from pi_subagents.service.delegation import Preparation
+from pi_subagents.service.sessions import sessions_to_resume
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pi_subagents.config.profile_files import Profiles
     from pi_subagents.core.profile.profile import LoadedProfile
+    from pi_subagents.core.run.record import RunRecord
     from pi_subagents.core.task.request import DelegateRequest
     from pi_subagents.engines.base import EngineCall
+    from pi_subagents.service.call import CallContext
 
 # What only a trusted project may decide: code, options and keys.
-_NEEDS_TRUST = {"extensions": (), "extra_args": (), "api_key": ""}
-_SPELLED = {"extensions": "extensions", "extra_args": "extraArgs", "api_key": "apiKey"}
+_NEEDS_TRUST = ("extensions", "extraArgs", "apiKey")
+
+
+def prepare(request: DelegateRequest, context: CallContext) -> tuple[Preparation, ...]:
+    """Resolve profiles, skills and sessions: whatever of them can refuse the whole call."""
+    sessions = [task.resume for task in request.tasks if task.resume]
+    earlier = sessions_to_resume(context.runs, sessions, history_of(context.options))
+    preparations: tuple[Preparation, ...] = (Preparation(),) * len(request.tasks)
+    if any(map(request.profile_of, request.tasks)):
+        preparations = prepare_profiles(
+            request,
+            load_profiles(context.cwd, context.env),
+            context.engine,
+            trusted=context.trusted(context.cwd),
+            choose=partial(choose_for, context, PROFILE),
+        )
+    return tuple(
+        _resuming(needs, earlier[task.resume]) if task.resume else needs
+        for task, needs in zip(request.tasks, preparations, strict=True)
+    )
+
+
+def _resuming(needs: Preparation, earlier: tuple[RunRecord, ...]) -> Preparation:
+    """Let a task continue a session; note a profile that is left behind."""
+    was = earlier[-1].meta.profile
+    dropped = was and needs.profile is None and not needs.refusal
+    notes = (*needs.notes, messages.note_profile_left(was)) if dropped else needs.notes
+    return replace(needs, earlier=earlier, notes=notes)
 
 
 def prepare_profiles(
@@ -81,13 +113,11 @@ def refuse_unsupported(profile: Profile, engine: EngineCall) -> None:
 
 
 def _permitted(loaded: LoadedProfile, *, trusted: bool) -> tuple[Profile, tuple[str, ...]]:
-    """Return the profile without what its origin may not decide, and the note that says so."""
+    """Return the profile without what its origin may not decide, and the note about that."""
     profile = loaded.profile
     if loaded.scope != PROJECT or trusted:
         return profile, ()
-    left_out = tuple(
-        _SPELLED[name] for name, none in _NEEDS_TRUST.items() if getattr(profile, name) != none
-    )
+    left_out = tuple(name for name in _NEEDS_TRUST if getattr(profile, FIELDS[name]))
     if not left_out:
         return profile, ()
     note = messages.note_untrusted_profile(profile.name, left_out)

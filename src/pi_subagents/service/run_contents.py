@@ -1,5 +1,5 @@
 """
-What is in a run's directory beside its record, for whoever shows one run with everything.
+What is in a run's directory beside its record, to show one run with everything.
 
 In: a record that was read from there.  Out: texts and plain values.  Writes nothing.
 """
@@ -9,9 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pi_subagents.errors import RunUnreadable
-from pi_subagents.store.journal_tail import journal_entries
 from pi_subagents.store.run_records import directory_of
-from pi_subagents.store.transcript_tail import TranscriptTail
+from pi_subagents.store.tails import TranscriptTail, journal_entries
 from pi_subagents.system.safe_io import read_bounded
 
 if TYPE_CHECKING:
@@ -24,7 +23,7 @@ MAX_TRANSCRIPT_BYTES = 64 * 1024 * 1024
 
 
 def meta_of(run: RunRecord) -> dict[str, object]:
-    """Return everything that was written down of a run before it began, and who serves it."""
+    """Return everything that was recorded of a run before it began, and which process serves it."""
     try:
         return directory_of(run).read_meta()
     except (OSError, ValueError) as error:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pi_subagents.config.settings_files import load_settings
-from pi_subagents.core.run.liveness import Liveness
+from pi_subagents.core.run.record import Liveness
 from pi_subagents.core.run.retention import Look, choose_removals, watched
 from pi_subagents.core.run.spec import PING
 from pi_subagents.core.value import value
@@ -28,23 +28,22 @@ from pi_subagents.errors import (
     RunNotListening,
     RunUnreadable,
 )
-from pi_subagents.store.completion_hook import tell_completion
+from pi_subagents.store.completion import run_completion_hook
 from pi_subagents.store.desk import DESKS, Desk, clear_stale_desks
-from pi_subagents.store.orders import ANSWER_LIMIT_S, send
-from pi_subagents.store.recovery import conclude_lost, liveness_of
-from pi_subagents.store.retention_looks import RetentionLooks
-from pi_subagents.store.run_dir import RunDir
-from pi_subagents.store.run_index import RunIndex
-from pi_subagents.store.run_records import directory_of, load_record
-from pi_subagents.store.run_removal import (
+from pi_subagents.store.orders import ANSWER_LIMIT_S, STOP_LIMIT_S, Stopped, Stopping, send
+from pi_subagents.store.recovery import conclude_lost, liveness_of, remove_half_written
+from pi_subagents.store.retention import (
+    RetentionLooks,
     finish_removals,
     interrupted_removals,
     kept_run,
     remove_finished,
     remove_unmade,
 )
+from pi_subagents.store.run_dir import RunDir
+from pi_subagents.store.run_index import RunIndex
+from pi_subagents.store.run_records import directory_of, load_record
 from pi_subagents.store.run_store import RUN_ID_BEGINNING, open_store
-from pi_subagents.store.stopping import STOP_LIMIT_S, Stopped, Stopping
 from pi_subagents.system.home import data_dir
 from pi_subagents.system.identity import boot_id
 
@@ -57,7 +56,7 @@ if TYPE_CHECKING:
     from pi_subagents.core.run.spec import RunSpec
     from pi_subagents.store.run_store import RunStore
 
-LOOK_LIMIT_S = 0.5  # how long whoever answers for a run is waited for by somebody who just looks
+LOOK_LIMIT_S = 0.5  # for a supervisor to answer somebody who only looks
 
 
 @value
@@ -88,7 +87,7 @@ class Runs:
         """
         Return the mark by which a run is known as ours even where the index does not know it.
 
-        Asked for before the directory is made: from then on, whoever looks next looks for it.
+        Before the directory is made: from then on, the next look searches for it.
         OSError where the store takes no note of that.
         """
         try:
@@ -136,7 +135,7 @@ class Runs:
                 self._make_known(thorough=thorough)
             ended, gone = [], []
             for noted, session_id in self.index.not_ended().items():
-                if not noted.now().is_there() and not os.path.lexists(noted.desk.path):
+                if not noted.now().exists() and not os.path.lexists(noted.desk.path):
                     gone.append(noted.run_id)
                 elif self._has_ended(noted, session_id, concluded):
                     ended.append(noted.run_id)
@@ -145,11 +144,11 @@ class Runs:
         return concluded
 
     def _has_ended(self, noted: RunDir, session_id: str, concluded: list[RunDir]) -> bool:
-        """Look at one run, conclude it if it is lost; tell whether there is nothing more to do."""
+        """Look at one run, conclude it if it is lost; return whether nothing more is to do."""
         run_dir = noted.now()
         liveness = liveness_of(run_dir, session_id)
         if liveness is Liveness.LOST and run_dir.is_away():
-            return False  # its disk or its project may come back, and with it what it told
+            return False  # its disk or its project may come back, and with it its record
         if liveness is Liveness.ALIVE and not os.path.lexists(run_dir.path):
             with suppress(OSError):  # it looks for its directory, and finds it another
                 send(run_dir.desk, PING, LOOK_LIMIT_S)
@@ -165,7 +164,9 @@ class Runs:
         run_dir.desk.clear(found=True)
         if self.index.is_detached(run_dir.run_id) and (result := run_dir.read_result()):
             # Its supervisor may have died before it could.
-            tell_completion(self._on_complete(), run_dir, result)
+            settings, _ = load_settings(self._cwd, self._env)
+            run_completion_hook(settings.on_complete, run_dir, result)
+        remove_half_written(run_dir)  # also by a process that was killed after the result was there
         return True
 
     def _make_known(self, *, thorough: bool) -> None:
@@ -204,9 +205,6 @@ class Runs:
         boot = boot_id()
         return boot and " ".join([boot, *(f"{each.st_dev}:{each.st_ino}" for each in places)])
 
-    def _on_complete(self) -> tuple[str, ...]:
-        return load_settings(self._cwd, self._env)[0].on_complete
-
     def newest(self) -> Iterator[RunRecord | RunUnreadable]:
         """Yield this project's runs, newest first; a damaged one harms only itself."""
         self.recover(thorough=True)
@@ -222,12 +220,12 @@ class Runs:
         with suppress(sqlite3.Error, OSError):
             for noted in self.index.not_ended():
                 if noted.run_id not in found and noted.path.parent == self.store.runs_dir:
-                    found[noted.run_id] = noted.now()  # its directory is gone, and it goes on
+                    found[noted.run_id] = noted.now()  # its directory is gone, and it is active
             left = [run_dir for run_dir in found.values() if not run_dir.result.exists()]
             for run_dir in self.index.unknown(left):  # it moved on from here
                 for noted in self.index.starting_with(run_dir.run_id):
                     found[noted.run_id] = noted.now()
-        there = (run_dir for run_dir in found.values() if run_dir.is_there())
+        there = (run_dir for run_dir in found.values() if run_dir.exists())
         return [run_dir for run_dir in there if not run_dir.redirected()]
 
     def find(self, run: str) -> RunRecord:
@@ -235,12 +233,25 @@ class Runs:
         self.recover(thorough=True)
         return self._load(self._locate(run))
 
+    def of_session(self, session_id: str) -> list[RunDir]:
+        """Return the directories of a session's runs, oldest first, wherever they are by now."""
+        try:
+            found = [noted.now() for noted in self.index.of_session(session_id)]
+        except (sqlite3.Error, OSError):
+            return []
+        return [run_dir for run_dir in found if run_dir.exists()]
+
+    def find_any(self, any_id: str) -> RunRecord:
+        """Return a run by its id or its session's: then the one that is alive, or the latest."""
+        found = self.of_session(any_id)
+        wanted = [run_dir for run_dir in found if run_dir.alive()] or found
+        return self.find(wanted[-1].run_id if wanted else any_id)
+
     def stop(self, run: RunRecord, *, force: bool) -> RunRecord:
         """
         End a run and return how it stands then.
 
-        RunNotActive if it is over; RunNotListening, RunNotAnswering or RunNotEnded if it goes on
-        all the same, and why.
+        RunNotActive if it is over; RunNotListening, RunNotAnswering or RunNotEnded if it runs on.
         """
         if not run.active:
             raise RunNotActive(run.run_id, run.status)
@@ -258,7 +269,7 @@ class Runs:
                 raise RunNotAnswering(run_dir.run_id)
             case Stopped.AT_IT:
                 raise RunNotEnded(run_dir.run_id, STOP_LIMIT_S)
-        if not run_dir.never_began():  # whoever told of its end may still have the lock
+        if not run_dir.never_began():  # whatever reported its end may still have the lock
             run_dir.desk.wait_for_end(ANSWER_LIMIT_S)
         return self._load(run_dir.now())
 
@@ -269,11 +280,7 @@ class Runs:
         megabytes: float | None = None,
         now_ms: int | None = None,
     ) -> list[Removal]:
-        """
-        Return which runs of this project have been kept long enough; a limit of 0 is none.
-
-        By the clock of this moment, or by another time.
-        """
+        """Return which runs of this project have been kept long enough; a limit of 0 is none."""
         settings, _ = load_settings(self._cwd, self._env)
         limit = settings.retention_megabytes if megabytes is None else megabytes
         return choose_removals(
@@ -341,7 +348,7 @@ class Runs:
         """Adopt what is unknown here, whoever made it, and forget what is gone everywhere."""
         unknown = self.index.unknown(self.store.runs())
         adopted = self.index.adopt(unknown)
-        gone = [run.run_id for run in self.index.all() if not run.now().is_there()]
+        gone = [run.run_id for run in self.index.all() if not run.now().exists()]
         self.index.remove(gone)
         return Reindexed(len(adopted), len(unknown) - len(adopted), len(gone))
 
@@ -368,7 +375,7 @@ class Runs:
         found = {each.run_id: each for each in self.here() if each.run_id.startswith(run)}
         with suppress(sqlite3.Error, OSError):
             indexed = [each.now() for each in self.index.starting_with(run)]
-            there = (each for each in indexed if each.is_there() and not each.redirected())
+            there = (each for each in indexed if each.exists() and not each.redirected())
             found |= {each.run_id: each for each in there}
         if not found:
             raise RunNotFound(run, str(self.store.runs_dir))

@@ -1,9 +1,9 @@
 """
 The desk of a run: what has to survive whatever is done to the project, in the data directory.
 
-Who sits at it holds its lock and answers for the run.  On it are the socket that takes orders, what
-the child is asked and started with, who does the run, where its directory went if that moved, and
-why it was ended.  It is there from the planning of a run to its end, and gone afterwards.
+The process that holds its lock answers for the run.  On it are the socket that takes orders, what
+the child is asked and started with, which process does the run, where its directory went if that
+moved, and why it was ended.  It exists from the planning of a run to its end.
 """
 
 from __future__ import annotations
@@ -12,33 +12,43 @@ import errno
 import fcntl
 import os
 import re
+import sys
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pi_subagents.core.run.files import CHILD_SESSION, META, PROMPT, TASK
 from pi_subagents.core.run.spec import MAX_STEER_BYTES
 from pi_subagents.core.value import value
 from pi_subagents.system import safe_io
-from pi_subagents.system.calls import FileCalls
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Mapping
+    from collections.abc import Container, Iterator, Mapping
 
 DESKS, RESCUED = "desks", "rescued"
 PLACE = "place"
-# Who had the first word about a run that was planned: it is begun, or it never will be.
+# Which of them decided about a planned run: it is begun, or it never will be.
 SUPERVISOR, STOPPED, REFUSED = "supervisor", "stopped", "refused"
 MAX_META_BYTES = 1024 * 1024
 _MAX_WORD_BYTES = 64 * 1024
 _STEER_NUMBER = re.compile(r"[0-9a-f]{16}")
 _LOOK = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-_TAKE = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-# Nothing is there, or what nobody of us can have locked: a link, a socket.
+# Nothing is there, or what none of us can have locked: a link, a socket.
 _NO_LOCK_THERE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENXIO)
 _PAUSE_S = 0.02
-_STALE_S = 60.0  # one that is being made has its lock long before
+_STALE_S = 60.0  # one that is being made has its lock long before that
+
+
+class NamedFile:
+    """A file in a directory that has a `path`: what it is called there."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, directory: Any, _: object) -> Path:
+        path: Path = directory.path / self._name
+        return path
 
 
 @value
@@ -47,68 +57,35 @@ class Desk:
 
     path: Path
 
+    lock = NamedFile("lock")  # held by the process that answers for the run
+    child_lock = NamedFile("child")  # held while a child that outlives the run uses the desk
+    control = NamedFile("control")  # the socket on which a supervisor takes orders
+    meta = NamedFile(META)  # what meta.json of the run directory has, out of the project's reach
+    prompt = NamedFile(PROMPT)  # exactly what the child is asked
+    task = NamedFile(TASK)  # the task alone, where a resumed run's prompt has earlier runs as well
+    child_session = NamedFile(CHILD_SESSION)  # the child's own session, while it writes to it
+
     @property
     def run_id(self) -> str:
         """The run whose desk it is."""
         return self.path.name
 
-    @property
-    def lock(self) -> Path:
-        """Held by whoever answers for the run."""
-        return self.path / "lock"
-
-    @property
-    def child_lock(self) -> Path:
-        """Held for as long as a child that outlives the run reads and writes here."""
-        return self.path / "child"
-
-    @property
-    def control(self) -> Path:
-        """The socket on which a living supervisor takes `stop`, `kill` and `steer`."""
-        return self.path / "control"
-
-    @property
-    def meta(self) -> Path:
-        """What meta.json of the run directory says, out of reach of the project."""
-        return self.path / META
-
-    @property
-    def prompt(self) -> Path:
-        """Exactly what the child is asked."""
-        return self.path / PROMPT
-
-    @property
-    def task(self) -> Path:
-        """What was asked, where a resumed run's prompt tells of earlier runs as well."""
-        return self.path / TASK
-
-    @property
-    def child_session(self) -> Path:
-        """The child's own pi session, for as long as it writes to it."""
-        return self.path / CHILD_SESSION
-
-    # Who answers for the run
+    # Which process answers for the run
 
     def make(self) -> int:
-        """Make the desk of a run that is planned, and return its lock, held; OSError otherwise."""
+        """Make the desk of a planned run, and return its lock, held; OSError otherwise."""
         self._make_parents()
         safe_io.make_private_dir(self.path)
         lock = safe_io.open_new(self.lock)
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         return lock
 
-    def take_lock(self) -> int | None:
-        """Return the lock of a run that nobody answers for, held; None if somebody has it."""
+    def acquire_lock(self) -> int | None:
+        """Return the lock of a run that no process answers for, held; None if one does."""
         self._make_parents()
         with suppress(FileExistsError):
             safe_io.make_private_dir(self.path)  # its supervisor may have cleared it
-        lock = FileCalls.open(self.lock, _TAKE, safe_io.PRIVATE_FILE)
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(lock)
-            return None
-        return lock
+        return safe_io.acquire_lock(self.lock)
 
     def _make_parents(self) -> None:
         desks = self.path.parent
@@ -118,15 +95,15 @@ class Desk:
 
     def alive(self) -> bool:
         """
-        Return whether somebody answers for the run: its planner, then its supervisor.
+        Return whether a process answers for the run: its planner, then its supervisor.
 
-        Where we cannot look (no descriptor is left) somebody may: nobody else's run is concluded,
+        Where we cannot look (no descriptor is left) one may: no run of another is concluded,
         removed or resumed on a guess.
         """
         return _is_held(self.lock)
 
     def wait_for_end(self, limit_s: float) -> bool:
-        """Wait until nobody answers for the run any more; return whether that came in time."""
+        """Wait until no process answers for the run; return whether that came in time."""
         deadline = time.monotonic() + limit_s
         while self.alive():
             if time.monotonic() >= deadline:
@@ -134,30 +111,27 @@ class Desk:
             time.sleep(_PAUSE_S)
         return True
 
-    def take_turn(self, who: str) -> bool:
-        """Have the first word about a planned run, or tell that somebody had it before."""
+    def take_turn(self, role: str) -> bool:
+        """Decide about a planned run; return whether no other process had decided before."""
         try:
-            safe_io.write_new(self.path / "turn", who.encode("ascii"))
+            safe_io.write_new(self.path / "turn", role.encode("ascii"))
         except FileExistsError:
             return False
         return True
 
     def turn(self) -> str:
-        """Tell who had the first word; nothing while nobody has."""
+        """Return which role decided about the run; nothing before that."""
         return self._word("turn")
 
     def hold_for_child(self) -> int | None:
         """Keep the desk beyond the run's end, for a child that uses it; None if that fails."""
-        try:
-            lock = FileCalls.open(self.child_lock, _TAKE, safe_io.PRIVATE_FILE)
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            return None
-        return lock
+        with suppress(OSError):
+            return safe_io.acquire_lock(self.child_lock)
+        return None
 
     def clear(self, *, found: bool = False) -> None:
         """
-        Take the desk of a run away that is over, unless somebody still needs it.
+        Remove the desk of a run that is over, unless a process still needs it.
 
         Where the run went, if it did, stays until it is found without that.
         """
@@ -165,12 +139,12 @@ class Desk:
             self.clear_ours(found=found)
 
     def clear_ours(self, *, found: bool = False) -> None:
-        """Do so with the lock in our own hands."""
+        """Do so while we hold the lock."""
         if not _is_held(self.child_lock):
             self.remove(keep=() if found else (PLACE,))
 
     def remove(self, *, keep: tuple[str, ...] = ()) -> None:
-        """Take away what is on the desk, and the desk itself if nothing was to be kept."""
+        """Remove what is on the desk, and the desk itself if nothing was to be kept."""
         with suppress(OSError):
             for name in os.listdir(self.path):  # noqa: PTH208 - names are all that is wanted
                 if name not in keep:
@@ -178,43 +152,47 @@ class Desk:
                         (self.path / name).unlink()
             self.path.rmdir()
 
+    @contextmanager
+    def control_address(self) -> Iterator[str]:
+        """Yield a name of the control socket that is short enough, however long the path is."""
+        directory = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            yield path_of_handle(directory, "control") or str(self.control)
+        finally:
+            os.close(directory)
+
     # What is known of it
 
     def write_meta(self, meta: Mapping[str, object]) -> None:
-        """Replace what is known of the run; a power cut may take it, and ends the run as well."""
-        safe_io.replace_file(self.meta, safe_io.to_json_bytes(dict(meta)), durable=False)
-
-    def put_text(self, name: str, content: bytes) -> None:
-        """Keep something that the child reads."""
-        safe_io.write_new(self.path / name, content)
+        """Replace what is known of the run."""
+        self._note(META, safe_io.to_json_bytes(dict(meta)))
 
     def note_supervisor(self, process: Mapping[str, object]) -> None:
-        """Note who does the run, so that it can be ended even if it does not answer."""
-        content = safe_io.to_json_bytes(dict(process))
-        safe_io.replace_file(self.path / "supervisor.json", content, durable=False)
+        """Note which process does the run, so that it can be ended even if it does not answer."""
+        self._note("supervisor.json", safe_io.to_json_bytes(dict(process)))
 
     def read_supervisor(self) -> object:
-        """Return who does the run, as it was noted; None where nothing was."""
+        """Return which process does the run, as it was noted; None where nothing was."""
         try:
             return safe_io.read_json(self.path / "supervisor.json", MAX_META_BYTES)
         except (OSError, ValueError):
             return None
 
     def note_cause(self, cause: str) -> None:
-        """Note why the run is being ended, for whoever has to tell of its end."""
+        """Note why the run is being ended, for the process that concludes it."""
         with suppress(OSError):
-            safe_io.replace_file(self.path / "cause", cause.encode("ascii"), durable=False)
+            self._note("cause", cause.encode("ascii"))
 
     def cause(self) -> str:
-        """Tell why the run was ended from outside; nothing where it was not."""
+        """Return why the run was ended from outside; nothing where it was not."""
         return self._word("cause")
 
     def note_place(self, directory: Path) -> None:
         """Note where the run's directory is now."""
-        safe_io.replace_file(self.path / PLACE, os.fsencode(directory), durable=False)
+        self._note(PLACE, os.fsencode(directory))
 
     def place(self) -> Path | None:
-        """Tell where the run's directory went; None while it is where it was made."""
+        """Return where the run's directory went; None while it is where it was made."""
         with suppress(OSError):
             found = os.fsdecode(safe_io.read_bounded(self.path / PLACE, _MAX_WORD_BYTES))
             if os.path.isabs(found):  # noqa: PTH117 - a text
@@ -224,6 +202,10 @@ class Desk:
     def rescue_place(self, directory: Path) -> Path:
         """Return where a run is kept whose directory was taken away: by its store, by its id."""
         return rescued_dir(self.path.parent.parent, directory.parent) / self.run_id
+
+    def _note(self, name: str, content: bytes) -> None:
+        # Not durable: a power cut, which may take it, ends the run as well.
+        safe_io.replace_file(self.path / name, content, durable=False)
 
     def _word(self, name: str) -> str:
         try:
@@ -240,7 +222,7 @@ class Desk:
             safe_io.write_new(self.child_session, b"")
 
     def steer_text(self, number: str) -> Path:
-        """A message for the child at work; ValueError where the number is none."""
+        """Return the file of a message for the child; ValueError where the number is none."""
         if not _STEER_NUMBER.fullmatch(number):
             raise ValueError("not the number of a message")
         return self.path / f"steer-{number}.md"
@@ -251,7 +233,7 @@ class Desk:
         return content.decode("utf-8", "replace")
 
     def waiting_steers(self) -> list[str]:
-        """Return the numbers of the messages that are there, the oldest first."""
+        """Return the numbers of the messages that wait, the oldest first."""
         found: list[tuple[int, str]] = []
         with suppress(OSError):
             for path in self.path.glob("steer-*.md"):
@@ -264,9 +246,15 @@ class Desk:
         """Keep a message for the child, and return its number."""
         number = os.urandom(8).hex()
         # Whole at once: a supervisor that begins to listen takes what is there.
-        content = text.encode("utf-8", "replace")
-        safe_io.replace_file(self.steer_text(number), content, durable=False)
+        self._note(self.steer_text(number).name, text.encode("utf-8", "replace"))
         return number
+
+
+def path_of_handle(directory: int, name: str = "") -> str:
+    """Return a path that leads through a handle, past any renaming or link; else nothing."""
+    handles = "/proc/self/fd"
+    has_handles = sys.platform == "linux" and os.path.isdir(handles)  # noqa: PTH112 - a text
+    return f"{handles}/{directory}/{name}".rstrip("/") if has_handles else ""
 
 
 def rescued_dir(data_dir: Path, store: Path) -> Path:
@@ -278,7 +266,7 @@ def rescued_dir(data_dir: Path, store: Path) -> Path:
 
 
 def clear_stale_desks(data_dir: Path, known: Container[str]) -> int:
-    """Take away old desks of runs that nobody answers for and no look will come to; count them."""
+    """Remove old desks of runs that no process answers for and no index knows; count them."""
     cleared = 0
     with suppress(OSError), os.scandir(data_dir / DESKS) as entries:
         for entry in entries:
@@ -292,7 +280,7 @@ def clear_stale_desks(data_dir: Path, known: Container[str]) -> int:
 
 
 def _is_held(lock: Path) -> bool:
-    """Return whether somebody has a lock, or may have."""
+    """Return whether a process has a lock, or may have."""
     try:
         descriptor = os.open(lock, _LOOK)
     except OSError as error:

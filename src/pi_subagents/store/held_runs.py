@@ -1,15 +1,14 @@
 """
 The runs of a call on this machine: directories that were made for them, and their locks.
 
-In: what a run's directory begins with.  Out: where a supervisor finds it.  A lock is held here from
-the making of a directory until a supervisor has it, or the run is refused or discarded: meanwhile
-the run counts as alive.
+In: what a run's directory begins with.  Out: where a supervisor finds it.  A lock is held from the
+making of a directory until a supervisor has it, or the run is refused or discarded: meanwhile the
+run counts as alive.
 """
 
 from __future__ import annotations
 
 import os
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from pi_subagents.core.run.spec import PlaceOrder
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class HeldRuns:
-    """What local runners know beyond an order; in `slots_dir` this user's children are counted."""
+    """What local runners add to an order; in `slots_dir` this user's children are counted."""
 
     def __init__(self, store: RunStore, slots_dir: str = "") -> None:
         self._store = store
@@ -38,7 +37,7 @@ class HeldRuns:
         run_dir: RunDir,
         meta: Mapping[str, object],
         prompt: bytes,
-        texts: Mapping[str, bytes] = MappingProxyType({}),
+        texts: Mapping[str, bytes] | None = None,
     ) -> None:
         """Make the directory of a run and hold its lock; OSError if that is impossible."""
         self._locks[run_dir.run_id] = run_dir.begin(meta, prompt, texts)
@@ -62,11 +61,11 @@ class HeldRuns:
         return replace(spec, place=place)
 
     def release(self, run_id: str) -> None:
-        """Drop the lock of a run, once: its number may soon be another's."""
+        """Release the lock of a run, once: its number may soon be another's."""
         if (lock := self._locks.pop(run_id, None)) is not None:
             os.close(lock)
 
     def discard(self, run_ids: Iterable[str]) -> None:
-        """Take back runs that were planned and will not be started."""
+        """Remove runs that were planned and will not be started."""
         for run_id in run_ids:
             self._dirs[run_id].discard(self._locks.pop(run_id))

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-NOTE_PUT_DOWN = "Its supervisor did not answer any more and was ended, with everything below it."
-NOTE_NOT_KEPT = "This result could not be kept on disk: it is told here only."
+NOTE_PUT_DOWN = "Its supervisor no longer answered and was ended, with everything below it."
+NOTE_NOT_KEPT = "This result could not be kept on disk: it is only here."
 NOTE_BY_CHANNEL = (
-    "What stood in result.json at the end was not what the supervisor wrote: this is what it told "
-    "its caller."
+    "What was in result.json at the end was not what the supervisor wrote: this is what it handed "
+    "to its caller."
 )
-NOTE_BY_JOURNAL = "Its result.json was not written by us: this is what its journal tells."
-FAILED_BY_JOURNAL = "The run failed; its journal does not tell why"
+NOTE_BY_JOURNAL = "Its result.json was not written by us: this is what its journal has."
+FAILED_BY_JOURNAL = "The run failed; its journal does not say why"
 
 
 def note_result_was_there(aside: str) -> str:
-    """Return that somebody else's file, or whatever it is, stood in the place of the result."""
-    return f"Something stood in the place of result.json that was not ours; it is kept as {aside}"
+    """Return the note on something that was in the place of the result and is not ours."""
+    return f"Something that is not ours was in the place of result.json; it is kept as {aside}"
 
 
 # Messages of outcomes: values in a result, not exceptions.  Hosts and prompts rely on their words.
-
 
 NOTE_HAD_ANSWERED = "The sub-agent had answered before it was interrupted."
 NOTE_OUTPUT_CUT = "There was no room on disk for the whole output; its end is missing."

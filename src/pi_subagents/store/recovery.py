@@ -1,49 +1,46 @@
 """
 Recover runs after a crash: finished ones are trusted, live ones left alone, lost ones concluded.
 
-A lost run gets what its supervisor could not do any more: its strays are ended and its result says
-*interrupted*, or why somebody ended it.  The lock keeps a second recoverer away, so that two of
-them cannot disagree.
+A lost run gets what its supervisor could not do any more: its orphans are ended and its result is
+*interrupted*, or why it was ended.  The lock keeps a second recoverer away, so that two of them
+cannot disagree.
 """
 
 from __future__ import annotations
 
 import os
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pi_subagents.core import messages as core_messages
-from pi_subagents.core.run import messages as run_messages
-from pi_subagents.core.run.files import CHILD_SESSION
-from pi_subagents.core.run.liveness import Liveness
 from pi_subagents.core.run.outcome import Cause, Ending, Outcome, RunFold
-from pi_subagents.core.run.record import meta_from_json
+from pi_subagents.core.run.record import Liveness, meta_from_json
 from pi_subagents.core.value import replace
 from pi_subagents.store import messages
 from pi_subagents.store.desk import STOPPED, Desk
-from pi_subagents.store.orphans import end_strays
-from pi_subagents.store.rescue import standing
-from pi_subagents.store.run_story import RunStory, result_by_journal
-from pi_subagents.system.end_supervisor import end_supervisor
+from pi_subagents.store.orphans import end_orphans
+from pi_subagents.store.rescue import ensure_dir
+from pi_subagents.store.run_records import RunStory, result_from_journal
 from pi_subagents.system.identity import identity_from_json, is_alive, kill_proven
+from pi_subagents.system.process_tree import end_supervisor
 from pi_subagents.system.safe_io import copy_file
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from pi_subagents.core.run.result import RunResult
     from pi_subagents.store.run_dir import RunDir
 
-# How long whoever has the lock of a lost run is waited for: ending strays may take five seconds.
+# How long the holder of a lost run's lock is waited for: ending orphans may take five seconds.
 TURN_LIMIT_S = 10.0
 _TURN_PAUSE_S = 0.01
 TIMED_OUT = "timed-out"  # and after how many seconds
 
 
 def liveness_of(run_dir: RunDir, session_id: str = "") -> Liveness:
-    """Tell how a run stands; the lock first, since a run may end between two looks."""
+    """Return whether a run is alive; the lock first, since a run may end between two looks."""
     if run_dir.alive():
         return Liveness.ALIVE
     if run_dir.read_result(session_id) is not None:
@@ -54,26 +51,31 @@ def liveness_of(run_dir: RunDir, session_id: str = "") -> Liveness:
 
 
 def conclude_lost(run_dir: RunDir, session_id: str = "") -> RunResult | None:
-    """Give a lost run its result, and return it; None if somebody else is at it."""
+    """Give a lost run its result, and return it; None if another process does."""
     if run_dir.redirected() or _is_served_elsewhere(run_dir):
         return None
-    try:
-        lock = run_dir.desk.take_lock()
-        if lock is None:
-            return None
-    except OSError:
-        return None
-    try:
-        result = _concluded(standing(run_dir), session_id)
+    with _locked(run_dir) as is_ours:
+        result = _concluded(ensure_dir(run_dir), session_id) if is_ours else None
         if result is not None:
             run_dir.desk.clear_ours()
-    finally:
-        os.close(lock)
     return result
 
 
+@contextmanager
+def _locked(run_dir: RunDir) -> Iterator[bool]:
+    """Hold the lock of a run that no process answers for; yield whether that is possible."""
+    lock = None
+    with suppress(OSError):
+        lock = run_dir.desk.acquire_lock()
+    try:
+        yield lock is not None
+    finally:
+        if lock is not None:
+            os.close(lock)
+
+
 def _concluded(run_dir: RunDir, session_id: str) -> RunResult | None:
-    """Do so with the lock in hand, where the run is now."""
+    """Do so while we hold the lock, where the run is now."""
     result = run_dir.read_result(session_id)
     if result is not None:
         return result
@@ -81,16 +83,25 @@ def _concluded(run_dir: RunDir, session_id: str) -> RunResult | None:
     if os.path.lexists(run_dir.result) and not not_ours:
         return None  # damaged, or of another version: that is not for us to replace
     left = _end_processes(run_dir)
-    told = result_by_journal(run_dir, meta_from_json(_meta(run_dir))) if not_ours else None
-    result = run_dir.write_result(told or _untold(run_dir, left))
-    _bring_session(run_dir)
-    _clean(run_dir)
+    meta = meta_from_json(_meta(run_dir))
+    journaled = result_from_journal(run_dir, meta) if not_ours else None
+    result = run_dir.write_result(journaled or _lost_result(run_dir, left))
+    with suppress(OSError):  # the child's own session, which its supervisor could not keep any more
+        copy_file(run_dir.desk.child_session, run_dir.child_session)
+    remove_half_written(run_dir)
     return result
 
 
+def remove_half_written(run_dir: RunDir) -> None:
+    """Remove what killed processes left half written in the directory of a run that ended."""
+    with suppress(OSError):
+        for path in run_dir.path.glob(".*.tmp"):
+            path.unlink()
+
+
 def conclude_in_turn(run_dir: RunDir) -> RunResult | None:
-    """Conclude a lost run; whoever has its lock, to do the same or just to look, comes first."""
-    # Asked again and again, since a wait for the lock would have no end if its holder has none.
+    """Conclude a lost run; a process that has its lock, to do the same or to look, comes first."""
+    # Tried again and again, since a wait for the lock would have no end if its holder has none.
     deadline = time.monotonic() + TURN_LIMIT_S
     while (result := conclude_lost(run_dir)) is None and _may_be_held(run_dir):
         if time.monotonic() >= deadline:
@@ -100,7 +111,7 @@ def conclude_in_turn(run_dir: RunDir) -> RunResult | None:
 
 
 def _may_be_held(run_dir: RunDir) -> bool:
-    """Return whether it can only be somebody else's turn that a run was not concluded."""
+    """Return whether only another holder of the lock can be why a run was not concluded."""
     return not (
         run_dir.redirected()
         or os.path.lexists(run_dir.now().result)
@@ -108,44 +119,42 @@ def _may_be_held(run_dir: RunDir) -> bool:
     )
 
 
-def keep_from_beginning(run_dir: RunDir) -> bool:
-    """Give a run that nobody has begun its result: it was stopped.  False if it was begun."""
+def stop_before_start(run_dir: RunDir) -> bool:
+    """Give a run that has not begun its result: it was stopped.  False if it has begun."""
     try:
         if not run_dir.desk.take_turn(STOPPED):
             return False
-    except OSError:  # nobody can tell whether it was
+    except OSError:  # nothing shows whether it has
         return False
-    where = standing(run_dir)
-    where.write_result(_untold(where, 0))
+    where = ensure_dir(run_dir)
+    where.write_result(_lost_result(where, 0))
     return True
 
 
-def put_right(run_dir: RunDir, result: RunResult) -> RunResult:
-    """See that a run has the result that its supervisor told, and return it as it is kept."""
+def restore_result(run_dir: RunDir, result: RunResult) -> RunResult:
+    """Ensure that a run has the result that its supervisor handed over; return it as it is kept."""
     if run_dir.now().read_result(result.session_id) == result:
         return result
     notes = [note for note in result.notes if note != messages.NOTE_NOT_KEPT]
     if len(notes) == len(result.notes):  # it was kept, and is not there any more
         notes.append(messages.NOTE_BY_CHANNEL)
-    with suppress(OSError):
-        lock = run_dir.desk.take_lock()
-        if lock is not None:
+    with suppress(OSError), _locked(run_dir) as is_ours:
+        if is_ours:
             try:
-                return standing(run_dir).write_result(replace(result, notes=tuple(notes)))
+                return ensure_dir(run_dir).write_result(replace(result, notes=tuple(notes)))
             finally:
                 run_dir.desk.clear_ours()
-                os.close(lock)
     if messages.NOTE_NOT_KEPT not in notes:
         notes.append(messages.NOTE_NOT_KEPT)
     return replace(result, notes=tuple(notes))
 
 
-def end_unanswering(desk: Desk, cause: str) -> bool:
+def end_unresponsive(desk: Desk, cause: str) -> bool:
     """
     End the supervisor of a run that does not answer, with everything below it.
 
-    The cause is noted first: whoever tells of the end, also after we were killed, tells it.
-    False where nobody knows who that is.
+    The cause is noted first, for the process that concludes the run, also after we were killed.
+    False where it is not known which process that is.
     """
     supervisor = identity_from_json(desk.read_supervisor())
     if supervisor is None:
@@ -157,10 +166,10 @@ def end_unanswering(desk: Desk, cause: str) -> bool:
 
 def _is_served_elsewhere(run_dir: RunDir) -> bool:
     """
-    Return whether a run without a desk here goes on all the same.
+    Return whether a run without a desk here is active all the same.
 
-    Its caller may have another data directory, or the desk was taken away.  What meta.json says can
-    have come from anywhere: it is believed as far as nothing is done to the run.
+    Its caller may have another data directory, or the desk was removed.  What meta.json holds can
+    have come from anywhere: it is trusted as far as nothing is done to the run.
     """
     if os.path.lexists(run_dir.desk.path):
         return False
@@ -180,11 +189,11 @@ def _end_processes(run_dir: RunDir) -> int:
         kill_proven(child)
     # A child that served other runs before is known by the first of them.
     marker = _text(meta, "marker") or run_dir.run_id
-    return end_strays(marker) + (child is not None and is_alive(child))
+    return end_orphans(marker) + (child is not None and is_alive(child))
 
 
-def _untold(run_dir: RunDir, processes_left: int) -> RunResult:
-    """Return what can still be told of a run whose supervisor told nothing."""
+def _lost_result(run_dir: RunDir, processes_left: int) -> RunResult:
+    """Return what is still known of a run whose supervisor left no result."""
     story = RunStory(run_dir)
     outcome = _outcome(story.fold, run_dir.desk)
     if processes_left:
@@ -194,36 +203,21 @@ def _untold(run_dir: RunDir, processes_left: int) -> RunResult:
 
 
 def _outcome(fold: RunFold, desk: Desk) -> Outcome:
-    """Return how a run ended that somebody ended from outside, or that was simply lost."""
+    """Return how a run ended that was ended from outside, or that was simply lost."""
     why, _, seconds = desk.cause().partition(" ")
-    if why == STOPPED:
-        told = fold.decide(Ending(cause=Cause.STOP_REQUESTED))
-        return replace(told, notes=(*told.notes, messages.NOTE_PUT_DOWN))
-    if why == TIMED_OUT:
-        told = fold.decide(Ending(cause=Cause.TIMED_OUT, timeout_s=float(seconds)))
-        return replace(told, notes=(*told.notes, messages.NOTE_PUT_DOWN))
-    if desk.turn() == STOPPED:  # by somebody who could not say so any more
-        return Outcome("aborted", error_message=run_messages.STOPPED_ON_REQUEST)
-    answered = fold.answered() and fold.last is not None
+    if why in (STOPPED, TIMED_OUT):
+        cause = Cause.STOP_REQUESTED if why == STOPPED else Cause.TIMED_OUT
+        ended = fold.decide(Ending(cause=cause, timeout_s=float(seconds) if seconds else None))
+        return replace(ended, notes=(*ended.notes, messages.NOTE_PUT_DOWN))
+    if desk.turn() == STOPPED:  # by a process that could not write the result any more
+        return Outcome("aborted", error_message=core_messages.STOPPED_ON_REQUEST)
+    answer = fold.last if fold.answered() else None
     return Outcome(
         "interrupted",
-        output=fold.last.text if answered and fold.last else "",
+        output=answer.text if answer else "",
         error_message=core_messages.INTERRUPTED,
-        notes=(messages.NOTE_HAD_ANSWERED,) if answered else (),
+        notes=(messages.NOTE_HAD_ANSWERED,) if answer else (),
     )
-
-
-def _bring_session(run_dir: RunDir) -> None:
-    """Keep what the child wrote down of its session: its supervisor could not any more."""
-    with suppress(OSError):
-        copy_file(run_dir.desk.path / CHILD_SESSION, run_dir.child_session)
-
-
-def _clean(run_dir: RunDir) -> None:
-    """Take away what a killed process left half written."""
-    with suppress(OSError):
-        for path in run_dir.path.glob(".*.tmp"):
-            path.unlink()
 
 
 def _meta(run_dir: RunDir) -> Mapping[str, object]:

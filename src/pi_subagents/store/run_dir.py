@@ -1,8 +1,8 @@
 """
 One run is one directory: its files by name, how they begin and how they are read.
 
-meta.json is written by the orchestrator, then owned by the supervisor; result.json is
-written once, by whoever ends the run.  Everything else belongs to the supervisor.  It is where
+meta.json is written by the orchestrator, then owned by the supervisor; result.json is written
+once, by the process that ends the run.  Everything else belongs to the supervisor.  It is where
 people and programs look; what has to survive the directory itself is on the run's desk.
 """
 
@@ -13,14 +13,13 @@ import os
 import stat
 import time
 from contextlib import suppress
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from pi_subagents.core.run import files
 from pi_subagents.core.run.result import RunResult, result_from_json, result_to_json
 from pi_subagents.core.value import replace, value
 from pi_subagents.store import messages
-from pi_subagents.store.desk import MAX_META_BYTES, REFUSED, STOPPED, Desk
+from pi_subagents.store.desk import MAX_META_BYTES, REFUSED, STOPPED, Desk, NamedFile
 from pi_subagents.system import crash_points, safe_io
 from pi_subagents.system.calls import FileCalls
 from pi_subagents.system.home import PROJECT_RUNS
@@ -36,7 +35,7 @@ _LAST_MS = 253_402_300_799_999  # the end of the year 9999
 _AWAY_S = 86_400.0
 RESERVED_BYTES = 64 * 1024
 MAX_KEPT_IN_RESERVE = 48 * 1024
-MAX_WORD_IN_RESERVE = 256  # a child says these, and may say anything
+MAX_WORD_IN_RESERVE = 256  # these come from a child, and may be anything
 # The longest line we parse, escaped as ASCII, and room for the rest.
 MAX_RESULT_BYTES = 256 * 1024 * 1024
 
@@ -48,78 +47,28 @@ class RunDir:
     path: Path
     desk: Desk
 
+    meta = NamedFile(files.META)  # what was asked, and which processes serve it
+    events = NamedFile(files.EVENTS)  # the journal: normalised, versioned records
+    result = NamedFile(files.RESULT)  # how it ended
+    stdout = NamedFile(files.STDOUT)  # the child's raw bytes, up to a cap
+    stderr = NamedFile(files.STDERR)  # the child's raw errors, up to a cap
+    transcript = NamedFile(files.TRANSCRIPT)  # what happened, in plain words
+    prompt = NamedFile(files.PROMPT)  # exactly what the child is asked
+    task = NamedFile(files.TASK)  # the task alone, where a resumed run's prompt has more
+    system_prompt = NamedFile(files.SYSTEM_PROMPT)  # replaces the child's own, where given
+    append_prompt = NamedFile(files.APPEND_PROMPT)  # is added to the child's own, where given
+    child_session = NamedFile(files.CHILD_SESSION)  # the child's own session, where it keeps one
+    completion = NamedFile("completion.told")  # what the user's command gets at the end
+    # Space set aside at the start, so that even a full disk has room for the result.
+    reserved = NamedFile(".result.reserved")
+
     @property
     def run_id(self) -> str:
         """The run; its directory has this name, wherever it is."""
         return self.desk.run_id
 
-    @property
-    def meta(self) -> Path:
-        """What was asked, of whom, and which processes serve it."""
-        return self.path / files.META
-
-    @property
-    def events(self) -> Path:
-        """The journal: normalised, versioned records."""
-        return self.path / files.EVENTS
-
-    @property
-    def result(self) -> Path:
-        """How it ended."""
-        return self.path / files.RESULT
-
-    @property
-    def stdout(self) -> Path:
-        """The child's raw bytes, up to a cap."""
-        return self.path / files.STDOUT
-
-    @property
-    def stderr(self) -> Path:
-        """The child's raw errors, up to a cap."""
-        return self.path / files.STDERR
-
-    @property
-    def transcript(self) -> Path:
-        """What happened, in plain words."""
-        return self.path / files.TRANSCRIPT
-
-    @property
-    def prompt(self) -> Path:
-        """Exactly what the child reads on its standard input."""
-        return self.path / files.PROMPT
-
-    @property
-    def task(self) -> Path:
-        """What was asked, where a resumed run's prompt tells of earlier runs as well."""
-        return self.path / files.TASK
-
-    @property
-    def system_prompt(self) -> Path:
-        """What replaces the child's own system prompt, where something does."""
-        return self.path / files.SYSTEM_PROMPT
-
-    @property
-    def append_prompt(self) -> Path:
-        """What is added to the child's system prompt, where something is."""
-        return self.path / files.APPEND_PROMPT
-
-    @property
-    def child_session(self) -> Path:
-        """The child's own pi session, where it keeps one."""
-        return self.path / files.CHILD_SESSION
-
-    @property
-    def told(self) -> Path:
-        """Made by the one who tells the user's command of the end."""
-        return self.path / "completion.told"
-
-    @property
-    def reserved(self) -> Path:
-        """Space set aside at the start, so that even a full disk has room for the result."""
-        return self.path / ".result.reserved"
-
     def redirected(self) -> bool:
-        """Return whether a link stands where the run should be, or the store it is in."""
+        """Return whether a link is where the run should be, or the store it is in."""
         for path, name in zip(
             (self.path, *self.path.parents), (self.run_id, *reversed(PROJECT_RUNS)), strict=False
         ):
@@ -134,24 +83,25 @@ class RunDir:
         if self.redirected():
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(self.path))
 
+    @property
+    def making(self) -> Path:
+        """The directory while it is made: half made, it must not look like a run."""
+        return self.path.with_name(f"{MAKING}{self.run_id}")
+
     def begin(
-        self,
-        meta: Mapping[str, object],
-        prompt: bytes,
-        texts: Mapping[str, bytes] = MappingProxyType({}),
+        self, meta: Mapping[str, object], prompt: bytes, texts: Mapping[str, bytes] | None = None
     ) -> int:
         """
         Create the directory, and the desk, with what was asked; return the run's lock, held.
 
-        Whoever holds the lock, or was handed it, answers for the run: while it is held the run is
-        alive, and once the kernel lets go of it the run has a result or is lost.
+        The process that holds the lock, or was handed it, answers for the run: while it is held the
+        run is alive, and once the kernel releases it the run has a result or is lost.
         """
-        # Made under another name: half made, it must not look like a run.
-        making = RunDir(self.path.with_name(f"{MAKING}{self.run_id}"), self.desk)
+        making = RunDir(self.making, self.desk)
         self.refuse_redirection()
         lock = self.desk.make()
         try:
-            self._make(making, meta, {files.PROMPT: prompt, **texts})
+            self._make(making, meta, {files.PROMPT: prompt, **(texts or {})})
         except OSError:
             self.desk.remove()
             os.close(lock)
@@ -165,13 +115,13 @@ class RunDir:
         safe_io.reserve(making.reserved, RESERVED_BYTES)
         for name, content in texts.items():
             safe_io.write_new(making.path / name, content)
-            self.desk.put_text(name, content)
+            safe_io.write_new(self.desk.path / name, content)
         making.write_meta(meta)
         crash_points.reach(crash_points.META_WRITTEN)
         FileCalls.rename(making.path, self.path)
 
     def discard(self, lock: int) -> None:
-        """Take back a run that was planned and never started."""
+        """Remove a run that was planned and never started."""
         _remove_tree(self.path)
         self.desk.remove()
         os.close(lock)
@@ -186,7 +136,7 @@ class RunDir:
         """
         Return what is known of the run; OSError or ValueError where nothing can be trusted.
 
-        While it goes on its desk tells: its directory may be gone, or in the hands of others.
+        While it is active the desk counts: its directory may be gone, or changed by others.
         """
         with suppress(OSError, ValueError):
             return self._meta(self.desk.meta)
@@ -204,10 +154,9 @@ class RunDir:
         """
         Put the result in place and return it as it is kept; OSError if it cannot be kept at all.
 
-        For whoever answers for the run, and for nobody else: there is one, which the lock and the
-        turn see to, so that what stands in its place is none of ours and is put aside.  Where there
-        is no room any more, the space that was reserved at the start takes it, with as much of the
-        output as fits.
+        Only for the process that answers for the run: the lock and the turn ensure that there is
+        one, so that what is in its place is not ours and is put aside.  Where there is no room any
+        more, the space that was reserved at the start takes it, with as much of the output as fits.
         """
         self.refuse_redirection()
         if aside := self._put_aside_result():
@@ -224,7 +173,7 @@ class RunDir:
         return result
 
     def _put_aside_result(self) -> str:
-        """Give what stands in the place of the result another name, and return that."""
+        """Give what is in the place of the result another name, and return that."""
         if not os.path.lexists(self.result):
             return ""
         aside = self.result.with_name(f"{self.result.name}.put-aside-{os.urandom(4).hex()}")
@@ -235,7 +184,7 @@ class RunDir:
         return aside.name
 
     def read_result(self, session_id: str = "") -> RunResult | None:
-        """Return the result, None while there is none of this run (and of its session, if told)."""
+        """Return the result; None while there is none of this run, and of the session if given."""
         try:
             result = result_from_json(safe_io.read_json(self.result, MAX_RESULT_BYTES))
         except (OSError, ValueError):
@@ -246,10 +195,9 @@ class RunDir:
 
     def result_is_not_ours(self, session_id: str = "") -> bool:
         """
-        Return whether something stands in the place of the result that none of us can have put
-        there.
+        Return whether something is in the place of the result that we cannot have written.
 
-        Not so what is damaged, or of another version: that may have been ours.
+        What is damaged, or of another version, may have been ours.
         """
         try:
             if not stat.S_ISREG(self.result.lstat().st_mode):
@@ -260,7 +208,7 @@ class RunDir:
         return result is not None and self.read_result(session_id) is None
 
     def alive(self) -> bool:
-        """Return whether somebody answers for the run."""
+        """Return whether a process answers for the run."""
         return self.desk.alive()
 
     def never_began(self) -> bool:
@@ -268,19 +216,19 @@ class RunDir:
         return self.desk.turn() in (STOPPED, REFUSED)
 
     def now(self) -> RunDir:
-        """Return the run where its directory is by now: it may have been moved, or replaced."""
+        """Return the run where its directory is now: it may have been moved, or replaced."""
         place = self.desk.place()
         if place is None and not os.path.lexists(self.path):
             rescued = self.desk.rescue_place(self.path)
             place = rescued if os.path.lexists(rescued) else None
         return self if place is None else replace(self, path=place)
 
-    def is_there(self) -> bool:
-        """Return whether anything is there of the run: its directory, or who answers for it."""
+    def exists(self) -> bool:
+        """Return whether the run has a directory, or a process that answers for it."""
         return self.path.is_dir() or self.alive()
 
     def is_away(self) -> bool:
-        """Return whether all of its project is gone, and not for long: a move, or another disk."""
+        """Return whether its whole project is gone, but not for long: moved, or on another disk."""
         root = self.path.parents[min(len(PROJECT_RUNS), len(self.path.parents) - 1)]
         if os.path.lexists(self.path) or os.path.lexists(root):
             return False
@@ -290,26 +238,20 @@ class RunDir:
             return False
 
     def mark(self) -> str:
-        """Return what tells this very directory from any other that may stand in its place."""
+        """Return what distinguishes this directory from any other that may take its place."""
         try:
             return mark_of(self.path.lstat())
         except OSError:
             return ""
 
 
-def read_asked(path: Path) -> str:
-    """Return what a child is to be asked, whatever its size; OSError if that is no file."""
-    with os.fdopen(safe_io.open_regular(path), "rb") as file:
-        return file.read().decode("utf-8", "replace")
-
-
 def mark_of(found: os.stat_result) -> str:
-    """Return what tells one directory from every other that there is at the time."""
+    """Return what distinguishes a directory from every other that exists at the time."""
     return f"{found.st_dev}:{found.st_ino}"
 
 
 def _is_a_time(value: object) -> bool:
-    """Return whether a record made anywhere holds milliseconds that clocks and indexes can take."""
+    """Return whether a record from anywhere holds milliseconds that clocks and indexes can take."""
     return type(value) is int and 0 <= value <= _LAST_MS
 
 
@@ -320,7 +262,7 @@ def _remove_tree(path: Path) -> None:
 
 
 def _fitting(result: RunResult) -> tuple[RunResult, bytes]:
-    """Return the result, and as JSON, so that it fits the reserved space, saying what was cut."""
+    """Return the result, and as JSON, cut to fit the reserved space, with a note on that."""
     kept = MAX_KEPT_IN_RESERVE
     while True:
         cut = len(result.output) > kept

@@ -31,8 +31,8 @@ KEY_BYTES = 32
 VERSION = 3
 _WAIT_S = 10.0
 _PAUSE_S = 0.02  # where SQLite does not wait by itself
-_PRIMARY_CODE = 0xFF  # of SQLite's error codes; the rest tells more exactly
-_AT_ONCE = 500  # every SQLite takes as many values in one question
+_PRIMARY_CODE = 0xFF  # of SQLite's error codes; the rest is more exact
+_AT_ONCE = 500  # every SQLite takes as many values in one query
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS runs (
     run_id TEXT PRIMARY KEY,
@@ -60,8 +60,7 @@ _FORGET_STORE_OF = (
 )
 
 
-# What is noted of a run: its id, its session's, its directory, when it was planned, and whether it
-# is a background run.
+# Of a run: its id, its session's, its directory, when it was planned, if in the background.
 IndexRow = tuple[str, str, str, int, bool]
 
 
@@ -70,12 +69,7 @@ class RunIndex:
 
     def __init__(self, data_dir: Path) -> None:
         self._data_dir = data_dir
-        self._path = data_dir / FILE_NAME
-
-    @property
-    def path(self) -> Path:
-        """The file, which may not be there yet."""
-        return self._path
+        self.path = data_dir / FILE_NAME  # which may not exist yet
 
     def add(self, runs: Iterable[IndexRow]) -> None:
         """Make runs known; one that is known already keeps whether it ended."""
@@ -83,13 +77,11 @@ class RunIndex:
             (run_id, session_id, os.fsencode(directory), created_ms, detached)
             for run_id, session_id, directory, created_ms, detached in runs
         ]
-        self._use(
-            lambda db: db.executemany(
-                "INSERT OR IGNORE INTO runs (run_id, session_id, directory, created_ms, detached) "
-                "VALUES (?, ?, CAST(? AS TEXT), ?, ?)",
-                rows,
-            )
+        query = (
+            "INSERT OR IGNORE INTO runs (run_id, session_id, directory, created_ms, detached) "
+            "VALUES (?, ?, CAST(? AS TEXT), ?, ?)"
         )
+        self._use(lambda db: db.executemany(query, rows))
 
     def move(self, run_id: str, directory: Path) -> None:
         """Note that a run is kept somewhere else now."""
@@ -97,7 +89,7 @@ class RunIndex:
         self._use(lambda db: db.execute(query, (os.fsencode(directory), run_id)))
 
     def mark_ended(self, run_ids: Iterable[str]) -> None:
-        """Note that runs have results, so that nobody looks at them again."""
+        """Note that runs have results, so that they are not looked at again."""
         self._for_each(run_ids, "UPDATE runs SET ended = 1 WHERE run_id = ?")
 
     def remove(self, run_ids: Iterable[str]) -> None:
@@ -108,26 +100,24 @@ class RunIndex:
 
     def not_ended(self) -> dict[RunDir, str]:
         """Return every run that was not over when last looked at, with its session's id."""
-        return dict(self._select("WHERE ended = 0 ORDER BY created_ms"))
+        return self._select("WHERE ended = 0 ORDER BY created_ms")
 
     def all(self) -> list[RunDir]:
         """Return every known run of this user, oldest first."""
-        return [run for run, _ in self._select("ORDER BY created_ms, run_id")]
+        return list(self._select("ORDER BY created_ms, run_id"))
 
     def starting_with(self, beginning: str) -> list[RunDir]:
         """Return the runs whose id begins so; only hex digits are looked for."""
         end = beginning + "g"  # the first character after the hex digits
-        return [run for run, _ in self._select("WHERE run_id >= ? AND run_id < ?", beginning, end)]
+        return list(self._select("WHERE run_id >= ? AND run_id < ?", beginning, end))
 
     def of_session(self, session_id: str) -> list[RunDir]:
         """Return the runs of a session, oldest first."""
-        where = "WHERE session_id = ? ORDER BY created_ms"
-        return [run for run, _ in self._select(where, session_id)]
+        return list(self._select("WHERE session_id = ? ORDER BY created_ms", session_id))
 
     def detached(self) -> list[RunDir]:
         """Return every background run of this user, newest first."""
-        where = "WHERE detached = 1 ORDER BY created_ms DESC, run_id"
-        return [run for run, _ in self._select(where)]
+        return list(self._select("WHERE detached = 1 ORDER BY created_ms DESC, run_id"))
 
     def is_detached(self, run_id: str) -> bool:
         """Return whether a run is a background run."""
@@ -136,10 +126,14 @@ class RunIndex:
     def unknown(self, run_dirs: Iterable[RunDir]) -> list[RunDir]:
         """Return those directories that are not in the index, copies of known ones included."""
         candidates = list(run_dirs)
-        if not candidates:
-            return []
         places = self._places(candidates)
-        return [run for run in candidates if not _same_place(places.get(run.run_id), run.path)]
+        # Looked at through a link, a project has another name but the same runs.
+        return [
+            run
+            for run in candidates
+            if (known := places.get(run.run_id)) is None
+            or (known != str(run.path) and os.path.realpath(known) != os.path.realpath(run.path))
+        ]
 
     def knows_all(self, store: Path, mark: str) -> bool:
         """Return whether every run of ours in a store was known when it had this mark."""
@@ -168,7 +162,7 @@ class RunIndex:
         return False
 
     def foreign(self, run_dir: RunDir) -> bool:
-        """Return whether a run directory is surely none of ours; one that cannot be read may be."""
+        """Return whether a run directory is surely not ours; one that cannot be read may be."""
         if self._is_rescued(run_dir):
             return False
         try:
@@ -189,8 +183,6 @@ class RunIndex:
         One that cannot be read, or is a copy of a run kept elsewhere, is left as it is.
         """
         candidates = list(run_dirs)
-        if not candidates:
-            return []
         places = self._places(candidates)
         moved: list[str] = []
         adopted: dict[RunDir, IndexRow] = {}
@@ -208,7 +200,8 @@ class RunIndex:
                 place = places[run_dir.run_id] = str(run_dir.path)
                 adopted[run_dir] = run_dir.run_id, session, place, created, detached
         self.remove(moved)
-        self.add(adopted.values())
+        if adopted:
+            self.add(adopted.values())
         return list(adopted)
 
     def adopt_sealed(self, run_dirs: Iterable[RunDir]) -> list[RunDir]:
@@ -221,7 +214,7 @@ class RunIndex:
             key = read_bounded(path, KEY_BYTES)
             if len(key) == KEY_BYTES:
                 return key
-            path.unlink()  # half a key, or none: anyone could guess it
+            path.unlink()  # half a key, or none: anybody could guess it
         make_private_dirs(self._data_dir)
         write_once(path, os.urandom(KEY_BYTES))  # or another process was quicker: its key counts
         return read_bounded(path, KEY_BYTES)
@@ -234,6 +227,8 @@ class RunIndex:
     def _places(self, run_dirs: Iterable[RunDir]) -> dict[str, str]:
         """Return where these runs are known to live, by their ids, without a look at any other."""
         ids = [run_dir.run_id for run_dir in run_dirs]
+        if not ids:
+            return {}
         some = [ids[first : first + _AT_ONCE] for first in range(0, len(ids), _AT_ONCE)]
         query = "SELECT run_id, directory FROM runs WHERE run_id IN ({})"
         return self._use(
@@ -244,17 +239,18 @@ class RunIndex:
             }
         )
 
-    def _select(self, where: str, *values: str) -> list[tuple[RunDir, str]]:
+    def _select(self, where: str, *values: str) -> dict[RunDir, str]:
+        """Return runs in the order that was asked for, with their sessions' ids."""
         query = f"SELECT run_id, session_id, directory FROM runs {where}"  # noqa: S608 - constants
         try:
             rows = self._use(lambda db: db.execute(query, values).fetchall())
         except UnicodeEncodeError:  # half a character: no id has that
-            return []
+            return {}
         desks = self._data_dir / DESKS
-        return [
-            (RunDir(Path(directory), Desk(desks / run_id)), session_id)
+        return {
+            RunDir(Path(directory), Desk(desks / run_id)): session_id
             for run_id, session_id, directory in rows
-        ]
+        }
 
     def _use(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """Do the work in one transaction; a damaged index is put aside and begun anew."""
@@ -281,12 +277,12 @@ class RunIndex:
 
     def _is_an_index(self) -> bool:
         """Return whether there is no index yet, or one with our table."""
-        if not os.path.lexists(self._path):
+        if not os.path.lexists(self.path):
             return True
-        if not self._path.is_file():
+        if not self.path.is_file():
             return False
         try:
-            with closing(sqlite3.connect(self._path, timeout=_WAIT_S)) as db:
+            with closing(sqlite3.connect(self.path, timeout=_WAIT_S)) as db:
                 return bool(db.execute("SELECT 1 FROM pragma_table_info('runs')").fetchone())
         except sqlite3.Error:
             return True
@@ -294,8 +290,8 @@ class RunIndex:
     def _attempt(self, work: Callable[[sqlite3.Connection], T]) -> T:
         make_private_dirs(self._data_dir)
         with suppress(FileExistsError):
-            write_new(self._path, b"")  # SQLite would create it readable for all
-        with closing(sqlite3.connect(self._path, timeout=_WAIT_S)) as db, db:
+            write_new(self.path, b"")  # SQLite would create it readable for all
+        with closing(sqlite3.connect(self.path, timeout=_WAIT_S)) as db, db:
             db.text_factory = os.fsdecode  # the name of a directory need not be UTF-8
             (version,) = db.execute("PRAGMA user_version").fetchone()
             if version == 0:
@@ -310,19 +306,12 @@ class RunIndex:
 
     def _put_aside(self) -> None:
         with suppress(FileNotFoundError):  # another process was quicker
-            self._path.rename(self._path.with_suffix(f".damaged-{time.time_ns()}"))
-        for leftover in ("-wal", "-shm"):
-            Path(f"{self._path}{leftover}").unlink(missing_ok=True)
+            self.path.rename(self.path.with_suffix(f".damaged-{time.time_ns()}"))
+        for suffix in ("-wal", "-shm"):
+            Path(f"{self.path}{suffix}").unlink(missing_ok=True)
 
 
 def _is_busy(error: sqlite3.Error) -> bool:
     """Return whether another process is in the way, whatever it does there."""
     code: int = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_OK)
     return code & _PRIMARY_CODE == sqlite3.SQLITE_BUSY
-
-
-def _same_place(directory: str | None, path: Path) -> bool:
-    if directory is None:
-        return False
-    # Looked at through a link, a project has another name but the same runs.
-    return directory == str(path) or os.path.realpath(directory) == os.path.realpath(path)

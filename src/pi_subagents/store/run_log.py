@@ -1,7 +1,7 @@
 """
-The supervisor's pen: journal, transcript and raw logs of one run, each bounded.
+What a supervisor writes: journal, transcript and raw logs of one run, each bounded.
 
-An event that anyone was shown is in the journal first.  Logs are best effort: a log that cannot
+An event that was shown anywhere is in the journal first.  Logs are best effort: a log that cannot
 be written is given up, remembered as truncated, with the reason, and never keeps a run from its
 result.
 """
@@ -38,7 +38,7 @@ MAX_TEXT_LINES = 1000
 
 
 class CappedFile:
-    """An append-only file that stops at its cap, or at the first error, and says so."""
+    """An append-only file that stops at its cap, or at the first error, and notes which."""
 
     def __init__(self, path: Path, cap: int, *, whole_records: bool = False) -> None:
         self._whole = whole_records
@@ -62,7 +62,7 @@ class CappedFile:
             safe_io.write_all(self._descriptor, kept)
         except OSError as error:
             self._give_up(error)
-            if self._whole:  # what the kernel took of it is no record
+            if self._whole:  # what was written of it is no record
                 with suppress(OSError):
                     os.ftruncate(self._descriptor, self.cap - self._left)
             return False
@@ -71,11 +71,11 @@ class CappedFile:
         return not self.truncated
 
     def is_unlinked(self) -> bool:
-        """Return whether somebody took the file's name away while we write it."""
+        """Return whether the file lost its name while we write it."""
         return self._descriptor >= 0 and os.fstat(self._descriptor).st_nlink == 0
 
     def move_to(self, path: Path) -> None:
-        """Go on in another file with the same content; where that fails, in this one."""
+        """Continue in another file with the same content; where that fails, in this one."""
         if self._descriptor < 0:
             return
         try:
@@ -94,7 +94,7 @@ class CappedFile:
         self._descriptor = moved
 
     def sync(self) -> None:
-        """Flush to disk, as far as that goes."""
+        """Flush to disk, as far as possible."""
         try:
             if self._descriptor >= 0:
                 FileCalls.fsync(self._descriptor)
@@ -108,7 +108,7 @@ class CappedFile:
             self.problem = error.strerror or str(error)
 
     def note(self) -> str:
-        """Return what has to be said of a file that is not whole."""
+        """Return the note on a file that is not whole."""
         if self.problem:
             return messages.note_log_unwritable(self.name, self.problem)
         return messages.note_log_cut(self.name, self.cap)
@@ -131,18 +131,20 @@ class RunLog:
         max_bytes: int = MAX_RUN_BYTES,
         show: Callable[[bytes], None] | None = None,
     ) -> None:
-        self._show = show  # what the transcript gets, for whoever watches
+        self._show = show  # gets what the transcript gets
         self._journal = CappedFile(run_dir.events, max_bytes // JOURNAL_SHARE, whole_records=True)
         self._transcript = CappedFile(
             run_dir.transcript, max_bytes // TRANSCRIPT_SHARE, whole_records=True
         )
-        self._stdout = CappedFile(run_dir.stdout, max_bytes // STDOUT_SHARE)
-        self._stderr = CappedFile(run_dir.stderr, max_bytes // STDERR_SHARE)
-        self._files = (self._journal, self._transcript, self._stdout, self._stderr)
+        stdout = CappedFile(run_dir.stdout, max_bytes // STDOUT_SHARE)
+        stderr = CappedFile(run_dir.stderr, max_bytes // STDERR_SHARE)
+        # Raw bytes of the child's standard output, and error.
+        self.output, self.error_output = stdout.write, stderr.write
+        self._files = (self._journal, self._transcript, stdout, stderr)
         self._formatter = ProgressFormatter()
         self.records = 0
         self._text_lines = 0
-        self._tell(f"# {title}")
+        self._write_line(f"# {title}")
 
     @property
     def truncated(self) -> bool:
@@ -150,7 +152,7 @@ class RunLog:
         return any(file.truncated for file in self._files)
 
     def record(self, event: ev.Event, time_ms: int) -> bool:
-        """Journal one event and put it into words; return whether it was journaled."""
+        """Journal one event and add it to the transcript; return whether it was journaled."""
         if isinstance(event, ev.OutputText | ev.ErrorText):
             self._text_lines += 1
             if self._text_lines > MAX_TEXT_LINES:
@@ -158,40 +160,31 @@ class RunLog:
         event = bounded(event)
         self.records += 1
         kept = self._journal.write(encode_entry(JournalEntry(self.records, time_ms, event)))
-        text = self._formatter.text(event)
-        if text:
-            self._tell(text)
+        if text := self._formatter.text(event):
+            self._write_line(text)
         return kept
 
-    def _tell(self, text: str) -> None:
+    def _write_line(self, text: str) -> None:
         line = f"{printable(text)}\n".encode("utf-8", "replace")
         self._transcript.write(line)
         if self._show is not None:
             self._show(line)
-
-    def output(self, data: bytes) -> None:
-        """Keep raw bytes of the child's standard output."""
-        self._stdout.write(data)
-
-    def error_output(self, data: bytes) -> None:
-        """Keep raw bytes of the child's standard error."""
-        self._stderr.write(data)
 
     def is_unlinked(self) -> bool:
         """Return whether a file that we write has lost its name."""
         return any(file.is_unlinked() for file in self._files)
 
     def move_to(self, run_dir: RunDir) -> None:
-        """Go on in another directory, with everything that was written so far."""
+        """Continue in another directory, with everything that was written so far."""
         for file in self._files:
             file.move_to(run_dir.path / file.name)
 
     def sync(self) -> None:
-        """Flush the journal: done at every change of state."""
+        """Flush the journal, at every change of state."""
         self._journal.sync()
 
     def notes(self) -> tuple[str, ...]:
-        """Return what has to be said about artifacts that are not whole."""
+        """Return the notes on artifacts that are not whole."""
         return tuple(file.note() for file in self._files if file.truncated)
 
     def close(self) -> None:

@@ -1,8 +1,9 @@
 """
 Read a run's record from its directory: what was asked, what it is doing, or how it ended.
 
-In: a run directory and its liveness, which somebody proved.  Out: a RunRecord, without the run's
-messages unless they are asked for.  Writes nothing.
+In: a run directory and its liveness, already proven.  Out: a RunRecord, without the run's messages
+unless they are asked for; where the supervisor left no result of its own, what the journal has.
+Writes nothing.
 """
 
 from __future__ import annotations
@@ -11,34 +12,35 @@ import os
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast, get_args
 
+from pi_subagents.core import messages as core_messages
 from pi_subagents.core.run import events as ev
-from pi_subagents.core.run.liveness import Liveness
-from pi_subagents.core.run.record import PLANNED, RunRecord, Told, meta_from_json
+from pi_subagents.core.run.outcome import Outcome, RunFold, Status
+from pi_subagents.core.run.record import PLANNED, Liveness, RunProgress, RunRecord, meta_from_json
+from pi_subagents.core.run.result import RunResult
 from pi_subagents.core.session.history import keep_messages
 from pi_subagents.core.value import replace
 from pi_subagents.errors import RunUnreadable
+from pi_subagents.store import messages
 from pi_subagents.store.desk import Desk
-from pi_subagents.store.journal_tail import journal_entries
 from pi_subagents.store.run_dir import MAX_RESULT_BYTES, RunDir
-from pi_subagents.store.run_story import RunStory, result_by_journal
+from pi_subagents.store.tails import journal_entries
 from pi_subagents.system import safe_io
 
 if TYPE_CHECKING:
     from pi_subagents.core.run.record import RunMeta
-    from pi_subagents.core.run.result import RunResult
 
 MAX_PROMPT_BYTES = 64 * 1024 * 1024
 
 
 def load_record(run_dir: RunDir, liveness: Liveness) -> RunRecord:
-    """Return what can be told of a run; RunUnreadable where nothing can."""
-    record = asked_record(run_dir)
+    """Return what is known of a run; RunUnreadable where nothing is."""
+    record = planned_record(run_dir)
     meta, alive = record.meta, liveness is Liveness.ALIVE
-    # Whoever answers for the run writes its result last: what is there before is somebody else's.
-    goes_on = alive and not run_dir.never_began()
-    result = None if goes_on else _result(run_dir, meta)
+    # The process that answers for a run writes its result last: an earlier one is not its own.
+    active = alive and not run_dir.never_began()
+    result = None if active else _result(run_dir, meta)
     if result is not None:
         return replace(record, result=result)
     story, started_ms = RunStory(run_dir), meta.started_at_ms
@@ -48,13 +50,13 @@ def load_record(run_dir: RunDir, liveness: Liveness) -> RunRecord:
     now_ms = time.time_ns() // 1_000_000
     return replace(
         record,
-        told=Told(state, story.fold.usage),
+        progress=RunProgress(state, story.fold.usage),
         lost=not alive,
         elapsed_ms=max(now_ms - started_ms, 0) if alive and started_ms else 0,
     )
 
 
-def asked_record(run_dir: RunDir) -> RunRecord:
+def planned_record(run_dir: RunDir) -> RunRecord:
     """Return what was known of a run before it began; RunUnreadable where nothing is."""
     try:
         meta = meta_from_json(run_dir.read_meta())
@@ -64,18 +66,17 @@ def asked_record(run_dir: RunDir) -> RunRecord:
 
 
 def with_messages(record: RunRecord) -> RunRecord:
-    """Return the record with what was said in the run, and all of its task."""
+    """Return the record with the messages of the run, and all of its task."""
     run_dir = directory_of(record)
-    messages = keep_messages(entry.event for entry in journal_entries(run_dir))
-    asked_at_all = any(isinstance(each, ev.UserMessage) for each in messages)
-    task = _task(run_dir, asked_at_all=asked_at_all)
-    if task and messages and isinstance(messages[0], ev.UserMessage):
-        messages = (ev.UserMessage(task), *messages[1:])  # without what was told of earlier runs
-    return replace(
-        record,
-        meta=replace(record.meta, task=task or record.meta.task),
-        messages=messages,
-    )
+    kept = keep_messages(entry.event for entry in journal_entries(run_dir))
+    was_asked = any(isinstance(each, ev.UserMessage) for each in kept)
+    task = ""
+    for path in (run_dir.task,) if was_asked else (run_dir.prompt, run_dir.task):
+        with suppress(OSError):
+            task = safe_io.read_bounded(path, MAX_PROMPT_BYTES).decode("utf-8", "replace")
+    if task and kept and isinstance(kept[0], ev.UserMessage):
+        kept = (ev.UserMessage(task), *kept[1:])  # without what it was shown of earlier runs
+    return replace(record, meta=replace(record.meta, task=task or record.meta.task), messages=kept)
 
 
 def directory_of(record: RunRecord) -> RunDir:
@@ -83,30 +84,71 @@ def directory_of(record: RunRecord) -> RunDir:
     return RunDir(Path(record.path), Desk(Path(record.desk)))
 
 
+class RunStory:
+    """The journal of one run, read to its end."""
+
+    def __init__(self, run_dir: RunDir) -> None:
+        self.fold = RunFold()
+        self.last_ms = 0  # when its last entry was made
+        self.state = PLANNED
+        for entry in journal_entries(run_dir):
+            self.fold.apply(entry.event)
+            self.last_ms = entry.time_ms
+            if isinstance(entry.event, ev.StateChanged):
+                self.state = entry.event.state
+
+    def as_result(
+        self, run_dir: RunDir, meta: RunMeta, outcome: Outcome, finished_ms: int
+    ) -> RunResult:
+        """Return the result of a run with that outcome."""
+        started_ms = meta.started_at_ms
+        return RunResult(
+            run_id=run_dir.run_id,
+            session_id=meta.session_id,
+            name=meta.name,
+            status=outcome.status,
+            output=outcome.output,
+            error_message=outcome.error_message,
+            notes=(*meta.notes, *outcome.notes),
+            **self.fold.facts(),
+            started_at_ms=started_ms,
+            finished_at_ms=finished_ms,
+            duration_ms=max(self.last_ms - started_ms, 0) if started_ms else 0,
+        )
+
+
+def result_from_journal(run_dir: RunDir, meta: RunMeta) -> RunResult | None:
+    """Return how a run ended whose result is not ours; None if its journal has no end."""
+    story = RunStory(run_dir)
+    if story.state not in get_args(Status):
+        return None
+    status = cast("Status", story.state)
+    last, notes = story.fold.last, (messages.NOTE_BY_JOURNAL,)
+    if status == "completed":
+        text = last.text if last is not None else ""
+        outcome = Outcome("completed", text or core_messages.NO_TEXT_OUTPUT, notes=notes)
+    else:
+        why = {
+            "aborted": core_messages.STOPPED_ON_REQUEST,
+            "interrupted": core_messages.INTERRUPTED,
+        }
+        failed = (last.error_message if last else "") or messages.FAILED_BY_JOURNAL
+        outcome = Outcome(status, error_message=why.get(status, failed), notes=notes)
+    return story.as_result(run_dir, meta, outcome, story.last_ms)
+
+
 def _result(run_dir: RunDir, meta: RunMeta) -> RunResult | None:
-    """Return how a run ended, None if nobody has told; RunUnreadable where that cannot be read."""
+    """Return how a run ended, None if that is not known; RunUnreadable where it cannot be read."""
     for _ in range(2):  # it may come this instant: then it is neither damaged nor lost
         if (result := run_dir.read_result(meta.session_id)) is not None:
             return result
         if not os.path.lexists(run_dir.result):
             return None
-    if not run_dir.result_is_not_ours(meta.session_id):
-        raise RunUnreadable(run_dir.run_id, _why_not_readable(run_dir.result))
-    return result_by_journal(run_dir, meta)
-
-
-def _why_not_readable(result: Path) -> str:
-    """Return what keeps a result from being read: the system, or what is in it."""
+    if run_dir.result_is_not_ours(meta.session_id):
+        return result_from_journal(run_dir, meta)
+    name = run_dir.result.name
     try:
-        safe_io.read_bounded(result, MAX_RESULT_BYTES)
+        safe_io.read_bounded(run_dir.result, MAX_RESULT_BYTES)
     except OSError as error:
-        return f"{result.name}: {error.strerror or error}"
-    return f"{result.name} is damaged or of another version"
-
-
-def _task(run_dir: RunDir, *, asked_at_all: bool) -> str:
-    """Return what was asked of the run, where its messages do not say it, or say more."""
-    for path in (run_dir.task,) if asked_at_all else (run_dir.task, run_dir.prompt):
-        with suppress(OSError):
-            return safe_io.read_bounded(path, MAX_PROMPT_BYTES).decode("utf-8", "replace")
-    return ""
+        raise RunUnreadable(run_dir.run_id, f"{name}: {error.strerror or error}") from error
+    raise RunUnreadable(run_dir.run_id, f"{name} is damaged or of another version")

@@ -3,8 +3,8 @@ Where the runs of a project live, and how one is found by its id.
 
 `.pi/subagents/runs/` under the caller's project root; under the user's data directory where
 the project cannot be written.  Ids are random, so that no two callers ever meet.  A run is noted
-in `.planned` before its directory is made and until the index knows it, so that what its planner
-left if he died in between is found without looking at every run.
+in `.planned` before its directory is made and until the index knows it, so that what a planner that
+died in between left is found without looking at every run.
 """
 
 from __future__ import annotations
@@ -21,14 +21,9 @@ from typing import TYPE_CHECKING
 from pi_subagents.core.value import value
 from pi_subagents.errors import RuntimeDirUnusable, StoreUnwritable
 from pi_subagents.store.desk import DESKS, Desk, rescued_dir
-from pi_subagents.store.run_dir import MAKING, RunDir
+from pi_subagents.store.run_dir import RunDir
+from pi_subagents.system import safe_io
 from pi_subagents.system.home import PROJECT_RUNS, data_dir, project_root
-from pi_subagents.system.safe_io import (
-    make_private_dir,
-    make_private_dirs,
-    replace_file,
-    write_new,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -51,7 +46,7 @@ def new_session_id() -> str:
 
 @value
 class RunStore:
-    """The runs of one project, and where the desks of those that go on are."""
+    """The runs of one project, and where the desks of active ones are."""
 
     runs_dir: Path
     data_dir: Path
@@ -94,39 +89,33 @@ class RunStore:
     def announce(self, run_id: str) -> None:
         """Note a run whose directory is about to be made; OSError where that cannot be done."""
         if self._has_notes():
-            write_new(self.planned_dir / run_id, b"")
+            safe_io.write_new(self.planned_dir / run_id, b"")
 
     def planned(self) -> list[RunDir] | None:
-        """
-        Return the runs that are noted, made or not; None where nobody can note any.
-
-        Nobody could before a version that does so prepared the store, and nobody does where
-        something else has come into the place of the notes.
-        """
+        """Return the runs that are noted, made or not; None where nothing can be noted."""
         if not self._has_notes():
             return None
-        with os.scandir(self.planned_dir) as entries:
-            found = [each.name for each in entries if _RUN_ID.fullmatch(each.name)]
-            return [self._run_dir(self.runs_dir / name) for name in found]
+        names = os.listdir(self.planned_dir)  # noqa: PTH208 - names are all that is wanted
+        return [self._run_dir(self.runs_dir / name) for name in names if _RUN_ID.fullmatch(name)]
 
     def withdraw(self, runs: Iterable[RunDir]) -> None:
-        """Take back the notes of runs that the index knows by now."""
+        """Remove the notes of runs that the index knows by now."""
         for run in runs:
             with suppress(OSError):  # another process was quicker; or it stays until the next look
                 (self.planned_dir / run.run_id).unlink()
 
     def withdraw_unmade(self) -> None:
-        """Take back old notes of runs that were never made, or were taken back themselves."""
+        """Remove old notes of runs that were never made, or were discarded."""
         self.withdraw(run for run in self.planned() or () if self._will_not_be_made(run))
 
     def _will_not_be_made(self, run: RunDir) -> bool:
-        making = run.path.with_name(f"{MAKING}{run.run_id}")
         try:
             age_s = time.time() - (self.planned_dir / run.run_id).lstat().st_mtime
         except OSError:
             return False
-        # Asked for in this order: a directory is made under the one name, and gets the other.
-        return age_s >= TIDY_EVERY_S and not (os.path.lexists(making) or os.path.lexists(run.path))
+        # Looked for in this order: a directory is made under the one name, and gets the other.
+        exists = os.path.lexists(run.making) or os.path.lexists(run.path)
+        return age_s >= TIDY_EVERY_S and not exists
 
     def _has_notes(self) -> bool:
         try:  # not through a link, which may have come with a cloned repository
@@ -135,31 +124,25 @@ class RunStore:
             return False
 
     def due_for_tidying(self) -> bool:
-        """Return whether a day has passed since this last said so."""
+        """Return whether a day has passed since this last returned so."""
         mark = self.runs_dir / ".tidied"
-        try:
-            age_s = time.time() - mark.lstat().st_mtime
-        except FileNotFoundError:
-            age_s = TIDY_EVERY_S
-        except OSError:
-            return False
-        if 0 <= age_s < TIDY_EVERY_S:
-            return False
-        try:
-            replace_file(mark, b"")
-        except OSError:
-            return False
-        return True
+        with suppress(OSError):
+            with suppress(FileNotFoundError):
+                if 0 <= time.time() - mark.lstat().st_mtime < TIDY_EVERY_S:
+                    return False
+            safe_io.replace_file(mark, b"")
+            return True
+        return False
 
     def prepare(self) -> None:
         """Make the store ready for a new run; nothing of it is ever offered to git."""
         try:
-            make_private_dirs(self.runs_dir)
+            safe_io.make_private_dirs(self.runs_dir)
             with suppress(FileExistsError):
-                make_private_dir(self.planned_dir)
+                safe_io.make_private_dir(self.planned_dir)
             ignore = self.runs_dir / ".gitignore"
             if not ignore.exists():
-                write_new(ignore, b"*\n")
+                safe_io.write_new(ignore, b"*\n")
         except FileExistsError:  # another process was quicker
             pass
         except OSError as error:
@@ -169,7 +152,7 @@ class RunStore:
 def open_store(cwd: Path, env: Mapping[str, str]) -> RunStore:
     """Return the store for callers in `cwd`, without creating anything."""
     root, data = project_root(cwd), data_dir(env)
-    home = data if _can_be_had(data) else _spare_home(data, env)
+    home = data if _is_usable(data) else _spare_home(data, env)
     if _may_hold_runs(root):
         return RunStore(root.joinpath(*PROJECT_RUNS), home)
     return RunStore(data / "runs" / place_name(root), home)
@@ -177,16 +160,16 @@ def open_store(cwd: Path, env: Mapping[str, str]) -> RunStore:
 
 def place_name(root: Path) -> str:
     """
-    Return what the runs of a project are kept under that cannot keep them itself.
+    Return the name under which the runs of a project are kept that cannot keep them itself.
 
-    A place for each: what one such project has run is not another's to list or to remove.
+    Each has its own: the runs of one such project are not another's to list or to remove.
     """
     real = os.fsencode(os.path.realpath(root))
     return blake2b(real, digest_size=_PLACE_BYTES).hexdigest()
 
 
-def _can_be_had(directory: Path) -> bool:
-    """Return whether a directory is there or can be made, and takes files."""
+def _is_usable(directory: Path) -> bool:
+    """Return whether a directory exists or can be made, and takes files."""
     for place in (directory, *directory.parents):
         try:
             is_dir = stat.S_ISDIR(place.stat().st_mode)
@@ -205,14 +188,14 @@ def _spare_home(data: Path, env: Mapping[str, str]) -> Path:
     try:
         return runtime_dir(env)
     except RuntimeDirUnusable:
-        return data  # a call is refused there, and says why
+        return data  # a call is refused there, with the reason
 
 
 def _may_hold_runs(root: Path) -> bool:
     """
-    Return whether a project can keep runs: writable, and no way for anyone to lead us elsewhere.
+    Return whether a project can keep runs: writable, and nobody can lead us elsewhere.
 
-    A link below the root may have come with a cloned repository, and whoever owns the directory of
+    A link below the root may have come with a cloned repository, and the owner of the directory of
     runs could swap what is in it.
     """
     place = root

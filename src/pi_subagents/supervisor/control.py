@@ -2,14 +2,13 @@
 Where a run takes orders from other processes: a socket on its desk, for as long as it lives.
 
 In: lines on any number of connections.  Out: each is obeyed, then answered.  What one connection
-sends, half a line or a flood, is in no other's way, and those who say nothing make room.
+sends, half a line or a flood, is in no other's way, and silent ones make room.
 """
 
 from __future__ import annotations
 
 import _socket  # the part of `socket` we use, at a tenth of its start-up cost
 import os
-import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -25,11 +24,11 @@ if TYPE_CHECKING:
 MAX_COMMAND_BYTES = 4096
 MAX_CONNECTIONS = 32
 BACKLOG = 128
-_READ_SIZE = 4096  # little at a time: whoever sends much is not served more than others
+_READ_SIZE = 4096  # little at a time: a connection that sends much is not served more than others
 
 
 class Control:
-    """The ear of one run for everybody but its caller."""
+    """The orders that one run takes from everywhere but its caller."""
 
     def __init__(self, desk: Desk, listener: Listener, obey: Callable[[list[Frame]], None]) -> None:
         self._desk = desk
@@ -39,12 +38,12 @@ class Control:
         self._socket: _socket.socket | None = None
         with suppress(OSError):  # no sockets there: that costs `subagents stop`, no more
             self._socket = listen_on(desk)
-            listener.hear(self._socket.fileno(), self._accept)
+            listener.add(self._socket.fileno(), self._accept)
 
     def close(self) -> None:
-        """Take no more orders; whoever waits for the end of the run hears of it."""
+        """Take no more orders; processes that wait for the end of the run notice it."""
         if self._socket is not None:
-            self._listener.forget(self._socket.fileno())
+            self._listener.remove(self._socket.fileno())
             self._socket.close()
             self._socket = None
         for connection in list(self._connections):
@@ -58,9 +57,9 @@ class Control:
             connection, _ = self._socket._accept()  # type: ignore[attr-defined]  # noqa: SLF001 - what `socket` calls
         except BlockingIOError:
             return
-        except OSError:  # no descriptor is left: those who are here have to go
+        except OSError:  # no descriptor is left: connections have to go
             if not self._connections:
-                self._listener.forget(self._socket.fileno())
+                self._listener.remove(self._socket.fileno())
             for each in list(self._connections):
                 self._drop(each)
             return
@@ -68,12 +67,12 @@ class Control:
         if len(self._connections) >= MAX_CONNECTIONS:
             self._drop(next(iter(self._connections)))
         self._connections[connection] = LineFramer(MAX_COMMAND_BYTES)
-        self._listener.hear(connection, lambda: self._read(connection))
-        self._read(connection)  # most have said what they want: nobody can push in front of that
+        self._listener.add(connection, lambda: self._read(connection))
+        self._read(connection)  # most have sent their order: no other can push in front of it
 
     def _read(self, connection: int) -> None:
         if connection not in self._connections:
-            return  # it had to go while others were heard
+            return  # it had to go while others were served
         try:
             data = os.read(connection, _READ_SIZE)
         except BlockingIOError:
@@ -85,28 +84,24 @@ class Control:
             return
         for frame in self._connections[connection].feed(data):
             self._obey([frame])
-            with suppress(OSError):  # whoever does not listen is not waited for
+            with suppress(OSError):  # one that does not read is not waited for
                 os.write(connection, TAKEN)
 
     def _drop(self, connection: int) -> None:
         del self._connections[connection]
-        self._listener.forget(connection)
+        self._listener.remove(connection)
         os.close(connection)
 
 
 def listen_on(desk: Desk) -> _socket.socket:
     """Return a socket on the desk, however long its path is."""
-    directory = os.open(desk.path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     made = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     try:
-        by_handle = sys.platform == "linux" and os.path.isdir("/proc/self/fd")  # noqa: PTH112 - a text
-        name = f"/proc/self/fd/{directory}/control" if by_handle else str(desk.control)
-        made.bind(name)
+        with desk.control_address() as address:
+            made.bind(address)
         made.listen(BACKLOG)
         made.setblocking(False)
     except OSError:
         made.close()
         raise
-    finally:
-        os.close(directory)
     return made

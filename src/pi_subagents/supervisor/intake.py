@@ -1,8 +1,8 @@
 """
 Take in what a child prints: raw logs, events, journal entries, and what the outcome needs.
 
-In: bytes from the child's pipes.  Out: the journal, the fold, and word to the supervisor about
-activity and loops.  Every byte sequence is taken; memory is bounded by one line.
+In: bytes from the child's pipes.  Out: the journal, the fold, and a callback for activity and
+loops. Every byte sequence is taken; memory is bounded by one line.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Intake:
 
     @property
     def flawless(self) -> bool:
-        """Return whether the child has answered, and nothing about what it said was odd."""
+        """Return whether the child has answered, and nothing in its output was odd."""
         is_odd = self.notes or self._conversation.interfered
         return self.fold.answered() and not is_odd and self._stdout.empty
 
@@ -75,14 +75,10 @@ class Intake:
         for frame in self._stderr.end():
             self._on_error_frame(frame)
 
-    def record(self, event: ev.Event) -> None:
-        """Journal an event, with the time of day."""
-        self._log.record(event, now_ms())
-
-    def record_all(self, events: list[ev.Event]) -> None:
-        """Journal several events."""
+    def record(self, *events: ev.Event) -> None:
+        """Journal events, with the time of day."""
         for event in events:
-            self.record(event)
+            self._log.record(event, now_ms())
 
     def _on_error_frame(self, frame: Frame) -> None:
         if isinstance(frame, Line) and frame.data:
@@ -101,7 +97,7 @@ class Intake:
                 self._on_seen(None)
             for event in events:
                 self._on_event(event)
-            self.record_all(self._conversation.take_news())
+            self.record(*self._conversation.take_news())
 
     def _on_event(self, event: ev.Event) -> None:
         if isinstance(event, ev.OutputText):
@@ -121,7 +117,7 @@ class Intake:
             crash_points.reach(crash_points.SETTLED)
 
     def _counted(self, event: ev.Event) -> tuple[ev.Event | None, ev.Event | None]:
-        """Return what the limits are to see of an event, each call once, and what is kept of it."""
+        """Return what the limits see of an event, each call once, and what is kept of it."""
         match event:
             case ev.Activity():
                 return None, None

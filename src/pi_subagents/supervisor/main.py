@@ -11,8 +11,7 @@ from __future__ import annotations
 import os
 import sys
 
-from pi_subagents.supervisor.lifeline import Lifeline
-from pi_subagents.supervisor.listener import Listener
+from pi_subagents.supervisor.listener import Lifeline, Listener
 from pi_subagents.supervisor.one_run import do_run
 from pi_subagents.supervisor.supervisor import WAKE
 from pi_subagents.system import process_tree
@@ -23,14 +22,14 @@ OTHERS = 0o077
 
 def main() -> int:
     """Serve what standard input asks for."""
-    # Whoever started us may have a umask that takes rights from the owner: from us.
+    # We may inherit a umask that takes rights from the owner: from us.
     os.umask(os.umask(OTHERS) & OTHERS)
     lifeline = Lifeline(LIFELINE)
     spec, early_commands = lifeline.first_spec()
     listener = Listener()
     os.set_blocking(WAKE, False)
     process_tree.become_subreaper()
-    listener.hear_signals()
+    listener.add_signals()
     if spec.attached:
         lifeline.listen(listener)
     if spec.reuse.prewarm or spec.reuse.keep:

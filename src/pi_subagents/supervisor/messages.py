@@ -12,7 +12,6 @@ def note_rescued(directory: str, place: str) -> str:
 
 # Messages of outcomes: values in a result, not exceptions.  Hosts and prompts rely on their words.
 
-
 NOTE_FORCED = "The process did not exit after its answer and was ended."
 
 

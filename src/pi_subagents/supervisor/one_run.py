@@ -1,5 +1,5 @@
 """
-One run in this process: its lock is taken, it is supervised, and it has a result whatever happens.
+One run in this process: its lock is acquired, it is supervised, and it has a result in any case.
 
 In: a specification, and a child that served other runs where there is one.  Out: an exit code, and
 the child if it may serve another.
@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 from pi_subagents.core.run.outcome import Cause
 from pi_subagents.core.run.result import RunResult
 from pi_subagents.store.desk import SUPERVISOR, Desk
-from pi_subagents.store.envelope import put_result
+from pi_subagents.store.rescue import put_result
 from pi_subagents.store.run_dir import RunDir
 from pi_subagents.supervisor import messages
-from pi_subagents.supervisor.child_files import leave_desk
+from pi_subagents.supervisor.child import clear_desk
 from pi_subagents.supervisor.intake import now_ms
 from pi_subagents.supervisor.place import RunPlace
 from pi_subagents.supervisor.supervisor import Supervisor
@@ -29,8 +29,7 @@ if TYPE_CHECKING:
     from pi_subagents.core.framing import Frame
     from pi_subagents.core.run.spec import RunSpec
     from pi_subagents.supervisor.child import Child
-    from pi_subagents.supervisor.lifeline import Lifeline
-    from pi_subagents.supervisor.listener import Listener
+    from pi_subagents.supervisor.listener import Lifeline, Listener
 
 DONE, NOT_OURS, FAILED = 0, 1, 3
 
@@ -55,16 +54,24 @@ def do_run(
             supervisor = Supervisor(spec, place, listener, child)
             lifeline.on_frames = supervisor.obey_caller
             lifeline.on_end = lambda: supervisor.stop(Cause.LIFELINE_LOST)
-            if lifeline.lost:  # meanwhile, as the child before was let go
+            if lifeline.lost:  # meanwhile, as the child before was released
                 lifeline.on_end()
             kept = supervisor.run(early_commands)
-        except Exception as error:  # noqa: BLE001 - the last line before a run would end untold
+        except Exception as error:  # noqa: BLE001 - else the run would end without a result
             process_tree.kill_tree(None, lambda _: None)
-            result = place.keep_result(internal_failure(spec, repr(error)), None)
+            failure = RunResult(
+                run_id=spec.run_id,
+                session_id=spec.session_id,
+                name=spec.name,
+                status="failed",
+                error_message=messages.supervisor_failed(repr(error)),
+                finished_at_ms=now_ms(),
+            )
+            result = place.keep_result(failure, None)
             put_result(spec.place.envelope_fd, result)
             return FAILED, None
-        if place.kept:  # else whoever looks next has to conclude it
-            leave_desk(desk, kept)
+        if place.kept:  # else the process that looks next has to conclude it
+            clear_desk(desk, kept)
         return DONE, kept
     finally:
         if place is not None:
@@ -81,30 +88,18 @@ def _is_our_turn(desk: Desk) -> bool:
             return False
         if (us := identify(os.getpid())) is not None:
             desk.note_supervisor(us.to_json())
-    except OSError:  # nothing can be noted there, by nobody
+    except OSError:  # nothing can be noted there, by any process
         return desk.turn() in ("", SUPERVISOR)
     return True
 
 
 def take_lock(spec: RunSpec, desk: Desk) -> int:
-    """Return the run's lock, held: handed down by who planned the run, else taken here."""
-    if spec.place.envelope_fd is not None:
-        os.set_inheritable(spec.place.envelope_fd, False)
+    """Return the run's lock, held: handed down by the run's planner, else acquired here."""
+    for inherited in (spec.place.envelope_fd, spec.place.lock_fd):
+        if inherited is not None:
+            os.set_inheritable(inherited, False)
     if spec.place.lock_fd is not None:
-        os.set_inheritable(spec.place.lock_fd, False)
         return spec.place.lock_fd
     lock = os.open(desk.lock, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
     fcntl.flock(lock, fcntl.LOCK_EX)
     return lock
-
-
-def internal_failure(spec: RunSpec, reason: str) -> RunResult:
-    """Return the result of a run whose supervisor itself failed."""
-    return RunResult(
-        run_id=spec.run_id,
-        session_id=spec.session_id,
-        name=spec.name,
-        status="failed",
-        error_message=messages.supervisor_failed(reason),
-        finished_at_ms=now_ms(),
-    )

@@ -1,22 +1,22 @@
 """
 Where a run's files are, whatever becomes of its directory while it runs.
 
-In: the directory as it was planned.  Out: the same by a handle, which no renaming and no link leads
-astray.  One that is moved is followed; one that is removed, or loses files that we write, is
-replaced by another in the data directory, once.  The run's desk tells where it is.
+In: the directory as it was planned.  Out: the same by a handle, which no renaming and no link can
+mislead.  One that is moved is followed; one that is removed, or loses files that we write, is
+replaced by another in the data directory, once.  The run's desk records where it is.
 """
 
 from __future__ import annotations
 
 import os
-import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pi_subagents.core.value import replace
 from pi_subagents.store import messages as store_messages
-from pi_subagents.store.rescue import bring_rest, rescued
+from pi_subagents.store.desk import path_of_handle
+from pi_subagents.store.rescue import move_rest, rescue
 from pi_subagents.store.run_dir import mark_of
 from pi_subagents.supervisor import messages
 
@@ -29,27 +29,28 @@ _HOLD = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class RunPlace:
-    """One run's directory: `where` it is for others, and `dir` for whoever writes to it."""
+    """One run's directory: `where` it is for others, and `dir` as we write to it."""
 
     def __init__(self, planned: RunDir, mark: str) -> None:
         self.where = self.dir = self._planned = planned
-        self.note = ""  # what is to be said of it in the result
+        self.note = ""  # on it, for the result
         self.kept = False  # whether the result is on disk
         self._handle = -1
-        self._tried = False  # to go on elsewhere
+        self._tried = False  # to continue elsewhere
         if not self._hold(planned, mark):
-            self._go_elsewhere(None)
+            self._continue_elsewhere(None)
 
     def look(self, log: RunLog) -> None:
-        """See that the directory is there: a few system calls, if it is."""
+        """Check that the directory is there: a few system calls, if it is."""
         if self._handle < 0:
             return
-        if self._was_removed(log) or not (self._is_at(self.where.path) or self._follow()):
-            self._go_elsewhere(log)
+        removed = os.fstat(self._handle).st_nlink == 0 or log.is_unlinked()
+        if removed or not (self._is_at(self.where.path) or self._follow()):
+            self._continue_elsewhere(log)
 
     def keep_result(self, result: RunResult, log: RunLog | None) -> RunResult:
         """Put the result where it is found, and return it as it is kept."""
-        for look in (self.look, self._go_elsewhere):
+        for look in (self.look, self._continue_elsewhere):
             with suppress(OSError):
                 if log is not None:
                     look(log)
@@ -60,13 +61,13 @@ class RunPlace:
         return replace(result, notes=(*result.notes, store_messages.NOTE_NOT_KEPT))
 
     def close(self) -> None:
-        """Let go of the directory."""
+        """Close the handle; a second call changes nothing."""
         if self._handle >= 0:
             os.close(self._handle)
             self._handle = -1
 
     def _hold(self, run_dir: RunDir, mark: str = "") -> bool:
-        """Take hold of a directory; return whether it is there, and the one that was planned."""
+        """Open a directory; return whether it is there, and the one that was planned."""
         try:
             handle = os.open(run_dir.path, _HOLD)
         except OSError:
@@ -76,12 +77,9 @@ class RunPlace:
             return False
         self.close()
         self._handle, self.where, self.dir = handle, run_dir, run_dir
-        if sys.platform == "linux" and os.path.isdir("/proc/self/fd"):  # noqa: PTH112 - a text
-            self.dir = replace(run_dir, path=Path(f"/proc/self/fd/{handle}"))
+        if by_handle := path_of_handle(handle):
+            self.dir = replace(run_dir, path=Path(by_handle))
         return True
-
-    def _was_removed(self, log: RunLog) -> bool:
-        return os.fstat(self._handle).st_nlink == 0 or log.is_unlinked()
 
     def _is_at(self, path: Path) -> bool:
         try:
@@ -102,19 +100,19 @@ class RunPlace:
         self.where = replace(self.where, path=path)
         return True
 
-    def _go_elsewhere(self, log: RunLog | None) -> None:
-        """Go on in the data directory; where that fails, go on with the files that are open."""
+    def _continue_elsewhere(self, log: RunLog | None) -> None:
+        """Continue in the data directory; where that fails, with the files that are open."""
         if self._tried:
             return
         self._tried = True
         try:
-            target = rescued(self._planned)
+            target = rescue(self._planned)
         except OSError:
             return
         if log is not None:
             log.move_to(target)
         if self._handle >= 0:
-            bring_rest(self.dir.path, target)
+            move_rest(self.dir.path, target)
             if self._is_at(self.where.path):
                 with suppress(OSError):
                     self.where.path.rmdir()

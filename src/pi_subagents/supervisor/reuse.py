@@ -3,7 +3,7 @@ Whether a child that has served a run may serve another, and what is ended in be
 
 In: a child and what its run left behind.  Out: an answer; whatever the run started and left
 running is dead by then, and a child whose limits it changed is not kept.  Linux only: without /proc
-nothing is known, and nobody is kept.
+nothing is known, and no child is kept.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from pi_subagents.core.run.spec import MAX_REUSE
 from pi_subagents.system import process_tree
+from pi_subagents.system.identity import kill_exactly
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,7 +30,7 @@ _PAUSE_S = 0.01
 
 
 def note_own_processes(child: Child) -> None:
-    """Remember what the child is made of before it does anything: a wrapper may be part of it."""
+    """Remember the processes of the child before it does anything: a wrapper may be one."""
     child.own_processes = frozenset({child.pid, *process_tree.descendants(os.getpid())})
     child.conditions = _conditions(child.pid)
 
@@ -58,7 +59,7 @@ def _end_orphans(own: frozenset[int], on_reaped: Callable[[process_tree.Reaped],
         if not left:
             return True
         for pid, started in left.items():
-            process_tree.kill_exactly(pid, started)
+            kill_exactly(pid, started)
         on_reaped(process_tree.reap()[0])
         if time.monotonic() >= deadline:
             return False
@@ -78,7 +79,7 @@ def _conditions(pid: int) -> bytes:
 
 
 def _resident_bytes(pids: frozenset[int]) -> int:
-    """Return how much memory the processes have; 0 where nobody can tell."""
+    """Return how much memory the processes have; 0 where that is not known."""
     pages = 0
     for pid in pids:
         with suppress(OSError, ValueError, IndexError):

@@ -1,8 +1,8 @@
 """
 One run, from its slot to its result: the child is started or taken over, watched, ended or kept.
 
-Ends when: the child exits or has said everything; it settled and did not exit in time; a guard, a
-`stop` or `kill`, a signal, or the end of the lifeline says so.  Whatever happens, a result is
+Ends when the child exits or has nothing left to do, or settled and did not exit in time; or by a
+limit, a `stop` or `kill`, a signal, or the end of the lifeline.  Whatever happens, a result is
 written.
 """
 
@@ -12,6 +12,7 @@ import os
 import signal
 import time
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
 from pi_subagents.core.framing import Frame, Line
@@ -24,20 +25,16 @@ from pi_subagents.core.run.result import RunResult
 from pi_subagents.core.run.spec import HEARD, KILL, NEWS, STEER, STOP, RunSpec
 from pi_subagents.engines.table import open_conversation
 from pi_subagents.store import messages as store_messages
-from pi_subagents.store.completion_hook import tell_completion
-from pi_subagents.store.envelope import put_result
+from pi_subagents.store.completion import run_completion_hook
+from pi_subagents.store.rescue import put_result
 from pi_subagents.store.run_log import RunLog
 from pi_subagents.supervisor import messages
-from pi_subagents.supervisor.child import Child, note_child, start_child
-from pi_subagents.supervisor.child_files import bring_session, leave_desks, may_use
+from pi_subagents.supervisor.child import Child, send_message, send_prompt, start_child
 from pi_subagents.supervisor.control import Control
 from pi_subagents.supervisor.intake import Intake, now_ms
-from pi_subagents.supervisor.listener import Listener, read_ready
-from pi_subagents.supervisor.prompting import say_prompt
+from pi_subagents.supervisor.listener import Listener, NonblockingWriter, read_ready
 from pi_subagents.supervisor.reuse import may_serve_again
-from pi_subagents.supervisor.screen import TranscriptScreen
 from pi_subagents.supervisor.slots import Slot
-from pi_subagents.supervisor.steering import early_messages, pass_on
 from pi_subagents.system import crash_points, process_tree
 
 if TYPE_CHECKING:
@@ -46,6 +43,7 @@ if TYPE_CHECKING:
     from pi_subagents.supervisor.place import RunPlace
 
 WAKE = 1
+MAX_SCREEN_BACKLOG = 256 * 1024
 
 
 class Supervisor:
@@ -59,11 +57,12 @@ class Supervisor:
         self._desk = place.where.desk
         self._listener = listener
         self._child = child  # one that served other runs, where there is one
+        screen = NonblockingWriter(spec.place.screen_fd, listener.selector, MAX_SCREEN_BACKLOG)
         self._log = RunLog(
             place.dir,
             f"{spec.name} (run {spec.run_id})",
             max_bytes=spec.limits.max_run_bytes,
-            show=TranscriptScreen(spec.place.screen_fd, listener.selector).show,
+            show=screen.send,
         )
         self._talk = open_conversation(spec.child.engine, spec.child.mode, spec.run_id, self)
         self._intake = Intake(self._log, self._talk, self._on_seen)
@@ -72,7 +71,7 @@ class Supervisor:
         )
         self._cause: Cause | None = None
         self._over_at: float | None = None  # since when the child has nothing left to do
-        self._talked = False  # everything that was to be said to the child was said
+        self._talked = False  # the conversation with the child is over
         self._counts = True  # whether the child's account of its session is one of this run
         self._kept = False
         self._outlived = False  # killed and swept, some of it is still there
@@ -84,19 +83,20 @@ class Supervisor:
         control = Control(self._desk, self._listener, self.obey)
         slot = Slot(self._spec.place.slots_dir, self._spec.limits.max_children)
         try:
-            self.obey([*early_commands, *early_messages(self._desk)])
-            if not slot.wait(self._serve):
+            waiting = [Line(f"{STEER} {each}".encode()) for each in self._desk.waiting_steers()]
+            self.obey([*early_commands, *waiting])
+            if not slot.acquire(self._serve):
                 self._finish(Ending(cause=self._cause))
                 return self._child
             self._change_state("starting")
             self._finish(self._work(self._child))
         finally:
-            slot.leave()
+            slot.release()
             control.close()
         if self._kept:
             return self._child
         if self._child is not None:
-            leave_desks(self._child)
+            self._child.release_desks()
         return None
 
     def _work(self, waiting: Child | None) -> Ending:
@@ -107,10 +107,10 @@ class Supervisor:
             return Ending(spawn_error=str(error))
         self._child = child
         if self._spec.reuse.keep:
-            may_use(child, self._desk)
+            child.hold(self._desk)
         self._start_clock()
         crash_points.reach(crash_points.CHILD_SPAWNED)
-        note_child(self._place.dir, child, self._started_wall)
+        child.note_in(self._place.dir, self._started_wall)
         self._change_state("running")
         self._watch(child)
         refusal = self._talk.why_nothing(child.exit_code)
@@ -121,8 +121,8 @@ class Supervisor:
         if waiting and self._talk.unasked and self._cause is None:
             assert waiting.input is not None
             waiting.input.close()
-            leave_desks(waiting)
-            return self._work(None)  # it died while it waited, and nobody knew yet
+            waiting.release_desks()
+            return self._work(None)  # it died while it waited, unnoticed
         return Ending(
             exit_code=child.exit_code,
             signal_name=child.signal_name,
@@ -145,13 +145,13 @@ class Supervisor:
             self.stop(Cause.STOP_REQUESTED)
 
     def obey_caller(self, commands: list[Frame]) -> None:
-        """Do as whoever holds the lifeline says, and let him know that we heard."""
+        """Carry out commands from the lifeline, and acknowledge them."""
         self.obey(commands)
         if commands:
             self._wake(HEARD)
 
     def obey(self, commands: list[Frame]) -> None:
-        """Do as somebody says, whoever it is; he may be looking for a directory that is gone."""
+        """Carry out commands; their sender may be looking for a directory that is gone."""
         if commands:
             self._place.look(self._log)
         for frame in commands:
@@ -162,33 +162,30 @@ class Supervisor:
             if name == KILL:
                 self._ladder.force(time.monotonic())
             if name == STEER:
-                self._intake.record_all(pass_on(self._talk, self._desk, number))
+                self._intake.record(*send_message(self._talk, self._desk, number))
                 self._wake()
 
     # The child at work
 
     def _streams(self, child: Child) -> tuple[tuple[int, Callable[[bytes], None]], ...]:
-        return (
-            (child.stdout.fileno(), self._intake.output),
-            (child.stderr.fileno(), self._intake.error_output),
-        )
+        return (child.stdout, self._intake.output), (child.stderr, self._intake.error_output)
 
     def _watch(self, child: Child) -> None:
         """Serve the child until it has been reaped, is free for another run, or cannot be ended."""
         for pipe, take in self._streams(child):
-            self._listener.hear(pipe, self._reader(pipe, take))
+            self._listener.add_stream(pipe, partial(self._on_data, take))
         if child.input is not None:  # else it reads its prompt by itself
             self._intake.error_output(child.early_errors)
             child.early_errors = b""
-            self._counts = say_prompt(self._talk, child, self._spec, self._desk)
-        self._check_time(child)  # it may be over before anything is heard
+            self._counts = send_prompt(self._talk, child, self._spec, self._desk)
+        self._check_time(child)  # it may be over before anything is read
         while not (child.ended or self._kept or self._outlived):
             self._serve(self._pause())
             self._note_reaped(process_tree.reap()[0])
             self._check_time(child)
         for pipe, take in self._streams(child):
-            self._listener.forget(pipe)
-            # Its last words are in the pipe, which holds less than one read takes: journal them
+            self._listener.remove(pipe)
+            # Its last output is in the pipe, which holds less than one read takes: journal it
             # before anything else can happen.
             if not self._kept and (data := read_ready(pipe)):
                 take(data)
@@ -203,19 +200,12 @@ class Supervisor:
         self._listener.serve(seconds)
         return self._cause is None
 
-    def _reader(self, pipe: int, take: Callable[[bytes], None]) -> Callable[[], None]:
-        def on_readable() -> None:
-            data = read_ready(pipe)
-            if data:
-                known = self._log.records
-                take(data)
-                if self._log.records > known:  # most of a stream is deltas, which nobody waits for
-                    self._place.look(self._log)
-                    self._wake()
-            elif data is not None:
-                self._listener.forget(pipe)
-
-        return on_readable
+    def _on_data(self, take: Callable[[bytes], None], data: bytes) -> None:
+        known = self._log.records
+        take(data)
+        if self._log.records > known:  # most of a stream is deltas, which nothing waits for
+            self._place.look(self._log)
+            self._wake()
 
     def _on_seen(self, event: ev.Event | None) -> None:
         now = time.monotonic()
@@ -226,7 +216,7 @@ class Supervisor:
             self._judge(now)
 
     def _judge(self, now: float) -> None:
-        """Do what a limit says, unless the run is about to end anyway."""
+        """Apply the verdicts of the limits, unless the run is about to end anyway."""
         if self._over_at is not None or self._ladder.begun:
             return
         for limit in self._limits:
@@ -235,7 +225,7 @@ class Supervisor:
                     self.stop(cause)
                 case TellChild(number, text):
                     self._talk.steer(number, text)
-                    self._intake.record_all(self._talk.take_news())
+                    self._intake.record(*self._talk.take_news())
 
     def _pause(self) -> float | None:
         deadlines = [self._ladder.deadline()]
@@ -261,14 +251,17 @@ class Supervisor:
             self._begin_ladder(now)
         match self._ladder.due(now):
             case Rung.ASK:
-                self._ask_to_stop(now)
+                self._intake.fold.asked_to_stop()
+                self._talk.abort()
+                if self._talk.over:  # its input has ended: it cannot be asked
+                    self._ladder.hurry(now)
             case Rung.TERM:
                 child.terminate()
             case Rung.KILL:
                 self._outlived = not process_tree.kill_tree(child.pid, self._note_reaped)
 
     def _check_talk(self, child: Child, now: float) -> None:
-        """Go by how far the conversation is: the child is kept, or released."""
+        """Keep or release the child once the conversation is over."""
         self._talk.check_time(now)
         if self._talk.aborted:
             self._ladder.hurry(now)
@@ -283,7 +276,7 @@ class Supervisor:
                 child.input.close()  # it exits by itself
 
     def _may_keep(self, child: Child) -> bool:
-        """Return whether the child may serve another run: only if nothing at all was amiss."""
+        """Return whether the child may serve another run: only if nothing at all went wrong."""
         return (
             self._spec.reuse.keep
             and self._cause is None
@@ -292,14 +285,8 @@ class Supervisor:
             and may_serve_again(child, self._note_reaped)
         )
 
-    def _ask_to_stop(self, now: float) -> None:
-        self._intake.fold.asked_to_stop()
-        self._talk.abort()
-        if self._talk.over:  # its input has ended: it cannot hear us
-            self._ladder.hurry(now)
-
     def stop(self, cause: Cause) -> None:
-        """Begin to end the run; the first cause is the one that is told."""
+        """Begin to end the run; the first cause is the one that is reported."""
         if self._cause is None and not self._ladder.begun:
             self._cause = cause
         self._begin_ladder(time.monotonic())
@@ -322,7 +309,7 @@ class Supervisor:
         for pipe, take in self._streams(child):
             while data := read_ready(pipe):
                 take(data)
-                if not gone:  # whoever is left may write for ever
+                if not gone:  # what is left may write for ever
                     break
         self._intake.end()
 
@@ -335,7 +322,7 @@ class Supervisor:
         self._wake()
 
     def _wake(self, why: bytes = NEWS) -> None:
-        with suppress(OSError):  # full: the watcher has a wake-up pending; gone: nobody watches
+        with suppress(OSError):  # full: the watcher has a wake-up pending; gone: there is none
             os.write(WAKE, why)
 
     def _finish(self, ending: Ending) -> None:
@@ -343,7 +330,8 @@ class Supervisor:
             self._intake.fold.count(self._talk.usage)
         outcome = self._intake.fold.decide(ending)
         self._change_state(outcome.status)
-        bring_session(self._child, self._place.dir)
+        if self._child is not None:
+            self._child.copy_session(self._place.dir)
         crash_points.reach(crash_points.BEFORE_RESULT)
         result = self._place.keep_result(self._result(outcome, ending), self._log)
         self._log.close()
@@ -351,10 +339,9 @@ class Supervisor:
         put_result(self._spec.place.envelope_fd, result)
         if not self._spec.attached:
             where = str(self._place.where.path)
-            tell_completion(self._spec.on_complete, self._place.dir, result, where)
+            run_completion_hook(self._spec.on_complete, self._place.dir, result, where)
 
     def _result(self, outcome: Outcome, ending: Ending) -> RunResult:
-        fold = self._intake.fold
         duration_ms = round((time.monotonic() - self._started) * 1000)
         return RunResult(
             run_id=self._spec.run_id,
@@ -366,7 +353,7 @@ class Supervisor:
             notes=(*self._spec.notes, *outcome.notes, *self._intake.notes, *self._log.notes()),
             exit_code=ending.exit_code,
             signal_name=ending.signal_name,
-            **fold.facts(),
+            **self._intake.fold.facts(),
             started_at_ms=self._started_wall,
             finished_at_ms=self._started_wall + duration_ms,
             duration_ms=duration_ms,

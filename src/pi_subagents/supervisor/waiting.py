@@ -2,9 +2,9 @@
 A supervisor whose child serves several runs, one at a time, and waits in between.
 
 In: the lifeline.  Out: the byte FREE whenever the child waits; the next specification begins the
-next run.  What the child says between runs belongs to nobody and is dropped; what it had to say
-before its first run is told there.  It ends with the lifeline or with a signal; a child that dies
-while it waits is replaced when there is something to do.
+next run.  What the child prints between runs belongs to none and is dropped; errors before its
+first run are part of that.  It ends with the lifeline or with a signal; a child that dies while it
+waits is replaced when there is something to do.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from __future__ import annotations
 import os
 import time
 from contextlib import suppress
-from functools import partial
 from typing import TYPE_CHECKING
 
 from pi_subagents.core.framing import Frame, Line, LineFramer
@@ -20,16 +19,12 @@ from pi_subagents.core.limits.ladder import STOP_GRACE_S
 from pi_subagents.core.run.spec import FREE, STOP, RunSpec
 from pi_subagents.engines.table import open_conversation
 from pi_subagents.supervisor.child import Child, start_child
-from pi_subagents.supervisor.child_files import leave_desks
-from pi_subagents.supervisor.listener import Listener, read_ready
 from pi_subagents.supervisor.one_run import DONE, FAILED, do_run
 from pi_subagents.supervisor.supervisor import WAKE
 from pi_subagents.system import process_tree
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pi_subagents.supervisor.lifeline import Lifeline
+    from pi_subagents.supervisor.listener import Lifeline, Listener
 
 MAX_EARLY_ERRORS = 64 * 1024
 
@@ -37,14 +32,14 @@ MAX_EARLY_ERRORS = 64 * 1024
 def serve_many(
     spec: RunSpec, early_commands: list[Frame], lifeline: Lifeline, listener: Listener
 ) -> int:
-    """Do run after run for as long as there is a child fit for it and somebody who asks."""
+    """Do run after run for as long as there is a fit child and another specification."""
     child: Child | None = None
     code = DONE
     if spec.reuse.prewarm:
         try:
             child = start_child(spec, listener.selector)
         except (OSError, ValueError):
-            return FAILED  # whoever wants it next starts it anew, and is told why that fails
+            return FAILED  # the run that wants it starts it anew, and reports why that fails
     else:
         code, child = do_run(spec, early_commands, lifeline, listener)
         early_commands = []
@@ -52,11 +47,11 @@ def serve_many(
     while child is not None:
         waiting = _Waiting(spec, child, lifeline, listener)
         if has_served:  # also where the run ended before it reached the child
-            _say_free()
+            _report_free()
         order = waiting.for_an_order(early_commands)  # which may have come before we were up
         early_commands = []
         if order is None or not waiting.child_is_fit:
-            _let_go(child, listener)
+            _release(child, listener)
             child = None
         if order is not None:
             code, child = do_run(order, waiting.commands, lifeline, listener, child)
@@ -64,15 +59,15 @@ def serve_many(
     return code
 
 
-def _say_free() -> None:
-    # Waited for, unlike news: nobody would look here again without this byte.
+def _report_free() -> None:
+    # Waited for, unlike news: the caller would not look here again without this byte.
     os.set_blocking(WAKE, True)
     with suppress(OSError):
         os.write(WAKE, FREE)
     os.set_blocking(WAKE, False)
 
 
-def _let_go(child: Child, listener: Listener) -> None:
+def _release(child: Child, listener: Listener) -> None:
     """End a child that waits: it exits when its input ends, and is ended if it does not."""
     assert child.input is not None
     child.input.close()
@@ -82,7 +77,7 @@ def _let_go(child: Child, listener: Listener) -> None:
         listener.serve(left)
         _reap(child)
     process_tree.kill_tree(child.pid, lambda _: None)
-    leave_desks(child)
+    child.release_desks()
 
 
 def _reap(child: Child) -> None:
@@ -107,12 +102,12 @@ class _Waiting:
 
     @property
     def commands(self) -> list[Frame]:
-        """What came right behind the order; a signal that came with it is meant for its run."""
+        """What came right after the order; a signal that came with it is meant for its run."""
         return [Line(STOP.encode("ascii")), *self._behind] if self._stopped else self._behind
 
     @property
     def child_is_fit(self) -> bool:
-        """Return whether the child can be spoken to, from the start of a line."""
+        """Return whether the child can be given commands, from the start of a line."""
         return not (self._child.ended or self._talk.interfered) and self._output.empty
 
     def for_an_order(self, early: list[Frame]) -> RunSpec | None:
@@ -121,18 +116,15 @@ class _Waiting:
         listener.on_stop_signal = lambda _: self._stop()
         self._lifeline.on_frames = self._on_frames
         self._lifeline.on_end = self._stop
-        for stream, take in (
-            (child.stdout.fileno(), self._on_output),
-            (child.stderr.fileno(), self._on_error_output),
-        ):
-            listener.hear(stream, partial(self._read, stream, take))
+        listener.add_stream(child.stdout, self._on_output)
+        listener.add_stream(child.stderr, self._on_error_output)
         self._on_frames(early)
         self._look_after_child()
         while not (self._stopped or self._order or self._lifeline.lost):
             listener.serve(None)
             self._look_after_child()
         for pipe in (child.stdout, child.stderr):
-            listener.forget(pipe.fileno())
+            listener.remove(pipe)
         return self._order
 
     def _look_after_child(self) -> None:
@@ -152,13 +144,6 @@ class _Waiting:
             # Commands that come before an order were meant for the run that is over.
             elif isinstance(frame, Line) and frame.data.startswith(b"{"):
                 self._order = self._lifeline.order(frame)
-
-    def _read(self, descriptor: int, take: Callable[[bytes], None]) -> None:
-        data = read_ready(descriptor)
-        if data:
-            take(data)
-        elif data is not None:
-            self._listener.forget(descriptor)
 
     def _on_output(self, data: bytes) -> None:
         for frame in self._output.feed(data):

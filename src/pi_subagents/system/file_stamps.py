@@ -2,8 +2,8 @@
 Notice that files and directories changed by looking at them again.
 
 In: paths, at every look those that matter.  Out: which of them are different since the last look.
-A look is one call of the kernel for each path; nothing is kept open, and nothing has to be told
-before.  A file that is empty is as good as none: who reads a database makes and removes such files.
+A look is one call of the kernel for each path; nothing is kept open or registered before.  A file
+that is empty is as good as none: reading a database makes and removes such files.
 """
 
 from __future__ import annotations

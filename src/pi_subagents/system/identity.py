@@ -14,11 +14,14 @@ import errno
 import os
 import re
 import signal
-from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pi_subagents.core.value import value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 _PROC = Path("/proc")
 # Errors of a kernel without handles, and of a sandbox that forbids them.
@@ -63,8 +66,6 @@ class Identity:
 
 def identity_from_json(value: object) -> Identity | None:
     """Read an identity back; None where anything is missing, which proves nothing."""
-    if not isinstance(value, Mapping):
-        return None
     match value:
         case {
             "pid": int(pid),
@@ -91,35 +92,43 @@ def identify(pid: int) -> Identity | None:
 
 def kill_proven(identity: Identity) -> None:
     """Kill exactly that process, if it still exists."""
-    with suppress(ProcessLookupError), _handle_on(identity.pid) as handle:
-        if _is(identity, handle):
-            send(identity.pid, handle, signal.SIGKILL)
+    signal_proven(identity.pid, lambda: is_alive(identity), signal.SIGKILL)
 
 
 def is_alive(identity: Identity) -> bool:
     """Return whether exactly that process still runs; one that only waits to be reaped does not."""
     with suppress(ProcessLookupError), _handle_on(identity.pid) as handle:
         state = process_state(identity.pid)
-        return _is(identity, handle) and state is not None and state.state != "Z"
+        return (
+            state is not None
+            and state.state != "Z"
+            and state.started == identity.start_ticks
+            and boot_id() == identity.boot_id
+            and pid_namespace() == identity.pid_namespace
+            # Where there are no handles, the rest has to do.
+            and (handle is None or _handle_number(handle) == identity.handle)
+        )
     return False
 
 
-def signal_seen(pid: int, started: str, number: signal.Signals) -> bool:
-    """Signal the process we saw, not a later one of that number; return whether it was there."""
-    with suppress(ProcessLookupError), _handle_on(pid) as handle:
+def kill_exactly(pid: int, started: str) -> None:
+    """Kill the process that was seen, not a later one of that number."""
+
+    def is_meant() -> bool:
         state = process_state(pid)
-        return state is not None and state.started == started and send(pid, handle, number)
-    return False
+        return state is not None and state.started == started
+
+    signal_proven(pid, is_meant, signal.SIGKILL)
 
 
 def signal_proven(pid: int, is_meant: Callable[[], bool], number: signal.Signals) -> bool:
-    """Signal a process if `is_meant` says so while we hold a handle on it; return whether."""
+    """Signal a process if `is_meant` returns so while we hold a handle on it; return whether."""
     with suppress(ProcessLookupError), _handle_on(pid) as handle:
-        return is_meant() and send(pid, handle, number)
+        return is_meant() and _send(pid, handle, number)
     return False
 
 
-def send(pid: int, handle: int | None, number: signal.Signals) -> bool:
+def _send(pid: int, handle: int | None, number: signal.Signals) -> bool:
     """Signal a process that was just proven, by its handle if any; return whether that worked."""
     try:
         if handle is not None:
@@ -138,14 +147,11 @@ def send(pid: int, handle: int | None, number: signal.Signals) -> bool:
 
 def handles_are_offered() -> bool:
     """Return whether this kernel, or the sandbox we are in, gives handles on processes."""
-    with _handle_on(os.getpid()) as handle:
-        if handle is None:
-            return False
-        try:
+    with suppress(OSError), _handle_on(os.getpid()) as handle:
+        if handle is not None:
             signal.pidfd_send_signal(handle, 0)
-        except OSError:
-            return False
-        return True
+            return True
+    return False
 
 
 @contextmanager
@@ -155,25 +161,19 @@ def _handle_on(pid: int) -> Iterator[int | None]:
 
     ProcessLookupError where there is no such process.
     """
-    handle = _open_handle(pid)
+    handle = None
+    try:
+        handle = os.pidfd_open(pid)
+    except OSError as error:
+        if error.errno in _GONE:
+            raise ProcessLookupError(pid) from error
+    except AttributeError:  # no such call on this system
+        pass
     try:
         yield handle
     finally:
         if handle is not None:
             os.close(handle)
-
-
-def _is(identity: Identity, handle: int | None) -> bool:
-    """Return whether the process of that number is the one that is meant."""
-    state = process_state(identity.pid)
-    return (
-        state is not None
-        and state.started == identity.start_ticks
-        and boot_id() == identity.boot_id
-        and pid_namespace() == identity.pid_namespace
-        # Where there are no handles, the rest has to do.
-        and (handle is None or _handle_number(handle) == identity.handle)
-    )
 
 
 def process_state(pid: int) -> ProcessState | None:
@@ -238,18 +238,6 @@ def _stat_fields(pid: int) -> list[bytes]:
         return []
     finally:
         os.close(stat)
-
-
-def _open_handle(pid: int) -> int | None:
-    """Return a handle on a process; None where the system offers none."""
-    try:
-        return os.pidfd_open(pid)
-    except OSError as error:
-        if error.errno in _GONE:
-            raise ProcessLookupError(pid) from error
-        return None
-    except AttributeError:  # no such call on this system
-        return None
 
 
 def _handle_number(handle: int) -> int | None:

@@ -1,5 +1,5 @@
 """
-End a whole tree of processes: everything below the caller.
+End a whole tree of processes: everything below the caller, or a supervisor with all below it.
 
 On Linux the caller becomes a child subreaper, so that every orphan of the tree becomes its own
 child: when there is no child left to wait for, nothing of the tree is alive.  Elsewhere the
@@ -9,6 +9,9 @@ Processes that fork and exit as fast as they can are gone before one has looked 
 our own children are killed first, as fast as possible (`storms`), and all processes are looked at
 when there are no new ones: what is below a process that we cannot end is found there, and killed
 as soon as it is seen, the youngest first, together with its whole group.
+
+A supervisor that no longer responds is ended from outside, by its identity, more than a number.  It
+is halted first: from then on every process of its run stays below it until it is ended.
 """
 
 from __future__ import annotations
@@ -18,14 +21,18 @@ import signal
 import sys
 import time
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
 from pi_subagents.system.identity import (
+    Identity,
     ProcessState,
     all_processes,
+    is_alive,
+    kill_exactly,
     newest_first,
     process_state,
-    signal_seen,
+    signal_proven,
 )
 from pi_subagents.system.storms import kill_children, kill_group_of_child
 
@@ -38,6 +45,9 @@ _PR_SET_CHILD_SUBREAPER = 36
 _PR_GET_CHILD_SUBREAPER = 37
 _SWEEP_PAUSE_S = 0.01
 SWEEP_LIMIT_S = 10.0
+GONE_LIMIT_S = 5.0
+CLEAN_LOOKS = 2
+_DEAD = ("Z", "X")  # ended, and not yet reaped
 REAPED_AT_ONCE = 4096
 REAPED_IN_A_STORM = 256
 
@@ -46,7 +56,8 @@ Reaped = dict[int, int]
 
 def become_subreaper() -> bool:
     """Adopt every orphan among our descendants; return whether the kernel agreed."""
-    return _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+    libc = _libc()
+    return libc is not None and libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0
 
 
 def is_subreaper() -> bool:
@@ -56,10 +67,9 @@ def is_subreaper() -> bool:
         return False
     import ctypes
 
-    answer = ctypes.c_int()
-    return libc.prctl(_PR_GET_CHILD_SUBREAPER, ctypes.byref(answer), 0, 0, 0) == 0 and bool(
-        answer.value
-    )
+    answer = ctypes.c_int()  # stays 0 where the call fails
+    libc.prctl(_PR_GET_CHILD_SUBREAPER, ctypes.byref(answer), 0, 0, 0)
+    return bool(answer.value)
 
 
 def die_with_parent() -> Callable[[], None]:
@@ -181,14 +191,50 @@ def _below(root: int, processes: Mapping[int, ProcessState]) -> dict[int, str]:
     return found
 
 
-def kill_exactly(pid: int, started: str) -> None:
-    """Kill the process we saw, not a later one of that number."""
-    signal_seen(pid, started, signal.SIGKILL)
+def end_supervisor(supervisor: Identity | None) -> bool:
+    """End exactly that process and what it started; return whether nothing of it is left."""
+    if supervisor is None:
+        return False
+    exists = partial(is_alive, supervisor)
+    if not signal_proven(supervisor.pid, exists, signal.SIGSTOP):
+        return not exists()
+    swept = _sweep(supervisor.pid)
+    signal_proven(supervisor.pid, exists, signal.SIGKILL)
+    deadline = time.monotonic() + GONE_LIMIT_S
+    while exists() and time.monotonic() < deadline:
+        time.sleep(_SWEEP_PAUSE_S)
+    return swept and not exists()
 
 
-def _prctl(option: int, value: int) -> bool:
-    libc = _libc()
-    return libc is not None and libc.prctl(option, value, 0, 0, 0) == 0
+def _sweep(root: int) -> bool:
+    """Kill what is below a process until nothing of it lives; return whether that succeeded."""
+    deadline = time.monotonic() + SWEEP_LIMIT_S
+    clean_looks = 0
+    while clean_looks < CLEAN_LOOKS:  # one may have started while we looked
+        if _kill_below(root):
+            clean_looks = 0
+            if time.monotonic() >= deadline:
+                return False
+        else:
+            clean_looks += 1
+            time.sleep(_SWEEP_PAUSE_S)
+    return True
+
+
+def _kill_below(root: int) -> bool:
+    """Kill every process below another as soon as it is seen; return whether there was any."""
+    found = False
+    for pid in newest_first():  # what forks and exits soon becomes the root's own child
+        process = process_state(pid)
+        if process is not None and process.parent == root and process.state not in _DEAD:
+            kill_exactly(pid, process.started)
+            found = True
+    for pid, started in descendants(root).items():
+        process = process_state(pid)
+        if process is not None and process.state not in _DEAD:
+            kill_exactly(pid, started)
+            found = True
+    return found
 
 
 def _libc() -> ctypes.CDLL | None:

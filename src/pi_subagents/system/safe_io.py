@@ -8,6 +8,7 @@ link and never block on a FIFO or device.
 from __future__ import annotations
 
 import errno
+import fcntl
 import json
 import os
 import stat
@@ -25,6 +26,7 @@ PRIVATE_FILE = 0o600
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _MAY_HAVE_GROWN = 64 * 1024
 _CHUNK = 1024 * 1024
+_LOCK = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _CREATE = os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _LINKS_MISSING = (
     errno.EPERM, errno.EACCES, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK,
@@ -56,6 +58,19 @@ def open_new(path: Path, *, append: bool = False) -> int:
     return FileCalls.open(path, _CREATE | how, PRIVATE_FILE)
 
 
+def acquire_lock(path: Path) -> int | None:
+    """Return the lock of a private file, held until it is closed; None if another has it."""
+    lock = FileCalls.open(path, _LOCK, PRIVATE_FILE)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        os.close(lock)
+        if isinstance(error, BlockingIOError):
+            return None
+        raise
+    return lock
+
+
 def write_all(descriptor: int, data: bytes) -> None:
     """Write every byte, however often the kernel takes only some."""
     view = memoryview(data)
@@ -76,19 +91,17 @@ def replace_file(
     path: Path, data: bytes, mode: int = PRIVATE_FILE, *, durable: bool = True
 ) -> None:
     """Put a file in place of another: old or new, never half; a power cut may undo it or not."""
-    temporary = _write_temporary(path, data, mode, durable=durable)
-    try:
-        FileCalls.replace(temporary, path)
-    except OSError:
-        temporary.unlink(missing_ok=True)
-        raise
+    temporary = _temporary(path)
+    _write_whole(temporary, data, mode, durable=durable)
+    _put_in_place(temporary, path)
     if durable:
         sync_dir(path.parent)
 
 
 def write_once(path: Path, data: bytes) -> bool:
     """Put a file in place durably, unless it is there already; return whether it was ours."""
-    temporary = _write_temporary(path, data)
+    temporary = _temporary(path)
+    _write_whole(temporary, data)
     try:
         FileCalls.link(temporary, path)  # unlike rename, a link never replaces
     except FileExistsError:
@@ -96,27 +109,14 @@ def write_once(path: Path, data: bytes) -> bool:
     except OSError as error:
         if error.errno not in _LINKS_MISSING:
             raise
-        return _write_in_place(path, data)
+        try:  # without links: for an instant a reader may see part of it
+            _write_whole(path, data)
+        except FileExistsError:
+            return False
+        return True
     finally:
         temporary.unlink(missing_ok=True)
     sync_dir(path.parent)
-    return True
-
-
-def _write_in_place(path: Path, data: bytes) -> bool:
-    """Write it where there are no links: for an instant a reader may see part of it."""
-    try:
-        descriptor = open_new(path)
-    except FileExistsError:
-        return False
-    try:
-        write_all(descriptor, data)
-        FileCalls.fsync(descriptor)
-    except OSError:
-        path.unlink(missing_ok=True)
-        raise
-    finally:
-        os.close(descriptor)
     return True
 
 
@@ -129,14 +129,14 @@ def copy_file(source: Path, path: Path) -> None:
         try:
             while chunk := os.read(reader, _CHUNK):
                 write_all(writer, chunk)
+        except OSError:
+            temporary.unlink(missing_ok=True)
+            raise
         finally:
             os.close(writer)
-        FileCalls.replace(temporary, path)
-    except OSError:
-        temporary.unlink(missing_ok=True)
-        raise
     finally:
         os.close(reader)
+    _put_in_place(temporary, path)
 
 
 def reserve(path: Path, size: int) -> None:
@@ -217,11 +217,11 @@ def sync_dir(path: Path) -> None:
         os.close(descriptor)
 
 
-def _write_temporary(
+def _write_whole(
     path: Path, data: bytes, mode: int = PRIVATE_FILE, *, durable: bool = True
-) -> Path:
-    temporary = _temporary(path)
-    descriptor = open_new(temporary)
+) -> None:
+    """Create a file with this content; one that cannot be written whole is removed."""
+    descriptor = open_new(path)
     try:
         write_all(descriptor, data)
         if mode != PRIVATE_FILE:
@@ -229,11 +229,18 @@ def _write_temporary(
         if durable:
             FileCalls.fsync(descriptor)
     except OSError:
-        temporary.unlink(missing_ok=True)
+        path.unlink(missing_ok=True)
         raise
     finally:
         os.close(descriptor)
-    return temporary
+
+
+def _put_in_place(temporary: Path, path: Path) -> None:
+    try:
+        FileCalls.replace(temporary, path)
+    except OSError:
+        temporary.unlink(missing_ok=True)
+        raise
 
 
 def _temporary(path: Path) -> Path:

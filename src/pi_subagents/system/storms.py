@@ -1,10 +1,10 @@
 """
 End children that fork and exit as fast as they can, faster than all processes can be looked at.
 
-In: what the kernel says of our own children.  Out: every child that lived when we looked is killed,
-and what is killed forks no more.  Never: a signal to a process that is not below us.  A child's
-number is its own until we reap it, and nothing is reaped in here, so that no proof is needed, which
-would take longer than such a process lives.
+In: what the kernel shows of our own children.  Out: every child that lived when we looked is
+killed, and what is killed forks no more.  Never: a signal to a process that is not below us.  A
+child's number is its own until we reap it, and nothing is reaped in here, so that no proof is
+needed, which would take longer than such a process lives.
 
 Thousands of them lie about dead, and 64 sessions of them leave us a fiftieth of the machine, a few
 milliseconds at a time.  So the first look has to fit into one of those turns: we ask about the
@@ -18,7 +18,6 @@ import os
 import signal
 import sys
 from contextlib import suppress
-from itertools import chain
 from pathlib import Path
 
 _LINUX = sys.platform == "linux"
@@ -108,21 +107,16 @@ def _kill_listed(known: set[int]) -> bool:
 
 
 def _children() -> list[int]:
-    """Return the numbers of our children, the last adopted at the end."""
-    try:
-        tasks = os.listdir(_TASKS)  # noqa: PTH208 - a path for each takes longer than we have
-    except OSError:
-        return []
-    return list(chain.from_iterable(_children_of_thread(task) for task in tasks))
-
-
-def _children_of_thread(task: str) -> list[int]:
+    """Return the numbers of our children, the last adopted by a thread at its end."""
     found = b""
     with suppress(OSError):
-        file = os.open(f"{_TASKS}/{task}/children", os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            while data := os.read(file, _READ_SIZE):
-                found += data
-        finally:
-            os.close(file)
+        for task in os.listdir(_TASKS):  # noqa: PTH208 - a path for each takes longer than we have
+            with suppress(OSError):
+                file = os.open(f"{_TASKS}/{task}/children", os.O_RDONLY | os.O_CLOEXEC)
+                try:
+                    while data := os.read(file, _READ_SIZE):
+                        found += data
+                finally:
+                    os.close(file)
+            found += b" "
     return [int(pid) for pid in found.split()]

@@ -9,13 +9,13 @@ failed, so that counts add up.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pi_subagents.core import messages as core_messages
 from pi_subagents.core.plain_text import one_line
 from pi_subagents.core.run import files
-from pi_subagents.core.run.record import RunRecord, Told, meta_from_json
+from pi_subagents.core.run.record import RunProgress, RunRecord, meta_from_json
 from pi_subagents.core.run.result import SCHEMA_VERSION as RESULT_VERSION
 from pi_subagents.core.run.result import result_from_json
 from pi_subagents.core.usage import parse_usage, usage_to_json
@@ -30,7 +30,7 @@ UPDATE_ENTRY = "pi-subagents:bg-update"
 END_MESSAGE = "pi-subagents:bg-end"
 VERSION = 1
 MAX_ENTRY_OUTPUT = 8192
-MAX_TOLD_OUTPUT = 8192
+MAX_SHOWN_OUTPUT = 8192
 MAX_ROWS = 200
 _TASK_WIDTH = 60
 _ENDED = ("completed", "failed", "aborted")
@@ -44,6 +44,11 @@ def background_status(run: RunRecord) -> str:
 def ending_word(status: str) -> str:
     """Return how a run ended, in such a word."""
     return status if status in ("completed", "aborted") else "failed"
+
+
+def text_answer(text: str, details: Mapping[str, object]) -> dict[str, object]:
+    """Return the value of a tool: a text for the model, details for the host."""
+    return {"content": [{"type": "text", "text": text}], "details": details, "isError": False}
 
 
 def never_started(run: RunRecord) -> bool:
@@ -63,7 +68,7 @@ def footer(counted: Mapping[str, int]) -> str:
 
 
 def listed(runs: Sequence[RunRecord], request: StatusRequest) -> list[RunRecord]:
-    """Return the runs to tell of: the one that was asked for, else the active ones or all."""
+    """Return the runs to list: the one that was asked for, else the active ones or all."""
     if request.run_id is not None:
         return [run for run in runs if run.run_id == request.run_id]
     return [run for run in runs if request.include_completed or run.active][:MAX_ROWS]
@@ -75,7 +80,7 @@ def started_to_json(run: RunRecord, runs: Sequence[RunRecord]) -> dict[str, obje
     if never_started(run):
         text = messages.background_not_started(run.meta.preset, run.run_id, run.error_message)
     details = {**_row(run), "counts": counts(runs)}
-    return {"content": _text(text), "details": details, "isError": False}
+    return text_answer(text, details)
 
 
 def status_to_json(
@@ -88,9 +93,9 @@ def status_to_json(
     counted = counts(runs if to_count is None else to_count)
     lines = [footer(counted), *(_line(run) for run in shown)]
     if request.run_id is not None:
-        lines += [told for run in shown for told in _ending(run)]
+        lines += [line for run in shown for line in _ending(run)]
     details = {"counts": counted, "runs": [_row(run) for run in shown]}
-    return {"content": _text("\n".join(lines)), "details": details, "isError": False}
+    return text_answer("\n".join(lines), details)
 
 
 def stopped_to_json(stopped: Sequence[RunRecord], runs: Sequence[RunRecord]) -> dict[str, object]:
@@ -100,7 +105,7 @@ def stopped_to_json(stopped: Sequence[RunRecord], runs: Sequence[RunRecord]) -> 
     lines = [messages.background_stopped(ended), footer(counted)]
     details = {"counts": counted, "runs": [_row(run) for run in stopped]}
     lines += [_line(run) for run in stopped]
-    return {"content": _text("\n".join(lines)), "details": details, "isError": False}
+    return text_answer("\n".join(lines), details)
 
 
 # Records in a host's session log
@@ -120,20 +125,13 @@ def update_entry(run: RunRecord) -> dict[str, object]:
 
 
 def rebuild(entries: Iterable[object]) -> dict[str, RunRecord]:
-    """Return the runs that a host's log tells of; what cannot be read is passed over."""
+    """Return the runs in a host's log; what cannot be read is skipped."""
     found: dict[str, RunRecord] = {}
-    for entry in entries:
-        if not isinstance(entry, Mapping) or not isinstance(data := entry.get("data"), Mapping):
-            continue
-        run_id = data.get("runId")
-        if not isinstance(run_id, str):
-            continue
-        if entry.get("customType") == RUN_ENTRY:
-            found[run_id] = _run_of(data)
-        elif entry.get("customType") == UPDATE_ENTRY and run_id in found:
-            known = found[run_id]
-            merged = {**_row(known), **data}
-            found[run_id] = _run_of(merged)
+    for kind, run_id, data in _read(entries):
+        if kind == RUN_ENTRY:
+            found[run_id] = _run_of(run_id, data)
+        elif kind == UPDATE_ENTRY and run_id in found:
+            found[run_id] = _run_of(run_id, {**_row(found[run_id]), **data})
     return found
 
 
@@ -142,14 +140,18 @@ def usage_entry(run: RunRecord) -> dict[str, object]:
     return {**update_entry(run), "usageTold": True}
 
 
-def usage_told(entries: Iterable[object]) -> set[str]:
-    """Return the runs whose usage a host has counted, as its log tells."""
-    told = set()
+def usage_counted(entries: Iterable[object]) -> set[str]:
+    """Return the runs whose usage a host has counted, by its log."""
+    return {run_id for _, run_id, data in _read(entries) if data.get("usageTold") is True}
+
+
+def _read(entries: Iterable[object]) -> Iterator[tuple[object, str, Mapping[str, object]]]:
+    """Yield the kind, the run id and the data of every entry about a run."""
     for entry in entries:
-        data = entry.get("data") if isinstance(entry, Mapping) else None
-        if isinstance(data, Mapping) and data.get("usageTold") is True:
-            told.add(str(data.get("runId")))
-    return told
+        if not isinstance(entry, Mapping) or not isinstance(data := entry.get("data"), Mapping):
+            continue
+        if isinstance(run_id := data.get("runId"), str):
+            yield entry.get("customType"), run_id, data
 
 
 def _row(run: RunRecord) -> dict[str, object]:
@@ -184,23 +186,19 @@ def _paths(run_dir: str) -> dict[str, str]:
     return {"runDir": run_dir, **{key: f"{run_dir}/{name}" for key, name in _FILES.items()}}
 
 
-def _run_of(data: Mapping[str, object]) -> RunRecord:
-    """Return the run that a row tells of; an end has what its result said."""
-    run_id, paths, status = data["runId"], data.get("paths"), data.get("status")
-    assert isinstance(run_id, str)
+def _run_of(run_id: str, data: Mapping[str, object]) -> RunRecord:
+    """Return the run of a row; an end has what its result had."""
+    paths = data.get("paths")
     path = paths.get("runDir") if isinstance(paths, Mapping) else ""
-    run = RunRecord(
-        run_id,
-        meta_from_json({**data, "attached": False, "notes": None}),
-        path=path if isinstance(path, str) else "",
-    )
-    # A row has the words of a result; when the run began is told once.
+    meta = meta_from_json({**data, "attached": False, "notes": None})
+    run = RunRecord(run_id, meta, path=path if isinstance(path, str) else "")
+    # A row has the words of a result; when the run began stands in it once.
     result = result_from_json({**data, "schemaVersion": RESULT_VERSION, "startedAt": None})
-    if status in _ENDED and result is not None:
+    if data.get("status") in _ENDED and result is not None:
         return replace(run, result=result)
     usage, took = parse_usage(data.get("usage")), data.get("durationMs")
     elapsed_ms = took if type(took) is int else 0
-    return replace(run, told=Told("running", usage), elapsed_ms=elapsed_ms)
+    return replace(run, progress=RunProgress("running", usage), elapsed_ms=elapsed_ms)
 
 
 _FILES = {
@@ -218,15 +216,11 @@ def _line(run: RunRecord) -> str:
 
 
 def _ending(run: RunRecord) -> list[str]:
-    """Return what a run answered, and where the rest is if that is too long to be told here."""
+    """Return what a run answered, and where the rest is if that is too long to stand here."""
     if run.active:
         return []
     output = run.output or core_messages.NO_TEXT_OUTPUT
-    if len(output) <= MAX_TOLD_OUTPUT:
+    if len(output) <= MAX_SHOWN_OUTPUT:
         return ["", output]
-    rest = messages.background_output_cut(MAX_TOLD_OUTPUT, len(output), run.session_id)
-    return ["", output[:MAX_TOLD_OUTPUT], rest]
-
-
-def _text(text: str) -> list[dict[str, str]]:
-    return [{"type": "text", "text": text}]
+    rest = messages.background_output_cut(MAX_SHOWN_OUTPUT, len(output), run.session_id)
+    return ["", output[:MAX_SHOWN_OUTPUT], rest]

@@ -1,8 +1,8 @@
 """
 All runs at a glance: rows, which of them are wanted, how they are grouped, what they add up to.
 
-In: light records of runs in any order, what somebody looks for, when today began.  Out: groups of
-one session each, totals, JSON.  A light record holds little: its texts are cut and made printable,
+In: light records of runs in any order, what somebody looks for, when today began.  Out: rows by
+session, totals, JSON.  A light record holds little: its texts are cut and made printable,
 so that thousands of them fit in memory and nobody cuts them again.
 """
 
@@ -17,7 +17,7 @@ from pi_subagents.core.usage import Usage, usage_to_json
 from pi_subagents.core.value import value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 MAX_TEXT = 200
 LEAST_OF_AN_ID = 4
@@ -29,14 +29,6 @@ WHICH: tuple[Which, ...] = get_args(Which)
 
 
 @value
-class SessionGroup:
-    """The runs of one session, newest first; never none."""
-
-    session_id: str
-    rows: tuple[RunRecord, ...]
-
-
-@value
 class Wanted:
     """What somebody looks for: words that must all occur, and how the run stands."""
 
@@ -45,14 +37,8 @@ class Wanted:
 
     def takes(self, row: RunRecord) -> bool:
         """Return whether a row is wanted."""
-        if not _stands(row, self.which):
-            return False
         words = self.text.casefold().split()
-        if not words:
-            return True
-        told = (row.name, row.status, row.model, row.kind, last_line(row), row.meta.cwd)
-        searched = "\n".join(told).casefold()
-        return all(word in searched or _begins_an_id(row, word) for word in words)
+        return _stands(row, self.which) and all(_occurs(word, row) for word in words)
 
 
 @value
@@ -66,18 +52,23 @@ class Totals:
     usage: Usage = Usage()
 
 
-def arranged(rows: Iterable[RunRecord], wanted: Wanted) -> tuple[SessionGroup, ...]:
-    """Return the wanted rows by session: work under way first, the newest of it on top."""
+def arranged(rows: Iterable[RunRecord], wanted: Wanted) -> list[tuple[RunRecord, bool]]:
+    """
+    Return the wanted rows in the order of a list, each with whether it follows one of its session.
+
+    Sessions with work under way come first; in a session, the newest run does.
+    """
     sessions: dict[str, list[RunRecord]] = {}
     for row in rows:
         if wanted.takes(row):
             # A run without a session, from another time, is alone.
             sessions.setdefault(row.session_id or row.run_id, []).append(row)
-    groups = [
-        SessionGroup(session_id, tuple(sorted(found, key=_newest_first)))
-        for session_id, found in sessions.items()
+    groups = sorted(sessions.items(), key=lambda each: (*_urgency(each[1]), each[0]))
+    return [
+        (row, place > 0)
+        for _, found in groups
+        for place, row in enumerate(sorted(found, key=_newest_first))
     ]
-    return tuple(sorted(groups, key=_most_urgent_first))
 
 
 def totals(rows: Iterable[RunRecord], today_ms: int) -> Totals:
@@ -123,13 +114,13 @@ def light(run: RunRecord) -> RunRecord:
         finished_at_ms=result.finished_at_ms,
         duration_ms=result.duration_ms,
     )
-    return RunRecord(run.run_id, kept, run.told, said, lost=run.lost, path=run.path)
+    return RunRecord(run.run_id, kept, run.progress, said, lost=run.lost, path=run.path)
 
 
 def last_line(run: RunRecord) -> str:
     """Return what a run does, answered, or failed with."""
     if run.active:
-        return run.told.last_line
+        return run.progress.last_line
     return run.output if run.status == "completed" else run.error_message
 
 
@@ -185,10 +176,13 @@ def totals_to_json(found: Totals) -> dict[str, object]:
     }
 
 
-def _begins_an_id(row: RunRecord, word: str) -> bool:
-    """Return whether a word is meant for an id: fewer characters begin one by chance."""
-    ids = (row.run_id, row.session_id)
-    return len(word) >= LEAST_OF_AN_ID and any(each.startswith(word) for each in ids)
+def _occurs(word: str, row: RunRecord) -> bool:
+    """Return whether a row shows a word, or has an id that begins with it and not by chance."""
+    shown = (row.name, row.status, row.model, row.kind, last_line(row), row.meta.cwd)
+    is_id = len(word) >= LEAST_OF_AN_ID and (
+        row.run_id.startswith(word) or row.session_id.startswith(word)
+    )
+    return is_id or word in "\n".join(shown).casefold()
 
 
 def _stands(row: RunRecord, which: Which) -> bool:
@@ -207,14 +201,11 @@ def _newest_first(row: RunRecord) -> tuple[int, str]:
     return -row.meta.created_at_ms, row.run_id
 
 
-def _most_urgent_first(group: SessionGroup) -> tuple[int, int, str]:
+def _urgency(session: Sequence[RunRecord]) -> tuple[int, int]:
     """Sort what is at work before what waits its turn, and that before what is over."""
-    active = [row for row in group.rows if row.active]
-    if active:
-        # They stay where they are while they work.
-        rank = 0 if any(row.status != "planned" for row in active) else 1
-        latest = max(row.meta.created_at_ms for row in active)
-    else:
-        rank = 2
-        latest = max(max(finished_at_ms(row), row.meta.created_at_ms) for row in group.rows)
-    return rank, -latest, group.session_id
+    active = [row for row in session if row.active]
+    if not active:
+        return 2, -max(max(finished_at_ms(row), row.meta.created_at_ms) for row in session)
+    waits = all(row.status == "planned" for row in active)
+    # They stay where they are while they work.
+    return int(waits), -max(row.meta.created_at_ms for row in active)

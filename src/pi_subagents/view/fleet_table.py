@@ -27,7 +27,7 @@ CellRole = Literal["working", "good", "bad", "stopped", "quiet"]
 SEPARATOR = " · "
 GAP = 1
 LEAST_DOING = 10
-_STATUS, _SIGN, _AGE, _TOKENS, _COST, _MODEL = 13, 1, 4, 6, 8, 18
+_STATUS, _SIGN, _AGE, _TOKENS, _COST, _MODEL, _MOST_NAME = 13, 1, 4, 6, 8, 18, 32
 _WIDE, _MIDDLE = 100, 70
 _THOUSAND = 1000
 
@@ -54,27 +54,19 @@ class Cell:
 
 def layout(width: int) -> tuple[Cell, ...]:
     """Return the columns for a width; together with gaps they fill it, where it has the room."""
-    cells = [Cell("status", "STATUS" if width >= _MIDDLE else "", _status_width(width))]
-    cells.append(Cell("age", "AGE", _AGE, right=True))
-    tail: list[Cell] = []
-    if width >= _WIDE:
-        tail.append(Cell("model", "MODEL", _MODEL))
-    figures: list[Cell] = []
+    begin = [Cell("status", "", _SIGN), Cell("age", "AGE", _AGE, right=True)]
+    model, figures = [], []
     if width >= _MIDDLE:
-        figures = [
-            Cell("tokens", "TOKENS", _TOKENS, right=True),
-            Cell("cost", "COST", _COST, right=True),
-        ]
-    taken = sum(cell.width + GAP for cell in (*cells, *tail, *figures)) + GAP
+        begin[0] = Cell("status", "STATUS", _STATUS)
+        figures.append(Cell("tokens", "TOKENS", _TOKENS, right=True))
+        figures.append(Cell("cost", "COST", _COST, right=True))
+    if width >= _WIDE:
+        model.append(Cell("model", "MODEL", _MODEL))
+    taken = sum(cell.width + GAP for cell in (*begin, *model, *figures)) + GAP
     left = max(width - taken, 2 * LEAST_DOING)
-    name = max(left * 2 // 5, LEAST_DOING)
-    return (
-        *cells,
-        Cell("name", "NAME", min(name, 32)),
-        *tail,
-        Cell("doing", "LAST", left - min(name, 32)),
-        *figures,
-    )
+    name = min(max(left * 2 // 5, LEAST_DOING), _MOST_NAME)
+    middle = (Cell("name", "NAME", name), *model, Cell("doing", "LAST", left - name))
+    return (*begin, *middle, *figures)
 
 
 def cell_text(row: RunRecord, cell: Cell, now_ms: int, *, follows: bool = False) -> str:
@@ -92,9 +84,9 @@ def cell_text(row: RunRecord, cell: Cell, now_ms: int, *, follows: bool = False)
         case "doing":
             return last_line(row)
         case "tokens":
-            return short_number(row.usage.total_tokens) if row.usage.total_tokens else "-"
+            return spent(row)[0] or "-"
         case "cost":
-            return money(row.usage.cost) if row.usage.cost else "-"
+            return spent(row)[1] or "-"
 
 
 def sign_of(row: RunRecord) -> tuple[str, CellRole]:
@@ -105,7 +97,7 @@ def sign_of(row: RunRecord) -> tuple[str, CellRole]:
 def totals_line(found: Totals, width: int) -> str:
     """Return the line above the list, in fewer words where there is little room."""
     tokens, cost = short_number(found.usage.total_tokens), money(found.usage.cost)
-    told = _joined(
+    line = _joined(
         f"{found.running} running",
         f"{found.waiting} waiting" if found.waiting else "",
         f"{found.finished} finished today",
@@ -113,8 +105,8 @@ def totals_line(found: Totals, width: int) -> str:
         f"{tokens} tokens",
         cost,
     )
-    if len(told) <= width:
-        return told
+    if len(line) <= width:
+        return line
     return (
         f"●{found.running} ○{found.waiting} today:{found.finished} ✗{found.failed} {tokens} {cost}"
     )
@@ -176,17 +168,16 @@ def money(cost: float) -> str:
     return f"${cost:.2f}" if cost < 10_000 else f"${short_number(int(cost))}"  # noqa: PLR2004 - room
 
 
+def spent(row: RunRecord) -> tuple[str, str]:
+    """Return the tokens and the cost of a run, each empty where it is not known."""
+    tokens, cost = row.usage.total_tokens, row.usage.cost
+    return short_number(tokens) if tokens else "", money(cost) if cost else ""
+
+
 def _figures(row: RunRecord) -> tuple[str, str]:
-    usage = row.usage
-    return (
-        f"{short_number(usage.total_tokens)} tokens" if usage.total_tokens else "",
-        money(usage.cost) if usage.cost else "",
-    )
+    tokens, cost = spent(row)
+    return f"{tokens} tokens" if tokens else "", cost
 
 
 def _joined(*parts: str) -> str:
     return SEPARATOR.join(part for part in parts if part)
-
-
-def _status_width(width: int) -> int:
-    return _STATUS if width >= _MIDDLE else _SIGN

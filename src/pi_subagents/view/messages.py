@@ -40,7 +40,7 @@ def background_header(status: str, seconds: int, run_id: str) -> str:
 
 
 def background_started(preset: str, run_id: str) -> str:
-    """Return what a host is told of a run that goes on without it."""
+    """Return what a host reads of a run that continues without it."""
     return (
         f"Started {preset} in the background as run {run_id}. "
         "Ask with background_agent_status; nobody needs to wait."
@@ -48,7 +48,7 @@ def background_started(preset: str, run_id: str) -> str:
 
 
 def background_not_started(preset: str, run_id: str, error_message: str) -> str:
-    """Return what a host is told of a run that was over before it began."""
+    """Return what a host reads of a run that was over before it began."""
     return f"{preset} could not be started (run {run_id}): {error_message}"
 
 

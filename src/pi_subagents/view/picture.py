@@ -71,13 +71,11 @@ def part_to_json(part: Part) -> dict[str, object]:
 
 
 def layout_to_json(layout: Layout) -> dict[str, object]:
-    """Return how rows are shown; what is not said does not apply."""
-    told: dict[str, object] = {"fit": layout.fit, "indent": layout.indent}
-    if layout.latest is not None:
-        told["latest"] = layout.latest
-    if layout.first is not None:
-        told["first"] = layout.first
-    return told if layout.more is None else {**told, "more": list(layout.more)}
+    """Return how rows are shown; what is left out does not apply."""
+    more = layout.more and list(layout.more)
+    optional = {"latest": layout.latest, "first": layout.first, "more": more}
+    given = {key: value for key, value in optional.items() if value is not None}
+    return {"fit": layout.fit, "indent": layout.indent, **given}
 
 
 def rows_to_json(rows: Sequence[Row]) -> list[list[object]]:
@@ -113,7 +111,7 @@ def _span_bytes(span: Span) -> int:
 
 
 def fair_shares(wanted: Sequence[int], room: int) -> list[int]:
-    """Divide the room: who wants least is served first, and leaves the rest to the others."""
+    """Divide the room: the least wanted is served first, and leaves the rest to the others."""
     shares = [0] * len(wanted)
     in_order = sorted(range(len(wanted)), key=wanted.__getitem__)
     for done, index in enumerate(in_order):

@@ -10,7 +10,7 @@ none of them, so the pace is bounded by bytes, the arguments included.
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from pi_subagents.core.plain_text import one_line, printable, shortened
 from pi_subagents.core.run.progress import ProgressFormatter
@@ -47,7 +47,7 @@ class Allowance:
         self._at_s: float | None = None
 
     def has_room(self, now_s: float) -> bool:
-        """Tell whether one more may be sent, however large it is: the next one waits for it."""
+        """Return whether one more may be sent, however large it is: the next one waits for it."""
         if self._at_s is not None:
             grown = self._left + (now_s - self._at_s) * self._per_s
             self._left = min(grown, self._burst)
@@ -59,45 +59,40 @@ class Allowance:
         self._left -= size
 
 
-class Updates(Protocol):
-    """What is told of one call."""
+class Updates:
+    """What a host repeats of one call."""
 
     def note(self, index: int, what: Event | RunResult) -> None:
-        """Take what happened in the run of that place."""
+        """Take what happened in the run of that place, where the windows are not enough."""
 
     def next(self, windows: Sequence[Window], max_lines: int) -> ProgressUpdate | None:
-        """Return the next update, if there is anything new to tell."""
+        """Return the next update, if there is anything new."""
+        raise NotImplementedError
 
     def skip(self) -> None:
         """Give up what is out of date, since there was no room for it."""
 
 
-class WindowUpdates:
+class WindowUpdates(Updates):
     """The windows of a delegation, as often as one of them has another line or status."""
 
     def __init__(self) -> None:
-        self._told: object = None
-
-    def note(self, index: int, what: Event | RunResult) -> None:
-        """Take nothing: the windows know."""
+        self._sent: object = None
 
     def next(self, windows: Sequence[Window], max_lines: int) -> ProgressUpdate | None:
         """Return the windows as they are, if that is news; a clock alone is none."""
         state = [(each.status, each.lines, each.error_message) for each in windows]
-        if state == self._told:
+        if state == self._sent:
             return None
-        self._told = state
+        self._sent = state
         lines = _latest_lines(windows)
         rows = [[line_row(line) for line in each] for each in lines]
         *parts, _footer = window_picture([_short(each) for each in windows], rows, max_lines)
-        told = [[{"text": line.text, "kind": line.kind} for line in each] for each in lines]
-        return _update(picture_text(parts), windows, max_lines, told)
-
-    def skip(self) -> None:
-        """Give up nothing: the next update tells everything."""
+        shown = [[{"text": line.text, "kind": line.kind} for line in each] for each in lines]
+        return _update(picture_text(parts), windows, max_lines, shown)
 
 
-class WordUpdates:
+class WordUpdates(Updates):
     """What each sub-agent says or does, in the words of the progress formatter, one by one."""
 
     def __init__(self) -> None:
@@ -129,8 +124,7 @@ class WordUpdates:
 
     def skip(self) -> None:
         """Keep only the latest words of each sub-agent."""
-        latest = dict(self._waiting)
-        self._waiting = deque(latest.items(), maxlen=MAX_WAITING)
+        self._waiting = deque(dict(self._waiting).items(), maxlen=MAX_WAITING)
 
 
 def _short(window: Window) -> Window:
@@ -139,7 +133,7 @@ def _short(window: Window) -> Window:
 
 
 def _latest_lines(windows: Sequence[Window]) -> list[list[WindowLine]]:
-    """Return the latest lines of each window that have room; who has few leaves it to others."""
+    """Return the latest lines of each window that have room; one with few leaves it to others."""
     lines = [
         [replace(line, spans=shortened_line(line.spans, MAX_LINE)) for line in window.lines]
         for window in windows

@@ -1,7 +1,7 @@
 """
 Where the time of a run went: with its model, and with which tools.
 
-In: the events of its journal.  Out: TimeSpent, empty where the child tells no durations.  What a
+In: the events of its journal.  Out: TimeSpent, empty where the child reports no durations.  What a
 script calls is part of the script's own call and not counted again; calls side by side count each.
 """
 
@@ -39,7 +39,7 @@ class TimeSpent:
 
 
 def time_spent(events: Iterable[ev.Event]) -> TimeSpent:
-    """Add up what the events tell."""
+    """Add up the durations of the events."""
     model_ms = 0
     tools: dict[str, ToolTime] = {}
     for event in events:

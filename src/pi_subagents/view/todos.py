@@ -42,7 +42,7 @@ class TodoCount:
 
     @property
     def unfinished(self) -> bool:
-        """Tell whether there is a list with something left on it: only then it is shown."""
+        """Return whether a list has something left on it: only then it is shown."""
         return self.completed < self.total
 
 
@@ -51,7 +51,7 @@ class TodoTracker:
 
     def __init__(self) -> None:
         self._items: list[str] = []
-        self._asked: dict[str, ev.ToolCall] = {}
+        self._open_calls: dict[str, ev.ToolCall] = {}
 
     def apply(self, event: ev.Event) -> None:
         """Take one event into account."""
@@ -63,9 +63,9 @@ class TodoTracker:
             case ev.ToolStarted(call) if call.parent_id and call.name in (WRITE, EDIT):
                 self._remember(call)  # a script made it; the model's own are in its messages
             case ev.ToolFinished():
-                asked = self._asked.pop(event.call_id, None)
-                if asked is not None and not event.failed:
-                    self._carry_out(asked.name, asked.arguments or {})
+                done = self._open_calls.pop(event.call_id, None)
+                if done is not None and not event.failed:
+                    self._carry_out(done.name, done.arguments or {})
 
     def count(self) -> TodoCount:
         """Return how far the list is now."""
@@ -73,10 +73,10 @@ class TodoTracker:
         return TodoCount(done, done + self._items.count(_OPEN))
 
     def _remember(self, call: ev.ToolCall) -> None:
-        self._asked.pop(call.call_id, None)
-        if len(self._asked) >= MAX_OPEN_CALLS:
-            self._asked.pop(next(iter(self._asked)))
-        self._asked[call.call_id] = call
+        self._open_calls.pop(call.call_id, None)
+        if len(self._open_calls) >= MAX_OPEN_CALLS:
+            self._open_calls.pop(next(iter(self._open_calls)))
+        self._open_calls[call.call_id] = call
 
     def _carry_out(self, name: str, arguments: Mapping[str, object]) -> None:
         items = todo_items(arguments)

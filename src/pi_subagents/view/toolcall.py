@@ -21,8 +21,14 @@ from typing import TYPE_CHECKING
 from pi_subagents.core.path_text import shorten_path
 from pi_subagents.core.plain_text import one_line, printable, shortened
 from pi_subagents.core.value import replace, value
-from pi_subagents.view import bash_preview
-from pi_subagents.view.preview import LineSpan, path_line, shortened_line, span_line
+from pi_subagents.view.preview import (
+    MIN_WIDTH,
+    LineSpan,
+    format_bash,
+    path_line,
+    shortened_line,
+    span_line,
+)
 from pi_subagents.view.todos import todo_indices, todo_items
 
 if TYPE_CHECKING:
@@ -62,7 +68,7 @@ class _Given:
         return shorten_path(path, self.cwd, self.home)
 
     def is_odd(self, key: str) -> bool:
-        """Tell whether an argument was given that cannot be shown: then no default is claimed."""
+        """Return whether an argument was given that cannot be shown: then no default is claimed."""
         return self.arguments.get(key) not in (None, "") and not self.text(key)
 
     def number(self, key: str) -> int | None:
@@ -80,9 +86,10 @@ def format_tool_call(call: ev.ToolCall, *, cwd: str, home: str, width: int) -> P
     name = one_line(call.name, MAX_NAME) or "tool"
     if call.arguments is None:  # unknown is not the same as left out: no default is claimed
         return (span_line(name),)
-    given = _Given(name, call.arguments, cwd, home, max(width, bash_preview.MIN_WIDTH))
-    if call.name == "bash":
-        return _bash(given) or (_generic(given),)
+    given = _Given(name, call.arguments, cwd, home, max(width, MIN_WIDTH))
+    command = call.arguments.get("command") if call.name == "bash" else None
+    if isinstance(command, str):
+        return format_bash(command, cwd, home, given.width) or (_generic(given),)
     preview = _PREVIEWS.get(call.name)
     return ((preview(given) if preview else ()) or _generic(given),)
 
@@ -211,19 +218,12 @@ def _find(given: _Given) -> SpanLine:
     return _about(given, f"{pattern} in {path}" if path else pattern)
 
 
-def _bash(given: _Given) -> Preview:
-    command = given.arguments.get("command")
-    if not isinstance(command, str):
-        return ()
-    return bash_preview.format_bash(command, given.cwd, given.home, given.width)
-
-
 def _read(given: _Given) -> SpanLine:
     path = given.path("path", "file_path")
     offset, limit = given.number("offset"), given.number("limit")
     if limit is None:
         return _about(given, path, "" if offset is None else f":{offset}")
-    start = 1 if offset is None else offset  # pi begins at line 1 when not told otherwise
+    start = 1 if offset is None else offset  # pi begins at line 1 where no offset is given
     return _about(
         given, path, f":{start}+{limit} ", LineSpan(f"({counted(limit, 'line')})", "added")
     )

@@ -1,29 +1,35 @@
 """
-The windows of a call as pi shows them: a picture in parts, in the colours of pi's themes.
+The windows of a call, and the end of a background run, as pi shows them: in pi's colours.
 
-In: the windows.  Out: parts that always have the same places: the status of all, for each window
-its header, its lines and what stands below them, and at last the footer.  So a part that changes
-can be told alone.
+In: the windows, or the run.  Out: a picture in parts.  Those of windows always have the same
+places: the status of all, for each window its header, its lines and what stands below them, and at
+last the footer.  So a part that changes can be sent alone.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pi_subagents.core.plain_text import one_line, printable
+from pi_subagents.core.task.request import MAX_NAME_LENGTH
 from pi_subagents.view import messages
-from pi_subagents.view.picture import BLANK, Layout, Part, Span
+from pi_subagents.view.background import background_status
+from pi_subagents.view.picture import BLANK, SHOWN_LINES, Layout, Part, Span
+from pi_subagents.view.window import MAX_LINE, TAB_WIDTH
 from pi_subagents.view.window_view import (
     STATUS_OF_ALL,
     counted_statuses,
-    header_parts,
     header_rests,
     places,
     status_counts,
+    window_icon,
+    window_name,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from pi_subagents.core.run.record import RunRecord
     from pi_subagents.view.picture import Role, Row
     from pi_subagents.view.preview import LineRole
     from pi_subagents.view.window import Window, WindowLine, WindowStatus
@@ -37,6 +43,8 @@ _ROLES: Mapping[LineRole, Role] = {
 }  # fmt: skip
 _GAP = Part((BLANK,))
 _BELOW = Layout("wrap", indent=2)
+_TASK = Layout("unfold", indent=2)
+_ANSWER = Layout("wrap", indent=2, first=SHOWN_LINES, more=messages.MORE_LINES)
 
 
 def window_picture(
@@ -70,14 +78,10 @@ def _status_of_all(windows: Sequence[Window]) -> Row:
 
 def _headers(window: Window, place: int) -> Iterable[Row]:
     """Return the line above a window, then without what matters least, and so on."""
-    told = header_parts(window)
-    begin = (
-        Span(told.icon, _STATUS_ROLES[window.status]),
-        Span(" "),
-        Span(told.name, "bold accent"),
-    )
+    icon = Span(window_icon(window), _STATUS_ROLES[window.status])
+    name = Span(window_name(window), "bold accent")
     for rest in header_rests(window, place, clock=window.status != "queued"):
-        yield (*begin, Span(rest, "dim"))
+        yield (icon, Span(" "), name, Span(rest, "dim"))
 
 
 def line_row(line: WindowLine) -> Row:
@@ -107,5 +111,28 @@ def _footer(windows: Sequence[Window]) -> Iterable[Row]:
     if known:
         yield from (BLANK, (Span(messages.SESSION_IDS, "dim"),))
     for window in known:
-        name = f"    {header_parts(window).name}: "
+        name = f"    {window_name(window)}: "
         yield (Span(name), Span(window.title.session_id, "accent"))
+
+
+def end_picture(run: RunRecord, output: str) -> list[Part]:
+    """Return what a person sees of a run that ended."""
+    icon = Span("✓", "success") if run.status == "completed" else Span("✗", "error")
+    seconds = run.duration_ms // 1000
+    header = (
+        icon,
+        Span(" "),
+        Span(one_line(run.meta.preset, MAX_NAME_LENGTH), "bold"),
+        Span(messages.background_header(background_status(run), seconds, run.run_id), "muted"),
+    )
+    task = one_line(run.meta.task, MAX_LINE)
+    return [
+        Part((header,)),
+        Part(((Span(task, "muted"),),) if task else (), _TASK),
+        Part((*_text_rows(run.error_message), *_text_rows(output)), _ANSWER),
+    ]
+
+
+def _text_rows(text: str) -> Iterable[Row]:
+    lines = printable(text).expandtabs(TAB_WIDTH).rstrip().split("\n") if text.strip() else ()
+    return ((Span(line),) if line else BLANK for line in lines)

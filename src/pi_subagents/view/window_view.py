@@ -1,5 +1,5 @@
 """
-Tell a window to a face: its header, its JSON, which lines to paint.
+A window as a face shows it: its header, its JSON, which lines to paint.
 
 In: Windows.  Out: plain text, plain JSON values, lines.  Colours, widths and redrawing are the
 face's business; for pi, `window_picture.py` chooses colours.
@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from pi_subagents.core.plain_text import one_line
 from pi_subagents.core.task.request import MAX_NAME_LENGTH
 from pi_subagents.core.usage import usage_to_json
-from pi_subagents.core.value import value
 from pi_subagents.view import messages
 from pi_subagents.view.toolcall import counted
 from pi_subagents.view.window import WindowLine
@@ -39,57 +38,29 @@ _STATUS_WORDS: Mapping[WindowStatus, tuple[str, str]] = {
 _THOUSAND = 1000
 
 
-@value
-class Header:
-    """The line above a window in its parts; a part that says nothing is empty."""
-
-    icon: str
-    name: str
-    label: str
-    tools: str
-    files: str
-    todo: str
-    elapsed: str
-    spent: str
+def window_icon(window: Window) -> str:
+    """Return the sign of how a window stands."""
+    return _ICONS[window.status]
 
 
-def header_parts(window: Window) -> Header:
-    """Return what stands above a window."""
-    title, todo = window.title, window.todo
-    return Header(
-        icon=_ICONS[window.status],
-        name=_word(title.name),
-        label=_label(title),
-        # A child whose tools are not named has all there are; how many is not known here.
-        tools="" if title.tool_count is None else counted(title.tool_count, "tool"),
-        files=counted(title.file_count, "file") if title.file_count else "",
-        todo=f"[{todo.completed}/{todo.total}]" if todo.unfinished else "",
-        elapsed=f"{window.elapsed_ms // 1000}s"
-        + (f"/{title.timeout_s:g}s" if title.timeout_s else ""),
-        spent=_spent(window.usage),
-    )
-
-
-def window_header(window: Window) -> str:
-    """Return the line above a window."""
-    told = header_parts(window)
-    segments = (
-        f"{told.icon} {told.name}", told.label, told.tools, told.files, told.todo, told.elapsed,
-    )  # fmt: skip
-    return SEPARATOR.join(segment for segment in segments if segment)
+def window_name(window: Window) -> str:
+    """Return the name above a window."""
+    return _word(window.title.name)
 
 
 def header_rests(window: Window, place: int, *, clock: bool) -> Iterator[str]:
     """Yield what stands behind the name: all of it, then without what matters least, and so on."""
-    told = header_parts(window)
+    title, todo = window.title, window.todo
+    limit = f"/{title.timeout_s:g}s" if title.timeout_s else ""
     segments = {
-        "label": told.label,
-        "tools": told.tools,
-        "files": told.files,
-        "todo": told.todo,
+        "label": _label(title),
+        # A child whose tools are not named has all there are; how many is not known here.
+        "tools": "" if title.tool_count is None else counted(title.tool_count, "tool"),
+        "files": counted(title.file_count, "file") if title.file_count else "",
+        "todo": f"[{todo.completed}/{todo.total}]" if todo.unfinished else "",
         "queued": messages.display_queued(place) if place else "",
-        "elapsed": told.elapsed if clock else "",
-        "spent": told.spent,
+        "elapsed": f"{window.elapsed_ms // 1000}s{limit}" if clock else "",
+        "spent": _spent(window.usage),
     }
     for least in ("", *_LEAST_FIRST):
         if segments.pop(least, "") or not least:

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pi_subagents.core.run.markers import CHILD_VARIABLE, MARKER_VARIABLE
+from pi_subagents.core.run.files import CHILD_VARIABLE, MARKER_VARIABLE
 from pi_subagents.core.run.spec import ChildOrder
 from pi_subagents.engines.base import PER_TURN, Capabilities, ChildPlan
 from pi_subagents.engines.plain_engine import PlainEngine

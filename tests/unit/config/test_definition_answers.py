@@ -7,7 +7,7 @@ import pytest
 
 from pi_subagents.config.definition_answers import DIRECTORY, DefinitionAnswers
 from pi_subagents.core.definitions.definition import PROJECT
-from pi_subagents.core.definitions.project_choice import UserAnswer
+from pi_subagents.core.definitions.found import UserAnswer
 from pi_subagents.core.preset.preset import LoadedPreset, Preset
 from pi_subagents.core.profile.profile import LoadedProfile, Profile
 from pi_subagents.core.value import replace

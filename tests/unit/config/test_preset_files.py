@@ -8,8 +8,7 @@ import pytest
 from tests.fakes.profile_home import write_preset, write_profile
 
 from pi_subagents.config import definition_dir
-from pi_subagents.config.definition_dir import MAX_BYTES
-from pi_subagents.config.definition_files import MAX_CACHED
+from pi_subagents.config.definition_dir import MAX_BYTES, MAX_CACHED
 from pi_subagents.config.preset_files import (
     Presets,
     global_presets_dir,
@@ -18,9 +17,8 @@ from pi_subagents.config.preset_files import (
     new_project_presets_dir,
     project_presets_dir,
 )
-from pi_subagents.core.definitions import messages as definitions_messages
+from pi_subagents.core import messages as core_messages
 from pi_subagents.core.definitions.definition import GLOBAL, PROJECT, FileProblem
-from pi_subagents.core.preset import messages as preset_messages
 from pi_subagents.core.preset.preset import LoadedPreset, Preset
 
 if TYPE_CHECKING:
@@ -161,7 +159,7 @@ def test_a_broken_preset_is_enough_for_a_project_so_that_it_is_told(
     near = project_dir(cwd / "src")
     broken = write_profile(near, "near")
     found = load_presets(cwd / "src", env)
-    problem = definitions_messages.field_problem("description", preset_messages.NEEDS_DESCRIPTION)
+    problem = core_messages.field_problem("description", core_messages.NEEDS_DESCRIPTION)
     expected = FileProblem(str(broken), 1, problem, fatal=True)
     assert found == Presets({}, (expected,), project_dir=near)
 
@@ -251,12 +249,12 @@ def test_a_link_to_a_file_is_followed(tmp_path: Path, cwd: Path, env: Mapping[st
 @pytest.mark.parametrize(
     ("content", "line", "problem"),
     [
-        (b"---\nname: b\n", 1, definitions_messages.FENCE_NOT_CLOSED),
-        (b"---\nname: b\nname: b\n---\n", 3, definitions_messages.repeated_key("name")),
-        (b"---\nname: b\ndescription: &x d\nmodel: *x\n---\n", 3, definitions_messages.NO_ALIASES),
+        (b"---\nname: b\n", 1, core_messages.FENCE_NOT_CLOSED),
+        (b"---\nname: b\nname: b\n---\n", 3, core_messages.repeated_key("name")),
+        (b"---\nname: b\ndescription: &x d\nmodel: *x\n---\n", 3, core_messages.NO_ALIASES),
         (b"---\nname: b\ndescription: d\ntools: {}\n---\n", 4,
-         f'"tools" {definitions_messages.MUST_BE_ITEMS}'),
-        (b"---\nname: b\ndescription: d\n---\n\0", 1, definitions_messages.BODY_HAS_NULL),
+         f'"tools" {core_messages.MUST_BE_ITEMS}'),
+        (b"---\nname: b\ndescription: d\n---\n\0", 1, core_messages.BODY_HAS_NULL),
         (b"---\nname: b\ndescription: d\n---\n\xff", 1, "is not UTF-8 text"),
         (b"x" * (10 * 1024 * 1024), 1, "cannot be used: larger than 262144 bytes"),
     ],

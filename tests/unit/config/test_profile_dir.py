@@ -9,8 +9,8 @@ from tests.golden.documented_profiles import PLACE, PROFILES
 from pi_subagents.config import definition_dir
 from pi_subagents.config import messages as config_messages
 from pi_subagents.config.definition_dir import MAX_BYTES, read_directory
-from pi_subagents.config.profile_dir import PROFILES as KIND
-from pi_subagents.core.definitions import messages as definitions_messages
+from pi_subagents.config.profile_files import PROFILES as KIND
+from pi_subagents.core import messages as core_messages
 from pi_subagents.core.definitions.definition import GLOBAL, PROJECT
 from pi_subagents.core.definitions.found import DefinitionsDir
 from pi_subagents.core.profile.profile import LoadedProfile, Profile
@@ -74,17 +74,17 @@ def test_a_link_to_a_file_is_followed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "line", "problem"),
     [
-        (b"---\nname: a\n", 1, definitions_messages.FENCE_NOT_CLOSED),
-        (b"---\nname: b\nname: b\n---\n", 3, definitions_messages.repeated_key("name")),
-        (b"---\nname: b\nx: &x [a]\ny: *x\n---\n", 3, definitions_messages.NO_ALIASES),
+        (b"---\nname: a\n", 1, core_messages.FENCE_NOT_CLOSED),
+        (b"---\nname: b\nname: b\n---\n", 3, core_messages.repeated_key("name")),
+        (b"---\nname: b\nx: &x [a]\ny: *x\n---\n", 3, core_messages.NO_ALIASES),
         (b'---\nname: b\n"\\e[1m": 1\n"\\e[1m": 1\n---\n', 4, '"" is set twice'),
-        (b"---\nname: ../x\n---\n", 2, definitions_messages.field_problem("name", definitions_messages.NEEDS_NAME)),
+        (b"---\nname: ../x\n---\n", 2, core_messages.field_problem("name", core_messages.NEEDS_NAME)),
         (b"---\nname: b\nnoTools: maybe\n---\n", 3, '"noTools" must be true or false'),
-        (b"---\nname: b\n---\n\0", 1, definitions_messages.BODY_HAS_NULL),
+        (b"---\nname: b\n---\n\0", 1, core_messages.BODY_HAS_NULL),
         (b"---\nname: b\n---\n\xff", 1, "is not UTF-8 text"),
         (b"\xff\xfe-\0-\0-\0", 1, "is not UTF-8 text"),
         (b"x" * (10 * 1024 * 1024), 1, "cannot be used: larger than 262144 bytes"),
-        (b"", 1, definitions_messages.field_problem("name", definitions_messages.NEEDS_NAME)),
+        (b"", 1, core_messages.field_problem("name", core_messages.NEEDS_NAME)),
     ],
     ids=["unclosed", "twice", "alias", "escape", "climbing", "flag", "nul", "latin", "utf-16", "huge", "empty"],
 )  # fmt: skip

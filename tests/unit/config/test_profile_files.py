@@ -8,7 +8,7 @@ import pytest
 
 from pi_subagents.config import messages as config_messages
 from pi_subagents.config import profile_files
-from pi_subagents.config.definition_files import MAX_CACHED
+from pi_subagents.config.definition_dir import MAX_CACHED
 from pi_subagents.config.profile_files import (
     Profiles,
     delete_profile,
@@ -17,7 +17,7 @@ from pi_subagents.config.profile_files import (
     profiles_dir,
     save_profile,
 )
-from pi_subagents.core.definitions import messages as definitions_messages
+from pi_subagents.core import messages as core_messages
 from pi_subagents.core.definitions.definition import GLOBAL, PROJECT
 from pi_subagents.core.profile.profile import LoadedProfile, Profile
 from pi_subagents.errors import ProfileKeyInProject, ProfileNotRemoved, ProfileNotSaved
@@ -212,7 +212,7 @@ def test_a_saved_profile_is_private_and_comes_back_at_once(
     assert path == profiles_dir(GLOBAL, cwd, env) / "full.md"
     found = load_profiles(cwd, env, clock=lambda: 1)
     assert found.by_name == {"full": LoadedProfile(FULL, GLOBAL, str(path))}
-    assert [each.problem for each in found.problems] == [definitions_messages.TOOLS_EMPTY]
+    assert [each.problem for each in found.problems] == [core_messages.TOOLS_EMPTY]
     modes = [stat.S_IMODE(os.stat(each).st_mode) for each in (path, path.parent)]
     assert modes == [0o600, 0o700]
     assert os.listdir(path.parent) == ["full.md"]

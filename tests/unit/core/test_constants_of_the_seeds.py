@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from pi_subagents.config import definition_files
+from pi_subagents.config import definition_dir
 from pi_subagents.core.limits import ladder
 from pi_subagents.core.session import (
     history as session,
-)
-from pi_subagents.core.session import (
-    log_entry as session_entry,
 )
 from pi_subagents.core.session import (
     recent as session_view,
@@ -34,7 +31,7 @@ def test_the_constants_are_those_of_the_seeds() -> None:
         "seconds of a task": (request.DEFAULT_TIMEOUT_S, WindowTitle("t").timeout_s),
         "least seconds of a task": request.MIN_TIMEOUT_S,
         "seconds from SIGTERM to SIGKILL": ladder.STOP_GRACE_S,
-        "seconds for which profiles are kept": definition_files.CACHE_S,
+        "seconds for which profiles are kept": definition_dir.CACHE_S,
     } == {
         "tasks in a call": 16,
         "sub-agents at once": 4,
@@ -54,7 +51,7 @@ def test_the_constants_are_those_of_the_seeds() -> None:
 
 
 def test_the_entries_of_a_hosts_log_have_the_names_of_the_seeds() -> None:
-    assert (session_entry.ENTRY_TYPE, background.RUN_ENTRY, background.UPDATE_ENTRY) == (
+    assert (session.ENTRY_TYPE, background.RUN_ENTRY, background.UPDATE_ENTRY) == (
         "pi-subagents",
         "pi-subagents:bg-run",
         "pi-subagents:bg-update",

@@ -18,7 +18,7 @@ from tests.unit.core.given_values import json_values, thoroughly
 from pi_subagents.core.check import Check
 from pi_subagents.core.profile.profile import Profile
 from pi_subagents.core.run import events as ev
-from pi_subagents.core.run.markers import CHILD_VARIABLE
+from pi_subagents.core.run.files import CHILD_VARIABLE
 from pi_subagents.core.run.outcome import Ending, Outcome, RunFold
 from pi_subagents.core.settings import Settings
 from pi_subagents.engines.base import Beginning, CallPlace, ChildRequest

@@ -62,7 +62,7 @@ class Supervisor:
 class Attached(Attachment):
     """A supervisor that needs no letting go."""
 
-    def _let_go(self) -> None:
+    def _release(self) -> None:
         """Nothing is held."""
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.fakes.fake_node import write_script
 
 from pi_subagents.errors import TmuxNotFound, TmuxTooOld
-from pi_subagents.runners.tmux_program import check_tmux, is_too_old
+from pi_subagents.runners.tmux_server import check_tmux, is_too_old
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,8 +10,7 @@ from tests.fakes.specs import make_spec
 from pi_subagents.core.run import events as ev
 from pi_subagents.core.run.result import RunResult
 from pi_subagents.core.task.request import Task
-from pi_subagents.service.planned_task import PlannedTask
-from pi_subagents.service.preparation import Preparation
+from pi_subagents.service.delegation import PlannedTask, Preparation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

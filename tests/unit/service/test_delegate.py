@@ -10,8 +10,8 @@ from tests.unit.service.fake_runner import FakeRunner, planned, result
 from pi_subagents.core.run import events as ev
 from pi_subagents.core.run.result import RunResult
 from pi_subagents.core.stop_switch import StopSwitch
-from pi_subagents.service.delegate import delegate_runs
-from pi_subagents.service.planned_task import Observer, PlannedTask, Update
+from pi_subagents.service.delegation import Observer, PlannedTask, Update
+from pi_subagents.service.foreground import delegate_runs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

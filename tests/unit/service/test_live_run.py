@@ -10,10 +10,10 @@ from tests.fakes.records import record
 from tests.unit.core.given_values import briefly, events
 
 from pi_subagents.core.run import events as ev
-from pi_subagents.core.run.liveness import Liveness
+from pi_subagents.core.run.record import Liveness
 from pi_subagents.core.value import replace
 from pi_subagents.errors import RunUnreadable
-from pi_subagents.service.live_run import LiveRun
+from pi_subagents.service.fleet import LiveRun
 from pi_subagents.store.run_records import load_record
 from pi_subagents.view.fleet import finished_at_ms, last_line, light
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.fakes.run_places import run_at
 
-from pi_subagents.core.run.liveness import Liveness
+from pi_subagents.core.run.record import Liveness
 from pi_subagents.core.session.history import output_text, session_text
 from pi_subagents.store.run_index import RunIndex
 from pi_subagents.store.run_records import load_record, with_messages

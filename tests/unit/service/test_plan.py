@@ -6,6 +6,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.fakes.call_contexts import call_context
 from tests.fakes.pi_calls import OneKindOfPi, pi_call
 from tests.fakes.records import record
 from tests.fakes.specs import make_spec
@@ -20,8 +21,8 @@ from pi_subagents.core.task.request import DelegateRequest, Task
 from pi_subagents.core.value import replace
 from pi_subagents.engines.base import CallPlace, ChildPlan, ChildRequest
 from pi_subagents.errors import StoreUnwritable
-from pi_subagents.service.plan import PlanContext, plan_runs, prewarm_spec
-from pi_subagents.service.preparation import Preparation
+from pi_subagents.service.delegation import Preparation
+from pi_subagents.service.plan import plan_runs, prewarm_spec
 from pi_subagents.store.held_runs import HeldRuns
 from pi_subagents.store.run_store import RunStore
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pi_subagents.engines.pi.command import PiCommand
+    from pi_subagents.service.call import CallContext
 
 SETTINGS = Settings(
     extend_timeout_debounce=7,
@@ -40,27 +42,27 @@ SETTINGS = Settings(
 
 
 @pytest.fixture
-def around(tmp_path: Path) -> PlanContext:
+def around(tmp_path: Path) -> CallContext:
     (tmp_path / "project").mkdir()
     store = RunStore(tmp_path / "runs", tmp_path / "data")
-    return PlanContext(
-        cwd=tmp_path / "project",
-        settings=SETTINGS,
-        store=store,
-        held=HeldRuns(store, "the slots"),
-        engine=pi_call(version="0.87.1", settings=SETTINGS, kind=OneKindOfPi),
+    return call_context(
+        tmp_path / "project",
+        store,
+        HeldRuns(store, "the slots"),
+        pi_call(version="0.87.1", settings=SETTINGS, kind=OneKindOfPi),
+        SETTINGS,
         trusted=lambda cwd: cwd.name == "project",
     )
 
 
-def plan(around: PlanContext, *tasks: Task) -> list[tuple[RunSpec, str]]:
+def plan(around: CallContext, *tasks: Task) -> list[tuple[RunSpec, str]]:
     runs = plan_runs(DelegateRequest(tasks), around)
     assert [run.index for run in runs] == list(range(len(tasks)))
     assert [run.task for run in runs] == list(tasks)
     return [(run.spec, run.needs.refusal) for run in runs]
 
 
-def test_a_task_becomes_a_directory_and_a_specification(around: PlanContext) -> None:
+def test_a_task_becomes_a_directory_and_a_specification(around: CallContext) -> None:
     ((spec, refusal),) = plan(around, Task("build", "Build it.", timeout_s=30))
     run_id = spec.run_id
     assert refusal == ""
@@ -83,13 +85,13 @@ def test_a_task_becomes_a_directory_and_a_specification(around: PlanContext) -> 
         kind="a kind",
         wrap_up_s=12,
     )
-    run_dir = around.store.run_dir(run_id)
+    run_dir = around.runs.store.run_dir(run_id)
     assert run_dir.alive()
     placed = around.held.placed(spec)
     assert replace(placed, place=PlaceOrder()) == spec, "an order names no place of this machine"
     assert placed.place == PlaceOrder(
-        run_dir=str(around.store.runs_dir / run_id),
-        desk=str(around.store.data_dir / "desks" / run_id),
+        run_dir=str(around.runs.store.runs_dir / run_id),
+        desk=str(around.runs.store.data_dir / "desks" / run_id),
         dir_mark=run_dir.mark(),
         slots_dir="the slots",
         lock_fd=placed.place.lock_fd,
@@ -132,7 +134,7 @@ REVIEWER = Profile(
 )
 
 
-def test_a_profile_decides_options_prompts_and_key(around: PlanContext) -> None:
+def test_a_profile_decides_options_prompts_and_key(around: CallContext) -> None:
     needs = Preparation(REVIEWER, skill_paths=("/skills/a",), notes=("Mind this.",))
     (run,) = plan_runs(DelegateRequest((Task("a", "Go."),)), around, [needs])
     run_dir = around.held.run_dir(run.spec.run_id)
@@ -175,7 +177,7 @@ class Noting(OneKindOfPi):
 
 
 def test_what_shapes_a_child_is_told_with_the_content_of_its_own_files(
-    around: PlanContext,
+    around: CallContext,
 ) -> None:
     engine = pi_call(version="0.87.1", settings=SETTINGS, kind=Noting)
     assert isinstance(engine, Noting)
@@ -203,14 +205,14 @@ def test_what_shapes_a_child_is_told_with_the_content_of_its_own_files(
     assert (first.spec.reuse.kind, second.spec.reuse.kind) == ("a kind", "")
 
 
-def test_the_offline_model_stands_in_for_a_profiles_provider(around: PlanContext) -> None:
+def test_the_offline_model_stands_in_for_a_profiles_provider(around: CallContext) -> None:
     around = replace(around, engine=around.engine.offline_each())
     (run,) = plan_runs(DelegateRequest((Task("a", "b"),)), around, [Preparation(REVIEWER)])
     assert run.spec.child.argv[-4:] == ("--provider", "subagents-offline", "--model", "offline")
 
 
 def test_a_resumed_task_goes_on_in_its_session_with_what_was_said(
-    around: PlanContext, tmp_path: Path
+    around: CallContext, tmp_path: Path
 ) -> None:
     (tmp_path / "a.txt").write_text("content")
     said = (ev.UserMessage("First."), ev.AssistantMessage("Done."))
@@ -229,7 +231,7 @@ def test_a_resumed_task_goes_on_in_its_session_with_what_was_said(
     )
 
 
-def test_what_a_resumed_task_is_told_is_bounded_by_a_setting(around: PlanContext) -> None:
+def test_what_a_resumed_task_is_told_is_bounded_by_a_setting(around: CallContext) -> None:
     said = (ev.UserMessage("x" * 5000), ev.AssistantMessage("Done."))
     needs = Preparation(earlier=(record("r", "s", "x", "completed", messages=said),))
     around = replace(around, settings=Settings(max_resume_kilobytes=1))
@@ -239,24 +241,24 @@ def test_what_a_resumed_task_is_told_is_bounded_by_a_setting(around: PlanContext
     assert "Assistant: Done." in prompt
 
 
-def test_a_refusal_of_its_preparation_is_the_tasks_own(around: PlanContext) -> None:
+def test_a_refusal_of_its_preparation_is_the_tasks_own(around: CallContext) -> None:
     needs = [Preparation(refusal="Unknown profile"), Preparation()]
     runs = plan_runs(DelegateRequest((Task("a", "b"), Task("c", "d"))), around, needs)
     assert [run.needs.refusal for run in runs] == ["Unknown profile", ""]
 
 
-def test_the_profile_of_the_call_is_that_of_tasks_that_name_none(around: PlanContext) -> None:
+def test_the_profile_of_the_call_is_that_of_tasks_that_name_none(around: CallContext) -> None:
     tasks = (Task("a", "b"), Task("c", "d", profile="worker"))
     runs = plan_runs(DelegateRequest(tasks, "reviewer"), around)
     assert [run.task.profile for run in runs] == ["reviewer", "worker"]
 
 
-def test_every_run_has_ids_of_its_own(around: PlanContext) -> None:
+def test_every_run_has_ids_of_its_own(around: CallContext) -> None:
     specs = [spec for spec, _ in plan(around, *[Task("a", "b")] * 16)]
     assert len({spec.run_id for spec in specs} | {spec.session_id for spec in specs}) == 32
 
 
-def test_a_task_has_its_own_directory_and_trust(around: PlanContext, tmp_path: Path) -> None:
+def test_a_task_has_its_own_directory_and_trust(around: CallContext, tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
     ((spec, refusal),) = plan(around, Task("a", "b", cwd=str(tmp_path / "other")))
     assert (spec.child.cwd, refusal, "--no-approve" in spec.child.argv) == (
@@ -266,7 +268,7 @@ def test_a_task_has_its_own_directory_and_trust(around: PlanContext, tmp_path: P
     )
 
 
-def test_a_script_of_the_offline_model_has_an_address_for_each_run(around: PlanContext) -> None:
+def test_a_script_of_the_offline_model_has_an_address_for_each_run(around: CallContext) -> None:
     with ExitStack() as resources:
         script = parse_script({"default": [{"text": "hello"}]})
         offline = replace(around, engine=around.engine.offline(script, resources))
@@ -277,7 +279,7 @@ def test_a_script_of_the_offline_model_has_an_address_for_each_run(around: PlanC
         assert around.held.run_dir(spec.run_id).read_meta()["offline"] is True
 
 
-def test_a_long_prompt_is_kept_whole_for_the_child_and_short_in_meta(around: PlanContext) -> None:
+def test_a_long_prompt_is_kept_whole_for_the_child_and_short_in_meta(around: CallContext) -> None:
     prompt = "ü" * 100_000
     ((spec, _),) = plan(around, Task("a", prompt))
     run_dir = around.held.run_dir(spec.run_id)
@@ -286,7 +288,7 @@ def test_a_long_prompt_is_kept_whole_for_the_child_and_short_in_meta(around: Pla
     assert (meta["task"], meta["taskLength"]) == ("ü" * 2000, 100_000)
 
 
-def test_a_prompt_with_half_a_character_can_be_given_to_a_child(around: PlanContext) -> None:
+def test_a_prompt_with_half_a_character_can_be_given_to_a_child(around: CallContext) -> None:
     ((spec, _),) = plan(around, Task("\ud800", "half \ud800"))
     run_dir = around.held.run_dir(spec.run_id)
     assert run_dir.prompt.read_bytes() == b"half ?"
@@ -299,7 +301,7 @@ def test_a_prompt_with_half_a_character_can_be_given_to_a_child(around: PlanCont
     ids=["absent", "a file", "a circle", "too long", "not encodable"],
 )
 def test_a_task_whose_directory_is_missing_is_refused_alone(
-    around: PlanContext, tmp_path: Path, bad: str
+    around: CallContext, tmp_path: Path, bad: str
 ) -> None:
     (tmp_path / "file").write_text("")
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
@@ -310,7 +312,7 @@ def test_a_task_whose_directory_is_missing_is_refused_alone(
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may look anywhere")
 def test_a_task_whose_directory_may_not_be_looked_at_is_refused_alone(
-    around: PlanContext, tmp_path: Path
+    around: CallContext, tmp_path: Path
 ) -> None:
     closed = tmp_path / "closed"
     (closed / "inside").mkdir(parents=True)
@@ -325,14 +327,14 @@ def test_a_task_whose_directory_may_not_be_looked_at_is_refused_alone(
 
 
 def test_a_store_that_cannot_be_written_refuses_the_whole_call(
-    around: PlanContext, tmp_path: Path
+    around: CallContext, tmp_path: Path
 ) -> None:
     (tmp_path / "runs").write_text("a file is in the way")
     with pytest.raises(StoreUnwritable):
         plan(around, Task("a", "b"))
 
 
-def test_before_its_run_a_task_says_what_starts_its_child(around: PlanContext) -> None:
+def test_before_its_run_a_task_says_what_starts_its_child(around: CallContext) -> None:
     task, needs = Task("build", "Build it."), Preparation(profile=Profile("quick", model="m"))
     ahead = prewarm_spec(task, needs, around)
     assert ahead is not None
@@ -360,5 +362,5 @@ def test_before_its_run_a_task_says_what_starts_its_child(around: PlanContext) -
     ],
     ids=["it cannot start", "it reads a prompt", "it reads an addition", "it belongs to nobody"],
 )
-def test_no_child_starts_before_its_run_if(around: PlanContext, needs: Preparation) -> None:
+def test_no_child_starts_before_its_run_if(around: CallContext, needs: Preparation) -> None:
     assert prewarm_spec(Task("build", "Build it."), needs, around) is None

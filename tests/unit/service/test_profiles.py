@@ -22,7 +22,7 @@ from pi_subagents.engines.pi.skills.files import Skills
 from pi_subagents.engines.pi.skills.skill import Skill
 from pi_subagents.errors import ExtraArgRefused, ProfileRefused
 from pi_subagents.service import messages as service_messages
-from pi_subagents.service.preparation import Preparation
+from pi_subagents.service.delegation import Preparation
 from pi_subagents.service.profiles import prepare_profiles
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from tests.fakes.open_files import open_files
 
 from pi_subagents import Steered, StopSwitch, errors, steer
 from pi_subagents.api import call_tool
+from pi_subagents.core import messages as core_messages
 from pi_subagents.core.run import events as ev
-from pi_subagents.core.run import messages as run_messages
 from pi_subagents.core.run.spec import MAX_STEER_BYTES
 from pi_subagents.engines.pi import messages as pi_messages
 from pi_subagents.service import messages as service_messages
@@ -184,7 +184,7 @@ async def test_a_run_that_is_over_before_it_read_the_message_refused_it(
     async with asyncio.timeout(PATIENCE_S):
         told = await sent(place, run.run_dir.run_id, wait_seconds=3600)
     assert done.wait(PATIENCE_S)
-    assert told == ("refused", run_messages.STEER_TOO_LATE)
+    assert told == ("refused", core_messages.STEER_TOO_LATE)
 
 
 async def test_a_lock_that_is_let_go_of_after_the_files_is_waited_for(
@@ -213,7 +213,7 @@ async def test_a_lock_that_is_let_go_of_after_the_files_is_waited_for(
     async with asyncio.timeout(PATIENCE_S):
         told = await sent(place, run.run_dir.run_id, wait_seconds=3600)
     assert done.wait(PATIENCE_S)
-    assert told == ("refused", run_messages.STEER_TOO_LATE)
+    assert told == ("refused", core_messages.STEER_TOO_LATE)
 
 
 async def test_what_the_supervisor_says_last_counts(place: FleetPlace) -> None:

@@ -9,9 +9,8 @@ from pi_subagents.core.settings import Settings
 from pi_subagents.core.task.attachment import FileSpec
 from pi_subagents.core.task.request import Task
 from pi_subagents.core.usage import Usage, usage_to_json
-from pi_subagents.service.planned_task import PlannedTask, Update
-from pi_subagents.service.preparation import Preparation
-from pi_subagents.service.windows import Windows
+from pi_subagents.service.delegation import PlannedTask, Preparation, Update
+from pi_subagents.service.foreground import Windows
 from pi_subagents.view.window import WindowLine, WindowTitle
 from pi_subagents.view.window_view import window_to_json
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NoReturn
 import pytest
 from tests.fakes.run_places import run_at
 
-from pi_subagents.core.run.liveness import Liveness
+from pi_subagents.core.run.record import Liveness
 from pi_subagents.core.run.spec import MAX_STEER_BYTES
 from pi_subagents.store.desk import STOPPED, SUPERVISOR, Desk, clear_stale_desks, rescued_dir
 from pi_subagents.store.recovery import liveness_of
@@ -219,9 +219,9 @@ def test_where_a_run_went_stays_on_its_desk_until_it_is_found(desk: Desk, tmp_pa
 
 def test_the_lock_of_a_cleared_desk_can_be_taken_by_one(desk: Desk) -> None:
     desk.remove()
-    first = desk.take_lock()
+    first = desk.acquire_lock()
     assert first is not None
-    assert (desk.take_lock(), desk.alive()) == (None, True)
+    assert (desk.acquire_lock(), desk.alive()) == (None, True)
     os.close(first)
     assert desk.alive() is False
 

@@ -7,7 +7,7 @@ import pytest
 
 from pi_subagents.core.run.result import RunResult
 from pi_subagents.core.value import replace
-from pi_subagents.store.envelope import make_envelope, put_result, take_result
+from pi_subagents.store.rescue import make_envelope, put_result, take_result
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

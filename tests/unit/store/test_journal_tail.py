@@ -13,8 +13,8 @@ from tests.unit.core.given_values import thoroughly
 
 from pi_subagents.core.run import events as ev
 from pi_subagents.core.run.journal import JournalEntry, encode_entry
-from pi_subagents.store.journal_tail import JournalTail
-from pi_subagents.store.rescue import rescued
+from pi_subagents.store.rescue import rescue
+from pi_subagents.store.tails import JournalTail
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -122,7 +122,7 @@ def test_a_run_that_goes_on_elsewhere_is_read_on_there(
     """Even if half a line was read here: what is there begins with what was here."""
     append(run.events, LINES[0] + LINES[1][:10])
     found = list(tail.new_entries()) if read_before else []
-    there = rescued(run)
+    there = rescue(run)
     shutil.rmtree(run.path)
     found += list(tail.new_entries())  # nothing is there yet
     append(there.events, LINES[0])  # it is being copied

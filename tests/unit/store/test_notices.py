@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.fakes.run_places import run_at
 
-from pi_subagents.store.notices import is_told, turn_to_tell
+from pi_subagents.store.completion import announcing, is_announced
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,45 +24,45 @@ def names(run_dir: RunDir) -> list[str]:
 
 
 def test_whoever_comes_first_tells_and_leaves_a_mark(run_dir: RunDir) -> None:
-    with turn_to_tell(run_dir) as ours:
+    with announcing(run_dir) as ours:
         assert ours
-        assert not is_told(run_dir)
-    assert is_told(run_dir)
+        assert not is_announced(run_dir)
+    assert is_announced(run_dir)
     assert names(run_dir) == ["notice.done"]
-    with turn_to_tell(run_dir) as ours:
+    with announcing(run_dir) as ours:
         assert not ours
-    assert is_told(run_dir)
+    assert is_announced(run_dir)
 
 
 def test_while_one_tells_it_is_nobody_elses_turn(run_dir: RunDir) -> None:
-    with turn_to_tell(run_dir), turn_to_tell(run_dir) as also_ours:
+    with announcing(run_dir), announcing(run_dir) as also_ours:
         assert not also_ours
-    with turn_to_tell(run_dir) as ours:
+    with announcing(run_dir) as ours:
         assert not ours
 
 
 def test_a_telling_that_fails_leaves_the_turn_to_the_next(run_dir: RunDir) -> None:
-    with pytest.raises(ConnectionError), turn_to_tell(run_dir):
+    with pytest.raises(ConnectionError), announcing(run_dir):
         raise ConnectionError
-    assert not is_told(run_dir)
-    with turn_to_tell(run_dir) as ours:
+    assert not is_announced(run_dir)
+    with announcing(run_dir) as ours:
         assert ours
 
 
 def test_what_one_who_died_left_is_no_obstacle(run_dir: RunDir) -> None:
     (run_dir.path / "notice.claimed").write_bytes(b"")
-    with turn_to_tell(run_dir) as ours:
+    with announcing(run_dir) as ours:
         assert ours
 
 
 def test_where_nothing_can_be_kept_nobody_tells(tmp_path: Path) -> None:
-    with turn_to_tell(run_at(tmp_path / "gone")) as ours:
+    with announcing(run_at(tmp_path / "gone")) as ours:
         assert not ours
 
 
 def test_a_link_in_place_of_the_claim_is_not_followed(run_dir: RunDir, tmp_path: Path) -> None:
     (run_dir.path / "notice.claimed").symlink_to(tmp_path / "elsewhere")
-    with turn_to_tell(run_dir) as ours:
+    with announcing(run_dir) as ours:
         assert not ours
     assert not (tmp_path / "elsewhere").exists()
 
@@ -78,7 +78,7 @@ def test_of_many_at_once_exactly_one_tells(tmp_path: Path) -> None:
     def watch() -> None:
         for place in places:
             together.wait()
-            with turn_to_tell(place) as ours:
+            with announcing(place) as ours:
                 if ours:
                     told.append(place.run_id)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from tests.fakes.healthy_place import make_run, runs_of
 
 from pi_subagents.service.doctor import store
-from pi_subagents.store import orphan_scan
+from pi_subagents.store import orphans
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,7 +40,7 @@ def process_of(run_id: str) -> Iterator[int]:
 
 def own_orphans(monkeypatch: pytest.MonkeyPatch, pid: int) -> None:
     """Look at one process only: other tests have their own."""
-    monkeypatch.setattr(orphan_scan, "all_processes", lambda: [pid])
+    monkeypatch.setattr(orphans, "all_processes", lambda: [pid])
 
 
 def test_a_process_without_a_supervisor_is_told_with_its_run(
@@ -48,7 +48,7 @@ def test_a_process_without_a_supervisor_is_told_with_its_run(
 ) -> None:
     with process_of(A) as pid:
         own_orphans(monkeypatch, pid)
-        assert store.check_orphans(runs_of(place)) == store.LEFTOVERS.problem(
+        assert store.check_orphans(runs_of(place)) == store.ORPHANS.problem(
             f"process {pid} of run {A}",
             f"Look at them, then end them: ps -fp {pid}; kill -9 {pid}",
             public="1",
@@ -62,7 +62,7 @@ def test_a_process_whose_run_somebody_answers_for_is_not_left_over(
     with process_of(A) as pid, run.desk.lock.open("rb") as lock:
         own_orphans(monkeypatch, pid)
         fcntl.flock(lock, fcntl.LOCK_EX)
-        assert store.check_orphans(runs_of(place)) == store.LEFTOVERS.ok("none")
+        assert store.check_orphans(runs_of(place)) == store.ORPHANS.ok("none")
 
 
 def test_a_process_below_a_supervisor_is_not_left_over_whoever_knows_its_run() -> None:
@@ -81,8 +81,8 @@ def test_a_process_below_a_supervisor_is_not_left_over_whoever_knows_its_run() -
     assert supervisor.stdout is not None
     pid = int(supervisor.stdout.readline())
     try:
-        assert orphan_scan.marker_of(pid) == A
-        assert pid not in [each.pid for each in orphan_scan.find_orphans()]
+        assert orphans.marker_of(pid) == A
+        assert pid not in [each.pid for each in orphans.find_orphans()]
     finally:
         supervisor.communicate("")
 
@@ -90,13 +90,13 @@ def test_a_process_below_a_supervisor_is_not_left_over_whoever_knows_its_run() -
 def test_only_whole_markers_count(monkeypatch: pytest.MonkeyPatch) -> None:
     for value in ("", "x", A[:-1], A + "a", A.upper()):
         with process_of(value) as pid:
-            assert orphan_scan.marker_of(pid) is None
+            assert orphans.marker_of(pid) is None
 
 
 def test_without_a_process_table_nothing_is_claimed(
     place: CheckedPlace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(store, "all_processes", list)
-    assert store.check_orphans(runs_of(place)) == store.LEFTOVERS.note(
+    assert store.check_orphans(runs_of(place)) == store.ORPHANS.note(
         "cannot be looked for on this system"
     )

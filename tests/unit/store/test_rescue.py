@@ -9,7 +9,7 @@ import pytest
 from tests.fakes.run_places import run_at, store_at
 
 from pi_subagents.core.run.result import RunResult
-from pi_subagents.store.rescue import bring_rest, rescued, standing
+from pi_subagents.store.rescue import ensure_dir, move_rest, rescue
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,13 +31,13 @@ def run(tmp_path: Path) -> Iterator[RunDir]:
 
 
 def test_a_run_stands_where_it_was_made_for_as_long_as_that_is_there(run: RunDir) -> None:
-    assert standing(run) == run == run.now()
+    assert ensure_dir(run) == run == run.now()
     assert run.desk.place() is None
 
 
 def test_a_run_without_a_directory_gets_another_with_what_it_was_asked(run: RunDir) -> None:
     shutil.rmtree(run.path)
-    there = standing(run)
+    there = ensure_dir(run)
     assert there.path == store_at(run.path.parent).rescued_dir / ID
     assert (there.run_id, there.desk) == (run.run_id, run.desk)
     assert {path.name: path.read_bytes() for path in there.path.glob("*.md")} == {
@@ -50,12 +50,12 @@ def test_a_run_without_a_directory_gets_another_with_what_it_was_asked(run: RunD
     modes = {stat.S_IMODE(path.stat().st_mode) for path in there.path.iterdir()}
     directories = (there.path, there.path.parent, there.path.parent.parent)
     assert (modes, {stat.S_IMODE(d.stat().st_mode) for d in directories}) == ({0o600}, {0o700})
-    assert run.now() == there == standing(run), "from then on it is there"
+    assert run.now() == there == ensure_dir(run), "from then on it is there"
 
 
 def test_a_run_is_found_where_it_was_rescued_to_without_its_desk(run: RunDir) -> None:
     shutil.rmtree(run.path)
-    there = standing(run)
+    there = ensure_dir(run)
     there.write_result(RunResult(ID, "", "build", "completed"))
     run.desk.remove()
     assert run.now() == there
@@ -71,8 +71,8 @@ def test_what_is_left_of_a_directory_is_brought_along_but_never_through_a_link(
     (run.path / "link").symlink_to(tmp_path / "secret")
     os.mkfifo(run.path / "fifo")
     run.prompt.write_text("changed by somebody")
-    there = rescued(run)
-    bring_rest(run.path, there)
+    there = rescue(run)
+    move_rest(run.path, there)
     assert (there.path / "extra.md").read_text() == "extra"
     assert there.prompt.read_bytes() == b"the prompt", "what we know ourselves counts"
     names = {path.name for path in there.path.iterdir()}

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pi_subagents.core.run.retention import Look, Watch
-from pi_subagents.store.retention_looks import DIRECTORY, RetentionLooks
+from pi_subagents.store.retention import DIRECTORY, RetentionLooks
 
 HERE, THERE = Path("/some/runs"), Path("/other/runs")
 WATCH = Watch(1_700_000_000_000, 12.5, Look(1_700_000_100_000, "boot", 99.5))

@@ -11,9 +11,7 @@ from tests.unit.core.given_values import texts, thoroughly
 
 from pi_subagents.core import messages as core_messages
 from pi_subagents.core.run import events as ev
-from pi_subagents.core.run import messages as run_messages
-from pi_subagents.core.run.liveness import Liveness
-from pi_subagents.core.run.record import RunMeta, RunRecord, Told
+from pi_subagents.core.run.record import Liveness, RunMeta, RunProgress, RunRecord
 from pi_subagents.core.run.result import RunResult, result_to_json
 from pi_subagents.core.usage import Usage
 from pi_subagents.core.value import replace
@@ -85,7 +83,7 @@ def test_a_supervised_run_is_in_the_state_of_its_journal(run: RunDir) -> None:
         ev.AssistantMessage("b", usage=Usage(input=2)),
     )
     found = load_record(run, Liveness.ALIVE)
-    assert found == replace(asked(run), told=Told("running", Usage(input=3)))
+    assert found == replace(asked(run), progress=RunProgress("running", Usage(input=3)))
     assert (found.status, found.duration_ms, found.active) == ("running", 0, True)
 
 
@@ -105,7 +103,7 @@ def test_a_queued_run_is_planned(run: RunDir) -> None:
 def test_a_lost_run_is_interrupted_with_the_words_of_the_seed(run: RunDir) -> None:
     journal(run, ev.StateChanged("running"), ev.AssistantMessage("a", usage=Usage(input=1)))
     found = load_record(run, Liveness.LOST)
-    assert found == replace(asked(run), told=Told("running", Usage(input=1)), lost=True)
+    assert found == replace(asked(run), progress=RunProgress("running", Usage(input=1)), lost=True)
     assert (found.status, found.error_message) == ("interrupted", core_messages.INTERRUPTED)
     assert (found.duration_ms, found.active) == (0, False)
 
@@ -165,7 +163,7 @@ def write(run: RunDir, result: RunResult) -> None:
     [
         ("completed", "42", ""),
         ("failed", "", store_messages.FAILED_BY_JOURNAL),
-        ("aborted", "", run_messages.STOPPED_ON_REQUEST),
+        ("aborted", "", core_messages.STOPPED_ON_REQUEST),
         ("interrupted", "", core_messages.INTERRUPTED),
     ],
 )

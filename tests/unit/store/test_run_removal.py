@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tests.fakes.run_places import run_at, store_at
 
 from pi_subagents.core.run.result import RunResult
-from pi_subagents.store.run_removal import (
+from pi_subagents.store.retention import (
     finish_removals,
     interrupted_removals,
     kept_run,

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.core.given_values import texts, thoroughly
 
-from pi_subagents.store.transcript_tail import TranscriptTail
+from pi_subagents.store.tails import TranscriptTail
 
 
 def test_lines_come_once_and_whole(tmp_path: Path) -> None:
@@ -30,7 +30,7 @@ def test_lines_come_once_and_whole(tmp_path: Path) -> None:
 def test_of_much_only_the_end_is_read(tmp_path: Path) -> None:
     path = tmp_path / "transcript.log"
     path.write_bytes(b"".join(b"line %d\n" % number for number in range(100)))
-    tail = TranscriptTail(path, most_bytes=20)
+    tail = TranscriptTail(path, max_new_bytes=20)
     assert tail.new_lines() == ["line 98", "line 99"]
     assert tail.skipped is True
     with path.open("a") as file:
@@ -41,7 +41,7 @@ def test_of_much_only_the_end_is_read(tmp_path: Path) -> None:
 def test_a_line_without_an_end_is_not_kept_for_ever(tmp_path: Path) -> None:
     path = tmp_path / "transcript.log"
     path.write_text("x" * 15)
-    tail = TranscriptTail(path, most_bytes=20)
+    tail = TranscriptTail(path, max_new_bytes=20)
     assert tail.new_lines() == []
     with path.open("a") as file:
         file.write("y" * 15)

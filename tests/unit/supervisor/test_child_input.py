@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.core.given_values import briefly
 
-from pi_subagents.supervisor.child_input import ChildInput
+from pi_subagents.supervisor.listener import NonblockingWriter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,7 +24,7 @@ class Child:
         self.reader, self.writer = os.pipe()
         fcntl.fcntl(self.writer, fcntl.F_SETPIPE_SZ, 4096)
         self.selector = selectors.DefaultSelector()
-        self.input = ChildInput(self.writer, self.selector)
+        self.input = NonblockingWriter(self.writer, self.selector)
         os.set_blocking(self.reader, False)
 
     @property

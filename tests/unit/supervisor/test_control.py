@@ -50,7 +50,7 @@ class Served:
         self._end, self._ended = os.pipe()
         self._over = False
         self.control = Control(desk, self._listener, self.taken.extend)
-        self._listener.hear(self._end, self._stop)
+        self._listener.add(self._end, self._stop)
         self._thread = threading.Thread(target=self._serve)
 
     def start(self) -> None:

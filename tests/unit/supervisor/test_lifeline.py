@@ -10,9 +10,8 @@ from tests.fakes.specs import make_spec
 
 from pi_subagents.core.framing import Frame, Line, Skipped
 from pi_subagents.core.run.spec import RunSpec, changed, spec_to_json
-from pi_subagents.supervisor import lifeline as module
-from pi_subagents.supervisor.lifeline import Lifeline
-from pi_subagents.supervisor.listener import Listener
+from pi_subagents.supervisor import listener as module
+from pi_subagents.supervisor.listener import Lifeline, Listener
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

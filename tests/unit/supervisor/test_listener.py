@@ -37,7 +37,7 @@ def test_whoever_is_interested_is_called_when_there_is_something_to_read(
 ) -> None:
     reader, writer = pipe
     heard: list[bytes | None] = []
-    listener.hear(reader, lambda: heard.append(read_ready(reader)))
+    listener.add(reader, lambda: heard.append(read_ready(reader)))
     assert not os.get_blocking(reader)
     listener.serve(0)
     assert heard == []
@@ -55,11 +55,11 @@ def test_what_is_forgotten_is_heard_no_more_and_may_be_forgotten_again(
 ) -> None:
     reader, writer = pipe
     heard: list[int] = []
-    listener.hear(reader, lambda: heard.append(1))
+    listener.add(reader, lambda: heard.append(1))
     os.write(writer, b"x")
-    listener.forget(reader)
-    listener.forget(reader)
-    listener.forget(-1)
+    listener.remove(reader)
+    listener.remove(reader)
+    listener.remove(-1)
     listener.serve(0)
     assert heard == []
 
@@ -69,8 +69,8 @@ def test_several_are_served_in_one_round(listener: Listener, pipe: tuple[int, in
     left, right = socket.socketpair()
     heard: list[str] = []
     with left, right:
-        listener.hear(reader, lambda: heard.append("pipe"))
-        listener.hear(left.fileno(), lambda: heard.append("socket"))
+        listener.add(reader, lambda: heard.append("pipe"))
+        listener.add(left.fileno(), lambda: heard.append("socket"))
         os.write(writer, b"x")
         right.send(b"x")
         listener.serve(None)
@@ -114,7 +114,7 @@ def _in_a_process(listener: Listener, *numbers: int) -> bytes:
     if child == 0:  # pragma: no cover - another process
         try:
             listener.on_stop_signal = lambda heard: void(os.write(writer, heard))
-            listener.hear_signals()
+            listener.add_signals()
             for number in numbers:
                 os.kill(os.getpid(), number)
             os.write(ready, b"r")

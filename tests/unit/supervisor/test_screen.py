@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pi_subagents.supervisor import screen
-from pi_subagents.supervisor.screen import TranscriptScreen
+from pi_subagents.supervisor.listener import NonblockingWriter
+from pi_subagents.supervisor.supervisor import MAX_SCREEN_BACKLOG
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,7 +20,7 @@ class Terminal:
         self.reader, self.writer = os.pipe()
         self.selector = selectors.DefaultSelector()
         os.set_blocking(self.reader, False)
-        self.screen = TranscriptScreen(self.writer, self.selector)
+        self.screen = NonblockingWriter(self.writer, self.selector, MAX_SCREEN_BACKLOG)
 
     def taken(self) -> bytes:
         """Take everything that comes, as long as something does."""
@@ -52,58 +52,58 @@ def terminal() -> Iterator[Terminal]:
 
 
 def test_text_is_shown_at_once(terminal: Terminal) -> None:
-    terminal.screen.show(b"one\n")
-    terminal.screen.show(b"two\n")
+    terminal.screen.send(b"one\n")
+    terminal.screen.send(b"two\n")
     assert (terminal.waits, os.read(terminal.reader, 100)) == (False, b"one\ntwo\n")
 
 
 def test_what_the_terminal_cannot_take_yet_is_shown_when_it_can(terminal: Terminal) -> None:
     lines = [b"%d %s\n" % (number, b"x" * 50_000) for number in range(4)]
     for line in lines:
-        terminal.screen.show(line)
+        terminal.screen.send(line)
     assert terminal.waits
     assert terminal.taken() == b"".join(lines)
     assert not terminal.waits
-    terminal.screen.show(b"more\n")
+    terminal.screen.send(b"more\n")
     assert terminal.taken() == b"more\n"
 
 
 def test_the_newest_whole_lines_are_kept_for_a_terminal_that_takes_nothing(
-    terminal: Terminal, monkeypatch: pytest.MonkeyPatch
+    terminal: Terminal,
 ) -> None:
-    terminal.screen.show(b"-" * (1 << 16))  # fills the pipe
-    monkeypatch.setattr(screen, "MAX_BACKLOG", 10)
+    terminal.screen.send(b"-" * (1 << 16))  # fills the pipe
+    terminal.screen.max_backlog = 10
     for number in range(20):
-        terminal.screen.show(b"%03d\n" % number)
+        terminal.screen.send(b"%03d\n" % number)
     assert terminal.taken() == b"-" * (1 << 16) + b"018\n019\n"
 
 
 def test_a_terminal_that_is_gone_costs_nothing(terminal: Terminal) -> None:
     os.close(terminal.reader)
     for _ in range(3):
-        terminal.screen.show(b"anybody?\n")
+        terminal.screen.send(b"anybody?\n")
     assert not terminal.waits
     terminal.reader = os.open(os.devnull, os.O_RDONLY)
 
 
 def test_a_terminal_that_goes_while_text_waits_is_not_waited_for(terminal: Terminal) -> None:
-    terminal.screen.show(b"x" * 100_000)
+    terminal.screen.send(b"x" * 100_000)
     assert terminal.waits
     os.close(terminal.reader)
     for key, _ in terminal.selector.select(0):
         key.data()
-    terminal.screen.show(b"anybody?\n")
+    terminal.screen.send(b"anybody?\n")
     assert not terminal.waits
     terminal.reader = os.open(os.devnull, os.O_RDONLY)
 
 
 def test_without_a_terminal_nothing_is_shown() -> None:
     with selectors.DefaultSelector() as selector:
-        TranscriptScreen(None, selector).show(b"nobody sees it\n")
+        NonblockingWriter(None, selector).send(b"nobody sees it\n")
         assert not selector.get_map()
 
 
 def test_programs_that_are_started_do_not_inherit_it(terminal: Terminal) -> None:
     os.set_inheritable(terminal.writer, True)
-    TranscriptScreen(terminal.writer, terminal.selector)
+    NonblockingWriter(terminal.writer, terminal.selector)
     assert not os.get_inheritable(terminal.writer)

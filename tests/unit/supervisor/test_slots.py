@@ -4,7 +4,7 @@ import os
 import stat
 from typing import TYPE_CHECKING
 
-from pi_subagents.supervisor.slots import Slot, take_slot
+from pi_subagents.supervisor.slots import Slot, acquire_slot
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
 def test_there_are_as_many_places_as_said_and_each_has_one_holder(tmp_path: Path) -> None:
     places = str(tmp_path / "slots")
-    first, second = take_slot(places, 2), take_slot(places, 2)
+    first, second = acquire_slot(places, 2), acquire_slot(places, 2)
     assert first is not None
     assert second is not None
-    assert take_slot(places, 2) is None
+    assert acquire_slot(places, 2) is None
     os.close(first)  # as the kernel does for whoever dies
-    third = take_slot(places, 2)
+    third = acquire_slot(places, 2)
     assert third is not None
     os.close(second)
     os.close(third)
@@ -27,29 +27,29 @@ def test_there_are_as_many_places_as_said_and_each_has_one_holder(tmp_path: Path
 
 def test_a_place_is_waited_for_until_there_is_one_or_nobody_wants_to_wait(tmp_path: Path) -> None:
     places = str(tmp_path / "slots")
-    held = take_slot(places, 1)
+    held = acquire_slot(places, 1)
     assert held is not None
     slot = Slot(places, 1)
-    assert not slot.wait(lambda _: False)
-    slot.leave()  # there is nothing to leave
+    assert not slot.acquire(lambda _: False)
+    slot.release()  # there is nothing to leave
 
     def give_back(_: float) -> bool:
         os.close(held)
         return True
 
-    assert slot.wait(give_back)
-    assert take_slot(places, 1) is None
-    slot.leave()
-    slot.leave()
+    assert slot.acquire(give_back)
+    assert acquire_slot(places, 1) is None
+    slot.release()
+    slot.release()
     again = Slot(places, 1)
-    assert again.wait(lambda _: False), "it was given back, once"
-    again.leave()
+    assert again.acquire(lambda _: False), "it was given back, once"
+    again.release()
 
 
 def test_without_a_limit_or_a_place_to_count_nobody_waits(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     for directory, most in ((tmp_path / "slots", 0), (tmp_path / "file" / "slots", 1), ("", 1)):
         slot = Slot(str(directory), most)
-        assert slot.wait(lambda _: False)
-        slot.leave()
+        assert slot.acquire(lambda _: False)
+        slot.release()
     assert not (tmp_path / "slots").exists()

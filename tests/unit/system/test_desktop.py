@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pi_subagents.system.desktop import has_desktop, show
+from pi_subagents.system.launch import has_desktop, show
 
 if TYPE_CHECKING:
     from pathlib import Path

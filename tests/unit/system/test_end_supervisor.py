@@ -13,8 +13,8 @@ import pytest
 from tests.fakes.driver import PATIENCE_S
 
 from pi_subagents.core.value import replace
-from pi_subagents.system.end_supervisor import end_supervisor
 from pi_subagents.system.identity import identify, process_state
+from pi_subagents.system.process_tree import end_supervisor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -28,14 +28,13 @@ def swept(monkeypatch: pytest.MonkeyPatch, processes: Mapping[int, ProcessState]
     """Sweep once over these processes; return which signals were sent, in their order."""
     sent: Sent = []
 
-    def exactly(pid: int, started: str, number: int) -> bool:
+    def exactly(pid: int, started: str) -> None:
         assert processes[pid].started == started
-        sent.append(("exactly", pid, number))
-        return True
+        sent.append(("exactly", pid, signal.SIGKILL))
 
     monkeypatch.setattr(process_tree, "newest_first", lambda: list(processes))
     monkeypatch.setattr(process_tree, "process_state", processes.get)
-    monkeypatch.setattr(process_tree, "signal_seen", exactly)
+    monkeypatch.setattr(process_tree, "kill_exactly", exactly)
     monkeypatch.setattr(os, "kill", lambda pid, number: sent.append(("kill", pid, number)))
     monkeypatch.setattr(os, "killpg", lambda group, number: sent.append(("group", group, number)))
     process_tree._kill_below_us(set())

@@ -5,7 +5,7 @@ import select
 import time
 from pathlib import Path
 
-from pi_subagents.system.program_question import ProgramAnswer, ProgramQuestion
+from pi_subagents.system.programs import ProgramAnswer, ProgramQuestion
 
 
 def ask(script: str, limit_s: float = 30) -> ProgramQuestion:

@@ -12,14 +12,14 @@ from tests.unit.core.given_values import json_objects, json_values, texts, thoro
 
 from pi_subagents.core import messages as core_messages
 from pi_subagents.core.preset.request import StatusRequest
-from pi_subagents.core.run.record import RunRecord, Told
+from pi_subagents.core.run.record import RunProgress, RunRecord
 from pi_subagents.core.usage import Usage
 from pi_subagents.core.value import replace
 from pi_subagents.view import messages as view_messages
 from pi_subagents.view.background import (
     MAX_ENTRY_OUTPUT,
     MAX_ROWS,
-    MAX_TOLD_OUTPUT,
+    MAX_SHOWN_OUTPUT,
     RUN_ENTRY,
     UPDATE_ENTRY,
     background_status,
@@ -32,8 +32,8 @@ from pi_subagents.view.background import (
     status_to_json,
     stopped_to_json,
     update_entry,
+    usage_counted,
     usage_entry,
-    usage_told,
 )
 
 RUN = record(
@@ -136,7 +136,7 @@ def test_the_states_of_the_core_have_words_here(state: str, word: str) -> None:
 
 def test_a_run_goes_on_until_its_result_is_there() -> None:
     """Its journal tells of the end a moment before."""
-    told = replace(RUN, told=Told("completed"))
+    told = replace(RUN, progress=RunProgress("completed"))
     assert (background_status(told), listed([told], StatusRequest())) == ("running", [told])
 
 
@@ -232,9 +232,9 @@ def test_an_answer_is_told_up_to_a_limit_and_says_where_the_rest_is() -> None:
         told = status_to_json([with_facts(DONE, output=output)], StatusRequest(run_id="r1"))
         return text_of(told).partition("\n\n")[2]
 
-    whole = "x" * MAX_TOLD_OUTPUT
+    whole = "x" * MAX_SHOWN_OUTPUT
     assert answer(whole) == whole
-    cut = view_messages.background_output_cut(MAX_TOLD_OUTPUT, MAX_TOLD_OUTPUT + 1, "s1")
+    cut = view_messages.background_output_cut(MAX_SHOWN_OUTPUT, MAX_SHOWN_OUTPUT + 1, "s1")
     assert answer(whole + "y") == f"{whole}\n{cut}"
     assert answer("") == core_messages.NO_TEXT_OUTPUT
 
@@ -285,15 +285,15 @@ def test_a_log_is_read_back_in_its_order() -> None:
         (UPDATE_ENTRY, update_entry(DONE)),
     )
     # What an update leaves to the run directory.
-    ended = replace(with_facts(DONE, stop_reason="", notes=()), told=Told())
+    ended = replace(with_facts(DONE, stop_reason="", notes=()), progress=RunProgress())
     assert list(rebuild(entries).items()) == [("r1", ended), ("r2", other)]
 
 
 def test_a_log_tells_whose_usage_was_counted_and_nothing_else_by_it() -> None:
     entries = log((RUN_ENTRY, run_entry(RUN)), (UPDATE_ENTRY, update_entry(DONE)))
-    assert usage_told(entries) == set()
+    assert usage_counted(entries) == set()
     counted = [*entries, *log((UPDATE_ENTRY, usage_entry(DONE)))]
-    assert usage_told([*counted, None, {"data": 1}, {"data": {"usageTold": 1}}]) == {"r1"}
+    assert usage_counted([*counted, None, {"data": 1}, {"data": {"usageTold": 1}}]) == {"r1"}
     assert rebuild(counted) == rebuild(entries)
 
 

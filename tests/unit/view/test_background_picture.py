@@ -4,8 +4,8 @@ from hypothesis import given
 from tests.fakes.records import record, with_facts
 from tests.unit.core.given_values import texts, thoroughly
 
-from pi_subagents.view.background_picture import end_picture
 from pi_subagents.view.picture import BLANK, Layout, Part, Span
+from pi_subagents.view.window_picture import end_picture
 
 RUN = record("0f", "5e", preset="scout", task="look\naround", cwd="/w", duration_ms=2999)
 SAID = Layout("wrap", indent=2, first=15, more=("... ({} more line)", "... ({} more lines)"))

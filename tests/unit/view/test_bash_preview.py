@@ -7,15 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.core.given_values import thoroughly
 
-from pi_subagents.view.bash_preview import (
+from pi_subagents.view.preview import (
     CONTINUATION,
     MAX_COMMAND,
     MAX_LINES,
     PREFIX,
     collapse_cd,
     format_bash,
+    line_text,
 )
-from pi_subagents.view.preview import line_text
 
 CWD, HOME = "/proj/app", "/data/ann"
 

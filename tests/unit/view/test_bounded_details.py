@@ -8,17 +8,15 @@ from hypothesis import strategies as st
 from tests.fakes.window_lines import tool_line
 from tests.unit.core.given_values import thoroughly
 
-from pi_subagents.view.bounded_details import (
-    MAX_ALL_BYTES,
-    MAX_LISTED_OUTPUT,
-    MAX_OUTPUT,
-    MAX_WINDOW_BYTES,
-    bounded_picture,
-    with_short_rows,
-    with_windows,
-)
+from pi_subagents.view.answers import MAX_LISTED_OUTPUT, MAX_OUTPUT, with_short_rows
 from pi_subagents.view.picture import rows_to_json
 from pi_subagents.view.window import MAX_LINE, Window, WindowLine, WindowTitle
+from pi_subagents.view.window_delta import (
+    MAX_ALL_BYTES,
+    MAX_WINDOW_BYTES,
+    bounded_picture,
+    with_windows,
+)
 from pi_subagents.view.window_picture import line_row, place_of_lines
 from pi_subagents.view.window_view import state_to_json
 

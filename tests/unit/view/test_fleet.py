@@ -15,7 +15,6 @@ from pi_subagents.core.usage import Usage
 from pi_subagents.view.fleet import (
     MAX_TEXT,
     WHICH,
-    SessionGroup,
     Totals,
     Wanted,
     Which,
@@ -32,6 +31,7 @@ from pi_subagents.view.fleet import (
 if TYPE_CHECKING:
     from pi_subagents.core.run.record import RunRecord
 
+EVERYTHING = Wanted()
 STATUSES = ["planned", "starting", "running", "stopping", "completed", "failed", "aborted", "interrupted"]  # fmt: skip
 
 
@@ -45,6 +45,16 @@ def row(run_id: str = "a", *, last_line: str = "", **facts: Any) -> RunRecord:
     else:
         facts["output" if status == "completed" else "error_message"] = last_line
     return record(run_id, **{**known, **facts})
+
+
+def grouped(fleet: list[RunRecord], wanted: Wanted = EVERYTHING) -> list[list[RunRecord]]:
+    """Return the rows of a list by session."""
+    groups: list[list[RunRecord]] = []
+    for each, follows in arranged(fleet, wanted):
+        if not follows:
+            groups.append([])
+        groups[-1].append(each)
+    return groups
 
 
 rows = st.builds(
@@ -79,40 +89,32 @@ def test_sessions_with_work_under_way_come_first_then_the_last_to_end() -> None:
         row("2", created_at_ms=1, finished_at_ms=9),
         row("3", status="running"),
     )
-    assert arranged([old, late, working], Wanted()) == (
-        SessionGroup("s-3", (working,)),
-        SessionGroup("s-2", (late,)),
-        SessionGroup("s-1", (old,)),
-    )
+    assert grouped([old, late, working]) == [[working], [late], [old]]
 
 
 def test_what_waits_its_turn_comes_after_what_is_at_work() -> None:
     planned, working = row("1", status="planned", created_at_ms=9), row("2", status="starting")
     over = row("3", finished_at_ms=99)
-    found = arranged([over, planned, working], Wanted())
-    assert [group.rows for group in found] == [(working,), (planned,), (over,)]
+    assert grouped([over, planned, working]) == [[working], [planned], [over]]
 
 
 def test_those_at_work_stay_in_the_order_in_which_they_began() -> None:
     first, second = (row(each, status="running", created_at_ms=int(each)) for each in "12")
-    assert arranged([first, second], Wanted())[0].rows == (second,)
+    assert grouped([first, second])[0] == [second]
     busy = with_facts(first, last_line="new")
-    assert arranged([busy, second], Wanted())[0].rows == (second,)
+    assert grouped([busy, second])[0] == [second]
 
 
 def test_the_runs_of_a_session_stand_together_newest_first() -> None:
     first = row("1", session_id="s", created_at_ms=1)
     other = row("2", created_at_ms=2)
     second = row("3", session_id="s", created_at_ms=3, status="running")
-    assert arranged([first, other, second], Wanted()) == (
-        SessionGroup("s", (second, first)),
-        SessionGroup("s-2", (other,)),
-    )
+    assert grouped([first, other, second]) == [[second, first], [other]]
 
 
 def test_runs_without_a_session_are_not_thrown_together() -> None:
-    found = arranged([row("1", session_id=""), row("2", session_id="")], Wanted())
-    assert [group.session_id for group in found] == ["1", "2"]
+    first, second = row("1", session_id=""), row("2", session_id="")
+    assert grouped([first, second]) == [[first], [second]]
 
 
 @pytest.mark.parametrize(
@@ -225,18 +227,20 @@ def test_every_wanted_row_is_listed_once_in_the_group_of_its_session(
     fleet: list[RunRecord], which: Which, text: str
 ) -> None:
     wanted = Wanted(text, which)
-    groups = arranged(fleet, wanted)
-    listed = [each for group in groups for each in group.rows]
+    groups = grouped(fleet, wanted)
+    listed = [each for group in groups for each in group]
     assert sorted(each.run_id for each in listed) == sorted(
         each.run_id for each in fleet if wanted.takes(each)
     )
     for group in groups:
-        assert {each.session_id or each.run_id for each in group.rows} == {group.session_id}
-        created = [each.meta.created_at_ms for each in group.rows]
+        assert len({each.session_id or each.run_id for each in group}) == 1
+        created = [each.meta.created_at_ms for each in group]
         assert created == sorted(created, reverse=True)
-    at_work = [any(each.active for each in group.rows) for group in groups]
+    heads = [group[0].session_id or group[0].run_id for group in groups]
+    assert len(set(heads)) == len(heads)
+    at_work = [any(each.active for each in group) for group in groups]
     assert at_work == sorted(at_work, reverse=True)
-    assert arranged(reversed(fleet), wanted) == groups
+    assert grouped(fleet[::-1], wanted) == groups
 
 
 @given(fleets, st.integers(0, 10))

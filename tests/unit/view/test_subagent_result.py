@@ -13,7 +13,7 @@ from pi_subagents.core.run.result import RunResult
 from pi_subagents.core.usage import Usage, usage_to_json
 from pi_subagents.core.value import replace
 from pi_subagents.view import messages as view_messages
-from pi_subagents.view.subagent_result import MAX_TOLD, subagent_to_json
+from pi_subagents.view.answers import MAX_ANSWER, subagent_to_json
 
 TASK = PresetTask("scout", "look", "big", "/there")
 RESULT = RunResult(
@@ -85,10 +85,10 @@ def test_a_failure_is_told_in_place_of_the_answer_with_what_was_said() -> None:
 
 def test_an_empty_answer_has_a_placeholder_and_a_long_one_says_where_the_rest_is() -> None:
     assert text_of(single(replace(RESULT, output=""))) == core_messages.NO_TEXT_OUTPUT
-    whole = "x" * MAX_TOLD
+    whole = "x" * MAX_ANSWER
     assert text_of(single(replace(RESULT, output=whole))) == whole
     long = single(replace(RESULT, output=whole + "y"))
-    cut = view_messages.background_output_cut(MAX_TOLD, MAX_TOLD + 1, "s1")
+    cut = view_messages.background_output_cut(MAX_ANSWER, MAX_ANSWER + 1, "s1")
     assert text_of(long) == f"{whole}\n{cut}"
     assert long["details"]["results"][0]["output"] == whole + "y"
 

@@ -12,7 +12,7 @@ from tests.unit.core.run.test_result import results
 from pi_subagents.core.run.result import RunResult
 from pi_subagents.core.usage import Usage
 from pi_subagents.core.value import replace
-from pi_subagents.view.summary import delegation_to_json, refusal_to_json, summary_line
+from pi_subagents.view.answers import delegation_to_json, refusal_to_json, summary_line
 from pi_subagents.view.window import Window, WindowLine, WindowTitle
 
 DONE = RunResult("1" * 32, "a3f7b9c2d1e8f4a1", "build-assets", "completed", "Built.")

@@ -14,7 +14,7 @@ from pi_subagents.core.usage import Usage, usage_to_json
 from pi_subagents.service.tools.outputs import structured
 from pi_subagents.service.tools.registry import find_tool
 from pi_subagents.view import messages
-from pi_subagents.view.unfinished import progress_line, unfinished_to_json
+from pi_subagents.view.answers import progress_line, unfinished_to_json
 from pi_subagents.view.window import Window, WindowLine, WindowTitle
 
 SPENT = Usage(input=1, output=2, total_tokens=3)
@@ -85,7 +85,7 @@ def test_tasks_are_told_in_order_by_line_and_by_value() -> None:
 
 
 def test_tasks_with_presets_have_the_presets_as_asked_their_states_and_no_profile() -> None:
-    answer = unfinished_to_json(WINDOWS, RESULTS, SAID, after_s=1, wait_s=50, asked=ASKED)
+    answer = unfinished_to_json(WINDOWS, RESULTS, SAID, after_s=1, wait_s=50, request=ASKED)
     lines = (
         "Still running after 1 s: 2 of 4. The work goes on by itself.",
         "✓ done: completed (session: session-done)",
@@ -128,7 +128,7 @@ def test_the_value_is_what_the_schema_says(
     windows: tuple[Window, ...], asked: SubagentRequest | None, mode: str | None
 ) -> None:
     known = {index: each for index, each in RESULTS.items() if len(windows) > 1}
-    answer = unfinished_to_json(windows, known, {}, after_s=1, wait_s=50, asked=asked)
+    answer = unfinished_to_json(windows, known, {}, after_s=1, wait_s=50, request=asked)
     tool = find_tool(tool_names.SUBAGENT if asked else tool_names.DELEGATE)
     value = structured(tool, answer)
     Draft202012Validator(tool.returns).validate(value)

@@ -19,14 +19,16 @@ from pi_subagents.view.window import (
     WindowTitle,
 )
 from pi_subagents.view.window_view import (
+    SEPARATOR,
     counted_statuses,
     global_status,
-    header_parts,
+    header_rests,
     places,
     shown_lines,
     state_to_json,
     status_counts,
-    window_header,
+    window_icon,
+    window_name,
     window_to_json,
 )
 
@@ -43,6 +45,12 @@ PROFILED = WindowTitle(
     file_count=2,
     session_id="cac9f93297944b67",
 )
+
+
+def whole_header(window: Window) -> str:
+    """Return all that stands above a window."""
+    rest = next(header_rests(window, 0, clock=True))
+    return f"{window_icon(window)} {window_name(window)}{rest}"
 
 
 @pytest.mark.parametrize(
@@ -67,7 +75,7 @@ PROFILED = WindowTitle(
     ],
 )  # fmt: skip
 def test_the_header_of_a_window(window: Window, header: str) -> None:
-    assert window_header(window) == header
+    assert whole_header(window) == header
 
 
 @pytest.mark.parametrize(
@@ -106,7 +114,8 @@ def test_who_waits_has_a_place_in_the_queue() -> None:
     ],
 )
 def test_what_was_spent_is_told_as_far_as_it_is_known(usage: Usage, spent: str) -> None:
-    assert header_parts(Window(WindowTitle("t"), usage=usage)).spent == spent
+    rest = next(header_rests(Window(WindowTitle("t"), usage=usage), 0, clock=False))
+    assert rest.removeprefix(SEPARATOR) == spent
 
 
 def test_the_latest_lines_are_shown_or_the_history_or_why_there_are_none() -> None:
@@ -201,4 +210,4 @@ def test_any_window_can_be_told(happened: list[ev.Event], name: str) -> None:
         builder.apply(event, 0)
     window = builder.window(0)
     json.dumps(window_to_json(window)).encode()
-    assert window_header(window).isprintable()
+    assert whole_header(window).isprintable()

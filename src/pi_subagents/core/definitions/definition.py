@@ -12,8 +12,7 @@ import difflib
 import re
 from typing import TYPE_CHECKING, Protocol
 
-from pi_subagents.core import messages as core_messages
-from pi_subagents.core.definitions import messages
+from pi_subagents.core import messages
 from pi_subagents.core.plain_text import one_line
 from pi_subagents.core.value import value
 
@@ -133,9 +132,9 @@ def text_field(given: Value) -> str:
     if given is None:
         return ""
     if not isinstance(given, str):
-        raise TypeError(core_messages.MUST_BE_STRING)
+        raise TypeError(messages.MUST_BE_STRING)
     if "\0" in given:
-        raise TypeError(core_messages.MUST_NOT_HAVE_NULL)
+        raise TypeError(messages.MUST_NOT_HAVE_NULL)
     return given
 
 
@@ -143,7 +142,7 @@ def flag_field(given: Value) -> bool:
     """Return a yes or no."""
     word = given.lower() if isinstance(given, str) else None
     if word not in ("true", "false"):
-        raise TypeError(core_messages.MUST_BE_FLAG)
+        raise TypeError(messages.MUST_BE_FLAG)
     return word == "true"
 
 
@@ -172,7 +171,7 @@ def paths_field(given: Value) -> tuple[str, ...]:
     """Return items that the system must be able to take as they are."""
     items = items_field(given)
     if any("\0" in item for item in items):
-        raise TypeError(core_messages.MUST_NOT_HAVE_NULL)
+        raise TypeError(messages.MUST_NOT_HAVE_NULL)
     return items
 
 

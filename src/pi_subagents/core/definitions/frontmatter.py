@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import yaml
 
-from pi_subagents.core.definitions import messages
+from pi_subagents.core import messages
 from pi_subagents.core.value import value
 from pi_subagents.errors import FrontmatterError
 

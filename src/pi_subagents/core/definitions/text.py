@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pi_subagents.core.definitions import messages
+from pi_subagents.core import messages
 from pi_subagents.core.plain_text import one_line, printable, shortened
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pi_subagents.core.limits.base import TellChild
-from pi_subagents.core.limits.messages import WRAP_UP
+from pi_subagents.core.messages import WRAP_UP
 from pi_subagents.core.run import events as ev
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Mapping
 
-from pi_subagents.core import messages as core_messages
+from pi_subagents.core import messages
 from pi_subagents.core.parameters import (
     check_cwd,
     objects,
@@ -21,7 +21,6 @@ from pi_subagents.core.parameters import (
     required_text,
     seconds,
 )
-from pi_subagents.core.preset import messages
 from pi_subagents.core.task.request import MAX_TASKS
 from pi_subagents.core.value import value
 from pi_subagents.errors import InvalidRequest
@@ -66,7 +65,7 @@ def parse_subagent(parameters: object, caller_cwd: str) -> SubagentRequest:
     refuse_unknown("parameters", given, ("tasks",))
     tasks = objects("tasks", given["tasks"], messages.NEEDS_PRESET_TASK_LIST)
     if not 1 <= len(tasks) <= MAX_TASKS:
-        raise InvalidRequest("tasks", core_messages.wrong_task_count(MAX_TASKS, len(tasks)))
+        raise InvalidRequest("tasks", messages.wrong_task_count(MAX_TASKS, len(tasks)))
     parsed = []
     for index, task in enumerate(tasks):
         refuse_unknown(f"tasks[{index}]", task, _TASK_KEYS)
@@ -83,7 +82,7 @@ def parse_background(parameters: object, caller_cwd: str) -> PresetTask:
 
 def parse_status(parameters: object) -> StatusRequest:
     """Read the parameters of `background_agent_status`."""
-    given = _object(parameters, core_messages.NEEDS_OBJECT)
+    given = _object(parameters, messages.NEEDS_OBJECT)
     refuse_unknown("parameters", given, ("runId", "includeCompleted", "waitSeconds"))
     return StatusRequest(
         run_id=optional_text("runId", given.get("runId")) or None,
@@ -94,7 +93,7 @@ def parse_status(parameters: object) -> StatusRequest:
 
 def parse_stop(parameters: object) -> str | None:
     """Read the parameters of `background_agent_stop`: one run's id, or None for all."""
-    given = _object(parameters, core_messages.NEEDS_OBJECT)
+    given = _object(parameters, messages.NEEDS_OBJECT)
     refuse_unknown("parameters", given, ("runId",))
     run_id = optional_text("runId", given.get("runId"))
     if run_id == "":
@@ -106,7 +105,7 @@ def _task(where: str, given: Mapping[str, object], caller_cwd: str) -> PresetTas
     preset = required_text(f"{where}preset", given.get("preset"))
     task = required_text(f"{where}task", given.get("task"))
     if not task.strip():
-        raise InvalidRequest(f"{where}task", core_messages.MUST_NOT_BE_EMPTY)
+        raise InvalidRequest(f"{where}task", messages.MUST_NOT_BE_EMPTY)
     cwd = optional_text(f"{where}cwd", given.get("cwd"))
     if cwd:
         # Relative means: below the caller's directory.  Nothing climbs.

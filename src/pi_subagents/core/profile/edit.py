@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 import yaml
 
+from pi_subagents.core import messages
 from pi_subagents.core.definitions.frontmatter import parse_frontmatter
-from pi_subagents.core.profile import messages
 from pi_subagents.core.profile.profile import FIELDS, Profile, parse_profile
 from pi_subagents.core.profile.text import fields_to_yaml
 from pi_subagents.core.value import replace

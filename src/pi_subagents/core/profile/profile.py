@@ -7,9 +7,11 @@ the file.  A restriction that cannot be read never falls away: its profile is no
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from pi_subagents.core import messages
 from pi_subagents.core.definitions.definition import (
     arguments_field,
     flag_field,
@@ -19,7 +21,6 @@ from pi_subagents.core.definitions.definition import (
     read_fields,
     text_field,
 )
-from pi_subagents.core.profile import messages
 from pi_subagents.core.value import value
 
 if TYPE_CHECKING:
@@ -95,34 +96,14 @@ def parse_profile(
     return Profile(system_prompt=content.body, **values), reading.problems  # type: ignore[arg-type]  # fields by name, of many types
 
 
-# What a file calls a field -> what a Profile does, in the order in which they are shown and saved.
-FIELDS: Mapping[str, str] = {
-    "name": "name",
-    "provider": "provider",
-    "model": "model",
-    "thinkingLevel": "thinking_level",
-    "systemPrompt": "system_prompt",
-    "appendSystemPrompt": "append_system_prompt",
-    "tools": "tools",
-    "noTools": "no_tools",
-    "excludeTools": "exclude_tools",
-    "mcp": "mcp",
-    "noExtensions": "no_extensions",
-    "extensions": "extensions",
-    "noSkills": "no_skills",
-    "suggestedSkills": "suggested_skills",
-    "loadSkills": "load_skills",
-    "noContextFiles": "no_context_files",
-    "isolation": "isolation",
-    "apiKey": "api_key",
-    "extraArgs": "extra_args",
-}
-# Every field but the system prompt, which is the body.
-_READERS: Mapping[str, Callable[[Value], object]] = {
+# The fields as a file calls them, in the order in which they are shown and saved; the system prompt
+# is the body.
+_FIELD_READERS: Mapping[str, Callable[[Value], object] | None] = {
     "name": name_field,
     "provider": text_field,
     "model": text_field,
     "thinkingLevel": text_field,
+    "systemPrompt": None,
     "appendSystemPrompt": text_field,
     "tools": names_field,
     "noTools": flag_field,
@@ -138,3 +119,6 @@ _READERS: Mapping[str, Callable[[Value], object]] = {
     "apiKey": text_field,
     "extraArgs": arguments_field,  # a null byte among them refuses the call, in words of its own
 }
+_READERS = {key: reader for key, reader in _FIELD_READERS.items() if reader}
+# What a file calls a field -> what a Profile does.
+FIELDS = {key: re.sub("[A-Z]", lambda c: f"_{c[0].lower()}", key) for key in _FIELD_READERS}

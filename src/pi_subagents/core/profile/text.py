@@ -39,23 +39,17 @@ def profile_line(profile: Profile) -> str:
 
 def summary_parts(profile: Profile) -> list[str]:
     """Return what a profile sets, in a few words each."""
-    parts = []
-    if profile.provider:
-        parts.append(f"provider={profile.provider}")
-    if profile.model:
-        parts.append(f"model={profile.model}")
-    if profile.thinking_level:
-        parts.append(f"thinking={profile.thinking_level}")
-    if profile.system_prompt:
-        parts.append(f"custom-system-prompt={_preview(profile.system_prompt)}")
-    if profile.append_system_prompt:
-        parts.append(f"appended-system-prompt={_preview(profile.append_system_prompt)}")
-    if profile.tools is not None:
-        parts.append(f"tools=[{','.join(profile.tools)}]")
-    if profile.no_tools:
-        parts.append("no-tools")
-    if profile.mcp:
-        parts.append(f"mcp={profile.mcp}")
+    texts = (
+        ("provider", profile.provider),
+        ("model", profile.model),
+        ("thinking", profile.thinking_level),
+        ("custom-system-prompt", _preview(profile.system_prompt)),
+        ("appended-system-prompt", _preview(profile.append_system_prompt)),
+        ("tools", "" if profile.tools is None else f"[{','.join(profile.tools)}]"),
+    )
+    parts = [f"{label}={text}" for label, text in texts if text]
+    parts += ["no-tools"] * profile.no_tools
+    parts += [f"mcp={profile.mcp}"] * bool(profile.mcp)
     lists = (
         ("exclude-tools", profile.exclude_tools),
         ("extensions", profile.extensions),
@@ -68,7 +62,7 @@ def summary_parts(profile: Profile) -> list[str]:
 
 
 def _preview(prompt: str) -> str:
-    return f'"{one_line(prompt, _MAX_PREVIEW)}"'
+    return f'"{one_line(prompt, _MAX_PREVIEW)}"' if prompt else ""
 
 
 def profile_detail(profile: Profile) -> str:

@@ -1,4 +1,4 @@
-"""The names of the files in a run's directory, and on its desk: a contract with whoever looks."""
+"""The names by which a run is known: its files, on its desk too, and its processes' variables."""
 
 from __future__ import annotations
 
@@ -11,3 +11,7 @@ TRANSCRIPT = "transcript.log"
 PROMPT, TASK = "prompt.md", "task.md"
 SYSTEM_PROMPT, APPEND_PROMPT = "system-prompt.md", "append-system-prompt.md"
 CHILD_SESSION = "child-session.jsonl"
+
+
+CHILD_VARIABLE = "PI_SUBAGENTS_CHILD"  # 1: a sub-agent, which may not delegate
+MARKER_VARIABLE = "PI_SUBAGENTS_RUN"  # the id of the run that the process was started for

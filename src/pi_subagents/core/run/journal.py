@@ -12,12 +12,20 @@ import json
 
 from pi_subagents.core.run import events as ev
 from pi_subagents.core.usage import parse_usage, usage_to_json
-from pi_subagents.core.value import replace, value
+from pi_subagents.core.value import as_dict, replace, value
 
 SCHEMA_VERSION = 1
 MAX_TEXT = 256 * 1024
 MAX_ARGUMENTS = 256 * 1024
 MAX_KEY = 200
+_TextEvent = type[ev.UserMessage | ev.OutputText | ev.ErrorText | ev.Note]
+_TEXT_EVENTS: dict[str, _TextEvent] = {
+    "user": ev.UserMessage,
+    "output": ev.OutputText,
+    "stderr": ev.ErrorText,
+    "note": ev.Note,
+}
+_TEXT_KINDS = {cls: kind for kind, cls in _TEXT_EVENTS.items()}
 
 
 @value
@@ -97,8 +105,8 @@ def _to_record(event: ev.Event) -> dict[str, object]:
     match event:
         case ev.StateChanged(state):
             return {"kind": "state", "state": state}
-        case ev.UserMessage(text):
-            return {"kind": "user", "text": text}
+        case ev.UserMessage() | ev.OutputText() | ev.ErrorText() | ev.Note():
+            return {"kind": _TEXT_KINDS[type(event)], "text": event.text}
         case ev.AssistantMessage():
             return {
                 "kind": "assistant",
@@ -132,20 +140,8 @@ def _to_record(event: ev.Event) -> dict[str, object]:
             }
         case ev.Settled(aborted):
             return {"kind": "settled", **_known(aborted=aborted)}
-        case ev.OutputText(text):
-            return {"kind": "output", "text": text}
-        case ev.ErrorText(text):
-            return {"kind": "stderr", "text": text}
-        case ev.Note(text):
-            return {"kind": "note", "text": text}
-        case ev.Steer(number, status, text, reason):
-            return {
-                "kind": "steer",
-                "number": number,
-                "status": status,
-                "text": text,
-                "reason": reason,
-            }
+        case ev.Steer():
+            return {"kind": "steer", **as_dict(event)}
         case ev.Activity(kind):
             return {"kind": "activity", "of": kind}
 
@@ -154,8 +150,8 @@ def _from_record(record: dict[str, object]) -> ev.Event | None:
     match record:
         case {"kind": "state", "state": str(state)}:
             return ev.StateChanged(state)
-        case {"kind": "user", "text": str(text)}:
-            return ev.UserMessage(text)
+        case {"kind": ("user" | "output" | "stderr" | "note") as kind, "text": str(text)}:
+            return _TEXT_EVENTS[kind](text)
         case {"kind": "assistant", "text": str(text), "toolCalls": list(calls)}:
             return ev.AssistantMessage(
                 text=text,
@@ -176,12 +172,6 @@ def _from_record(record: dict[str, object]) -> ev.Event | None:
             return ev.Retrying(a, m, d, str(record["errorMessage"]))
         case {"kind": "settled"}:
             return ev.Settled(aborted=record.get("aborted") is True)
-        case {"kind": "output", "text": str(text)}:
-            return ev.OutputText(text)
-        case {"kind": "stderr", "text": str(text)}:
-            return ev.ErrorText(text)
-        case {"kind": "note", "text": str(text)}:
-            return ev.Note(text)
         case {"kind": "steer", "number": str(n), "status": str(s), "text": str(t)}:
             return ev.Steer(n, s, t, str(record["reason"]))
         case {"kind": "activity", "of": str(of)}:
@@ -206,7 +196,7 @@ def _call_from_record(record: dict[str, object]) -> ev.ToolCall:
 
 
 def _known(**fields: object) -> dict[str, object]:
-    """Return the fields that say something: what only newer children tell costs others nothing."""
+    """Return the fields that are set: what only newer children report costs others nothing."""
     return {name: value for name, value in fields.items() if value}
 
 

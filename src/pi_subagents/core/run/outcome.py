@@ -12,10 +12,9 @@ from enum import Enum
 from math import isclose
 from typing import Any, Literal
 
-from pi_subagents.core import messages as core_messages
+from pi_subagents.core import messages
 from pi_subagents.core.plain_text import one_line
 from pi_subagents.core.run import events as ev
-from pi_subagents.core.run import messages
 from pi_subagents.core.usage import Usage
 from pi_subagents.core.value import replace, value
 
@@ -89,7 +88,7 @@ class RunFold:
                 self.settled = not self._asked_to_stop or self._answered_last
 
     def asked_to_stop(self) -> None:
-        """Note that the child was told to abort: what it says of that is our doing, not its."""
+        """Note that the child was asked to abort: what it then reports is our doing."""
         self._asked_to_stop = not self.settled
 
     def count(self, usage: Usage) -> None:
@@ -104,7 +103,7 @@ class RunFold:
         return self.settled and self._answered_last
 
     def facts(self) -> dict[str, Any]:
-        """Return what a RunResult says beside the outcome, by the names of its fields."""
+        """Return what a RunResult holds beside the outcome, by the names of its fields."""
         last = self.last
         return {
             "stop_reason": last.stop_reason if last else "",
@@ -118,15 +117,10 @@ class RunFold:
     def decide(self, ending: Ending) -> Outcome:
         """Return the outcome, given how the process ended."""
         if ending.spawn_error:
-            return Outcome(
-                "failed", error_message=messages.SPAWN_FAILED, notes=(ending.spawn_error,)
-            )
+            return Outcome("failed", "", messages.SPAWN_FAILED, (ending.spawn_error,))
         if ending.refusal:
-            return Outcome(
-                "failed",
-                error_message=messages.prompt_refused(one_line(ending.refusal, LAST_WORDS_WIDTH)),
-                notes=(messages.NOTE_NO_MODEL,) if _NO_MODEL in ending.refusal else (),
-            )
+            message = messages.prompt_refused(one_line(ending.refusal, LAST_WORDS_WIDTH))
+            return Outcome("failed", "", message, _no_model_note(ending.refusal))
         last = self.last
         if last is None:
             return _unfinished(ending, has_spoken=False)
@@ -142,7 +136,6 @@ class RunFold:
 
 
 _ANSWERS = ("stop", "length")
-_NO_MODEL = "No API key found"  # pi's own words on standard error
 
 
 def _ended_alone(ending: Ending) -> bool:
@@ -156,7 +149,7 @@ def _completed(last: ev.AssistantMessage, ending: Ending) -> Outcome:
         notes.append(messages.NOTE_LENGTH)
     output = last.text
     if not output.strip():
-        output = core_messages.NO_TEXT_OUTPUT
+        output = messages.NO_TEXT_OUTPUT
         notes.append(messages.NOTE_EMPTY_ANSWER)
     if ending.cause is None and ending.exit_code not in (0, None):
         notes.append(messages.note_exit_after_answer(ending.exit_code, ending.signal_name))
@@ -172,18 +165,19 @@ def _unfinished(ending: Ending, *, has_spoken: bool) -> Outcome:
         case Cause.STOP_REQUESTED:
             return Outcome("aborted", error_message=messages.STOPPED_ON_REQUEST)
         case Cause.LIFELINE_LOST:
-            return Outcome("interrupted", error_message=core_messages.INTERRUPTED)
+            return Outcome("interrupted", error_message=messages.INTERRUPTED)
         case None:
-            return Outcome(
-                "failed",
-                error_message=messages.child_ended_early(
-                    exit_code=ending.exit_code,
-                    signal_name=ending.signal_name,
-                    has_spoken=has_spoken,
-                    error_tail=_last_words(ending.error_tail),
-                ),
-                notes=(messages.NOTE_NO_MODEL,) if _NO_MODEL in ending.error_tail else (),
+            message = messages.child_ended_early(
+                exit_code=ending.exit_code,
+                signal_name=ending.signal_name,
+                has_spoken=has_spoken,
+                error_tail=_last_words(ending.error_tail),
             )
+            return Outcome("failed", "", message, _no_model_note(ending.error_tail))
+
+
+def _no_model_note(text: str) -> tuple[str, ...]:
+    return (messages.NOTE_NO_MODEL,) if "No API key found" in text else ()  # pi's own words
 
 
 def _last_words(error_tail: str) -> str:

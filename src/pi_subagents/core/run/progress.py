@@ -1,5 +1,5 @@
 """
-Say in plain words what a child is doing.
+Describe in plain words what a child is doing.
 
 In: events in order.  Out: for each, one text or none.  The child's own words come first, tool
 activity is put into words from the arguments at hand, results are tied to their call.
@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pi_subagents.core import messages
 from pi_subagents.core.plain_text import one_line
 from pi_subagents.core.run import events as ev
-from pi_subagents.core.run import messages
 from pi_subagents.core.value import value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
 COMMAND_WIDTH = 120
 MAX_OPEN_CALLS = 256
@@ -25,42 +25,26 @@ MAX_OPEN_CALLS = 256
 
 @value
 class _Wording:
-    """How one known tool is put into words; `argument` names what it acts on."""
+    """How one known tool is put into words; `arguments` may name what it acts on, the `{}`."""
 
-    argument: tuple[str, ...]
-    started: Callable[[str], str]
-    finished: Callable[[str], str]
-    failed: Callable[[str], str]
+    arguments: tuple[str, ...]
+    started: str
+    finished: str
+    failed: str
 
 
+_PATH = ("path", "file_path")
 _WORDINGS: Mapping[str, _Wording] = {
-    "read": _Wording(
-        ("path", "file_path"), "Reading {}".format, "Finished reading {}".format,
-        "Read failed: {}".format,
-    ),
-    "edit": _Wording(
-        ("path", "file_path"), "Editing {}".format, "Finished editing {}".format,
-        "Edit failed: {}".format,
-    ),
-    "write": _Wording(
-        ("path", "file_path"), "Writing {}".format, "Finished writing {}".format,
-        "Write failed: {}".format,
-    ),
-    "ls": _Wording(
-        ("path",), "Listing {}".format, "Finished listing {}".format, "List failed: {}".format
-    ),
+    "read": _Wording(_PATH, "Reading {}", "Finished reading {}", "Read failed: {}"),
+    "edit": _Wording(_PATH, "Editing {}", "Finished editing {}", "Edit failed: {}"),
+    "write": _Wording(_PATH, "Writing {}", "Finished writing {}", "Write failed: {}"),
+    "ls": _Wording(("path",), "Listing {}", "Finished listing {}", "List failed: {}"),
     "grep": _Wording(
-        ("pattern", "query"), "Searching code for {}".format,
-        lambda _: "Search finished", lambda _: "Search failed",
+        ("pattern", "query"), "Searching code for {}", "Search finished", "Search failed"
     ),
-    "find": _Wording(
-        ("pattern",), "Scanning for {}".format,
-        lambda _: "Scan finished", lambda _: "Scan failed",
-    ),
-    "bash": _Wording(
-        ("command",), "{}".format, "Command finished: {}".format, "Command failed: {}".format
-    ),
-}  # fmt: skip
+    "find": _Wording(("pattern",), "Scanning for {}", "Scan finished", "Scan failed"),
+    "bash": _Wording(("command",), "{}", "Command finished: {}", "Command failed: {}"),
+}
 
 
 def steer_text(event: ev.Steer, text: str) -> str:
@@ -71,13 +55,13 @@ def steer_text(event: ev.Steer, text: str) -> str:
 
 
 class ProgressFormatter:
-    """Remember the calls under way, so that a result can say what it is the result of."""
+    """Remember the calls under way, so that a result can name what it is the result of."""
 
     def __init__(self) -> None:
         self._calls: dict[str, ev.ToolCall] = {}
 
     def text(self, event: ev.Event) -> str:
-        """Return what to say about the event, or an empty text."""
+        """Return the line for the event, or an empty text."""
         match event:
             case ev.AssistantMessage():
                 for call in event.tool_calls:
@@ -97,8 +81,8 @@ class ProgressFormatter:
             case ev.Note(text):
                 return text
             case ev.Steer():
-                said = steer_text(event, event.text.strip())
-                return said[:1].upper() + said[1:]
+                line = steer_text(event, event.text.strip())
+                return line[:1].upper() + line[1:]
             case _:
                 return ""
 
@@ -113,7 +97,7 @@ class ProgressFormatter:
             call = self._calls.get(call.call_id, call)
         self._remember(call)
         known = _known(call)
-        return known[0].started(known[1]) if known else f"Running {_name(call.name)}"
+        return known[0].started.format(known[1]) if known else f"Running {_name(call.name)}"
 
     def _finished(self, event: ev.ToolFinished) -> str:
         call = self._calls.pop(event.call_id, None)
@@ -121,7 +105,7 @@ class ProgressFormatter:
         if known is None:
             return f"{_name(event.name)} {'failed' if event.failed else 'finished'}"
         wording, subject = known
-        return wording.failed(subject) if event.failed else wording.finished(subject)
+        return (wording.failed if event.failed else wording.finished).format(subject)
 
 
 class LastWords:
@@ -145,7 +129,7 @@ def _known(call: ev.ToolCall) -> tuple[_Wording, str] | None:
     wording = _WORDINGS.get(call.name)
     if wording is None or call.arguments is None:
         return None
-    for key in wording.argument:
+    for key in wording.arguments:
         value = call.arguments.get(key)
         subject = one_line(value, COMMAND_WIDTH) if isinstance(value, str) else ""
         if subject:

@@ -1,22 +1,23 @@
 """
-One run, with everything that is known of it: what was asked, what it does, how it ended.
+One run, with everything that is known of it: its task, what it does, how it ended.
 
 A RunRecord is what every list, table, session text and tool answer is made from.  It is read from a
-run's directory, from a host's session log, or made of a result that has just arrived; whoever wants
-to show a run has a function over the record, not a shape of its own.
+run's directory or a host's session log, or made of a result that has just arrived; every view of a
+run is a function over the record, not a shape of its own.
 
-A record is as full as its reader needs it: the messages of a run are loaded by whoever tells a
-session, and a list of thousands keeps light records, whose texts are cut (`view/fleet.py`).
+A record is as full as its reader needs it: only the text of a session loads the messages of a run,
+and a list of thousands keeps light records, whose texts are cut (`view/fleet.py`).
 """
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import TYPE_CHECKING, get_args
 
 from pi_subagents.core import messages as core_messages
 from pi_subagents.core.run import events as ev
 from pi_subagents.core.run.outcome import Status
-from pi_subagents.core.run.result import tool_status
+from pi_subagents.core.run.result import count_at, text_at, tool_status
 from pi_subagents.core.usage import Usage
 from pi_subagents.core.value import value
 
@@ -53,7 +54,7 @@ class RunMeta:
 
 
 @value
-class Told:
+class RunProgress:
     """How a run stands by its journal."""
 
     state: str = PLANNED
@@ -68,7 +69,7 @@ class RunRecord:
 
     run_id: str
     meta: RunMeta = RunMeta()
-    told: Told = Told()
+    progress: RunProgress = RunProgress()
     result: RunResult | None = None
     lost: bool = False  # nobody answers for it any more, and nobody told its end
     messages: tuple[StoredMessage, ...] = ()  # where somebody asked for what was said in it
@@ -90,7 +91,7 @@ class RunRecord:
             return "interrupted"
         # The journal tells an end a moment before the supervisor is gone; until then the run can
         # neither be read as ended nor resumed, so no face may call it ended.
-        return "stopping" if self.told.state in get_args(Status) else self.told.state
+        return "stopping" if self.progress.state in get_args(Status) else self.progress.state
 
     @property
     def tool_status(self) -> str:
@@ -115,12 +116,12 @@ class RunRecord:
     @property
     def model(self) -> str:
         """The model that answered last, as far as somebody has told."""
-        return self.told.model if self.result is None else self.result.model
+        return self.progress.model if self.result is None else self.result.model
 
     @property
     def usage(self) -> Usage:
         """What it has used."""
-        return self.told.usage if self.result is None else self.result.usage
+        return self.progress.usage if self.result is None else self.result.usage
 
     @property
     def output(self) -> str:
@@ -154,30 +155,28 @@ def meta_from_json(content: Mapping[str, object]) -> RunMeta:
     """Return what a run's meta.json says, or a host's entry that has its words."""
     timeout, notes = content.get("timeoutS"), content.get("notes")
     return RunMeta(
-        session_id=_text(content, "sessionId"),
-        name=_text(content, "name"),
-        task=_text(content, "task"),
-        cwd=_text(content, "cwd"),
-        profile=_text(content, "profile"),
-        preset=_text(content, "preset"),
-        requested_model=_text(content, "requestedModel"),
-        resolved_model=_text(content, "resolvedModel"),
-        engine=_text(content, "engine"),
-        child_mode=_text(content, "childMode"),
+        session_id=text_at(content, "sessionId"),
+        name=text_at(content, "name"),
+        task=text_at(content, "task"),
+        cwd=text_at(content, "cwd"),
+        profile=text_at(content, "profile"),
+        preset=text_at(content, "preset"),
+        requested_model=text_at(content, "requestedModel"),
+        resolved_model=text_at(content, "resolvedModel"),
+        engine=text_at(content, "engine"),
+        child_mode=text_at(content, "childMode"),
         offline=content.get("offline") is True,
         attached=content.get("attached") is not False,
         timeout_s=timeout if isinstance(timeout, int | float) else None,
         notes=tuple(map(str, notes)) if isinstance(notes, list) else (),
-        created_at_ms=_time(content, "createdAt"),
-        started_at_ms=_time(content, "startedAt"),
+        created_at_ms=count_at(content, "createdAt"),
+        started_at_ms=count_at(content, "startedAt"),
     )
 
 
-def _text(content: Mapping[str, object], key: str) -> str:
-    found = content.get(key)
-    return found if isinstance(found, str) else ""
+class Liveness(Enum):
+    """Proved, never assumed: by a lock that the kernel lets go of when its holder dies."""
 
-
-def _time(content: Mapping[str, object], key: str) -> int:
-    found = content.get(key)
-    return found if type(found) is int else 0
+    FINISHED = "finished"  # it has a result
+    ALIVE = "alive"  # somebody answers for it: whoever planned it, or its supervisor
+    LOST = "lost"  # whoever should have written a result is gone

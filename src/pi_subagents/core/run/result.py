@@ -1,5 +1,5 @@
 """
-`result.json` as a value: written once by whoever ends a run, read by everyone.
+`result.json` as a value: written once by the process that ends a run, read by everyone.
 
 In: a RunResult, or decoded JSON.  Out: the other.  The tools' words for a status
 (`running | completed | error`) are derived here and nowhere else.
@@ -55,7 +55,7 @@ def tool_status(status: str) -> str:
 
 
 def result_to_json(result: RunResult) -> dict[str, object]:
-    """Return what is written to `result.json`."""
+    """Return the content of `result.json`."""
     return {
         "schemaVersion": SCHEMA_VERSION,
         "runId": result.run_id,
@@ -90,33 +90,35 @@ def result_from_json(value: object) -> RunResult | None:
         return None
     exit_code = value.get("exitCode")
     return RunResult(
-        run_id=_text(value, "runId"),
-        session_id=_text(value, "sessionId"),
-        name=_text(value, "name"),
+        run_id=text_at(value, "runId"),
+        session_id=text_at(value, "sessionId"),
+        name=text_at(value, "name"),
         status=cast("Status", status),
-        output=_text(value, "output"),
-        error_message=_text(value, "errorMessage"),
+        output=text_at(value, "output"),
+        error_message=text_at(value, "errorMessage"),
         notes=tuple(str(note) for note in notes) if isinstance(notes, list) else (),
         exit_code=exit_code if isinstance(exit_code, int) else None,
-        signal_name=_text(value, "signal"),
-        stop_reason=_text(value, "stopReason"),
-        provider=_text(value, "provider"),
-        model=_text(value, "model"),
+        signal_name=text_at(value, "signal"),
+        stop_reason=text_at(value, "stopReason"),
+        provider=text_at(value, "provider"),
+        model=text_at(value, "model"),
         usage=parse_usage(value.get("usage")),
-        message_count=_count(value, "messageCount"),
-        tool_call_count=_count(value, "toolCallCount"),
-        started_at_ms=_count(value, "startedAt"),
-        finished_at_ms=_count(value, "finishedAt"),
-        duration_ms=_count(value, "durationMs"),
+        message_count=count_at(value, "messageCount"),
+        tool_call_count=count_at(value, "toolCallCount"),
+        started_at_ms=count_at(value, "startedAt"),
+        finished_at_ms=count_at(value, "finishedAt"),
+        duration_ms=count_at(value, "durationMs"),
         artifacts_truncated=value.get("artifactsTruncated") is True,
     )
 
 
-def _text(value: Mapping[str, object], key: str) -> str:
+def text_at(value: Mapping[str, object], key: str) -> str:
+    """Return a text of decoded JSON, empty where there is none."""
     found = value.get(key)
     return found if isinstance(found, str) else ""
 
 
-def _count(value: Mapping[str, object], key: str) -> int:
+def count_at(value: Mapping[str, object], key: str) -> int:
+    """Return a whole number of decoded JSON, 0 where there is none."""
     found = value.get(key)
-    return found if isinstance(found, int) and not isinstance(found, bool) else 0
+    return found if type(found) is int else 0

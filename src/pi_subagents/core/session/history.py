@@ -1,8 +1,9 @@
 """
-What is kept of a session: its runs with their messages, and how they are told.
+The history of a session: its runs with their messages, as text and as entries of a host's log.
 
-In: records of runs with their messages, oldest first.  Out: the text that the retrieval
-tools return.  A session is the runs under one session id; the latest one speaks for it.
+In: records of runs with their messages, oldest first.  Out: the text that the retrieval tools
+return; for a host's session log ids, status and the final text up to 8 KB.  A session is the runs
+under one session id; the latest one stands for it.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from pi_subagents.core import messages
 from pi_subagents.core.run import events as ev
+from pi_subagents.core.usage import usage_to_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -61,18 +63,19 @@ def session_text(runs: Sequence[RunRecord]) -> str:
     parts = []
     for number, run in enumerate(runs, 1):
         header = f"=== Run {number}/{len(runs)} ({run.tool_status}) ===\n" if several else ""
-        parts.append(header + SEPARATOR.join(_told(run)))
+        parts.append(header + SEPARATOR.join(_texts(run)))
     return SEPARATOR.join(parts)
 
 
-def _told(run: RunRecord) -> list[str]:
-    """Return the text of each message that has any, and the error where no answer told it."""
-    told = [text for text in map(_message_text, run.messages) if text]
+def _texts(run: RunRecord) -> list[str]:
+    """Return the text of each message that has any, and the error unless an answer has it."""
+    texts = [text for text in map(_message_text, run.messages) if text]
     if run.output and not run.messages:  # a host's log keeps no more
-        told.append(run.output)
-    if run.error_message and run.error_message not in map(_error_of, run.messages):
-        told.append(f"[Error: {run.error_message}]")
-    return told
+        texts.append(run.output)
+    errors = (m.error_message for m in run.messages if isinstance(m, ev.AssistantMessage))
+    if run.error_message and run.error_message not in errors:
+        texts.append(f"[Error: {run.error_message}]")
+    return texts
 
 
 def _message_text(message: StoredMessage) -> str:
@@ -89,10 +92,6 @@ def _message_text(message: StoredMessage) -> str:
             return "\n".join(lines)
 
 
-def _error_of(message: StoredMessage) -> str:
-    return message.error_message if isinstance(message, ev.AssistantMessage) else ""
-
-
 def arguments_preview(call: ev.ToolCall) -> str:
     """Return the beginning of a call's arguments, as compact JSON."""
     compact = json.dumps(call.arguments or {}, ensure_ascii=False, separators=(",", ":"))
@@ -102,3 +101,38 @@ def arguments_preview(call: ev.ToolCall) -> str:
 def cut(text: str, limit: int, mark: str) -> str:
     """Return the text, or its beginning and the mark where it is longer than that."""
     return text if len(text) <= limit else text[:limit] + mark
+
+
+ENTRY_TYPE = "pi-subagents"
+VERSION = 1
+MAX_TEXT_BYTES = 8 * 1024
+
+
+def entry_of(run: RunRecord) -> dict[str, object]:
+    """Return the entry of a host's session log."""
+    return {"version": VERSION, **run_to_json(run), "output": _cut(final_text(run))}
+
+
+def run_to_json(run: RunRecord) -> dict[str, object]:
+    """Return the state of a run, without its messages."""
+    return {
+        "runId": run.run_id,
+        "sessionId": run.session_id,
+        "taskName": _cut(run.name),
+        "status": run.status,
+        "errorMessage": _cut(run.error_message) or None,
+        "exitCode": run.exit_code,
+        "model": _cut(run.model) or None,
+        "usage": usage_to_json(run.usage),
+        "startedAt": run.begun_at_ms,
+    }
+
+
+def _cut(text: str) -> str:
+    """Return the text, or as much of its beginning as fits together with the mark."""
+    encoded = text.encode("utf-8", "replace")
+    if len(encoded) <= MAX_TEXT_BYTES:
+        return text
+    room = MAX_TEXT_BYTES - len(f"\n{messages.entry_cut(len(text))}")
+    kept = encoded[:room].decode("utf-8", "ignore")
+    return f"{kept}\n{messages.entry_cut(len(text) - len(kept))}"

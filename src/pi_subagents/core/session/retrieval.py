@@ -1,24 +1,24 @@
 """
-What is asked of a session, or of the profiles, and how the answer is told to a host.
+Requests for a session's text or for the list of profiles, and the answers to them.
 
 In: the parameters of a retrieval tool, then what was found.  Out: checked values, then the tool's
-return value.  Nothing is ever cut in silence.
+return value.  Nothing is cut without a mark.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pi_subagents.core import messages as core_messages
-from pi_subagents.core.parameters import refuse_unknown, required_text, seconds
+from pi_subagents.core import messages
+from pi_subagents.core.parameters import given_parameters, required_text, seconds
 from pi_subagents.core.plain_text import one_line
-from pi_subagents.core.session import messages
 from pi_subagents.core.session.history import output_text, session_text
 from pi_subagents.core.value import value
 from pi_subagents.errors import InvalidRequest
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from pi_subagents.core.run.record import RunRecord
 
 MAX_WAIT_S = 3600.0
@@ -38,9 +38,9 @@ class OutputRequest:
 def parse_output_request(parameters: object) -> OutputRequest:
     """Read the parameters of `get_subagent_output`."""
     known = ("sessionId", "waitSeconds", "offset", "limit", "tail")
-    given = _parameters(parameters, known)
+    given = given_parameters(parameters, known)
     return OutputRequest(
-        session_id=_session_id(given),
+        session_id=required_text("sessionId", given.get("sessionId")),
         wait_s=seconds("waitSeconds", given.get("waitSeconds", 0), 0, MAX_WAIT_S),
         offset=_count(given, "offset") or 0,
         limit=_count(given, "limit"),
@@ -50,12 +50,13 @@ def parse_output_request(parameters: object) -> OutputRequest:
 
 def parse_session_request(parameters: object) -> str:
     """Read the parameters of `get_subagent_session`: the session's id."""
-    return _session_id(_parameters(parameters, ("sessionId",)))
+    given = given_parameters(parameters, ("sessionId",))
+    return required_text("sessionId", given.get("sessionId"))
 
 
 def parse_list_request(parameters: object) -> None:
     """Check the parameters of `list_subagent_profiles`: there are none."""
-    _parameters(parameters, ())
+    given_parameters(parameters, ())
 
 
 def profiles_to_json(
@@ -98,25 +99,25 @@ def session_to_json(runs: Sequence[RunRecord], *, max_lines: int) -> dict[str, o
 
 
 def say_how_it_stands(answer: dict[str, Any], wait_s: float = MAX_WAIT_S) -> dict[str, Any]:
-    """Return the answer with a word for a model, which sees no details: it goes on, or failed."""
+    """Return the answer with a line for a model, which sees no details: running, or failed."""
     details = answer["details"]
     if details["status"] == "running":
         word = messages.session_goes_on(wait_s)
     elif "errorMessage" in details:
-        word = messages.session_failed(one_line(details["errorMessage"], core_messages.MAX_MESSAGE))
+        word = messages.session_failed(one_line(details["errorMessage"], messages.MAX_MESSAGE))
     else:
         return answer
     return with_words(answer, word)
 
 
 def with_words(answer: Mapping[str, Any], *words: str) -> dict[str, Any]:
-    """Return the answer of a tool with something said beside it, each in a text of its own."""
+    """Return a tool's answer with more lines, each in a text of its own."""
     texts = [{"type": "text", "text": each} for each in words]
     return {**answer, "content": [*answer["content"], *texts]}
 
 
 def in_one_text(answer: dict[str, Any]) -> dict[str, Any]:
-    """Return the answer with all that is said in one text, as documented for these tools."""
+    """Return the answer with all its texts in one, as documented for these tools."""
     text = "\n\n".join(block["text"] for block in answer["content"])
     return {**answer, "content": [{"type": "text", "text": text}]}
 
@@ -137,17 +138,6 @@ def _details(runs: Sequence[RunRecord], max_lines: int) -> dict[str, object]:
 
 def _answer(text: str, details: dict[str, object]) -> dict[str, object]:
     return {"content": [{"type": "text", "text": text}], "details": details, "isError": False}
-
-
-def _parameters(parameters: object, known: tuple[str, ...]) -> Mapping[str, object]:
-    if not isinstance(parameters, Mapping):
-        raise InvalidRequest("parameters", core_messages.NEEDS_OBJECT)
-    refuse_unknown("parameters", parameters, known)
-    return {key: value for key, value in parameters.items() if value is not None}
-
-
-def _session_id(given: Mapping[str, object]) -> str:
-    return required_text("sessionId", given.get("sessionId"))
 
 
 def _count(given: Mapping[str, object], key: str) -> int | None:

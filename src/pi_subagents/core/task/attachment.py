@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from pi_subagents.core import messages
 from pi_subagents.core.plain_text import shortened
-from pi_subagents.core.task import messages
 from pi_subagents.core.value import value
 from pi_subagents.errors import InvalidRequest
 

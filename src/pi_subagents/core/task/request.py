@@ -11,9 +11,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pi_subagents.core import messages as core_messages
+from pi_subagents.core import messages
 from pi_subagents.core.parameters import check_cwd, optional_text, refuse_unknown
-from pi_subagents.core.task import messages
 from pi_subagents.core.task.attachment import FileSpec, parse_files
 from pi_subagents.errors import InvalidRequest
 
@@ -71,7 +70,7 @@ def checked_request(tasks: Iterable[Task], profile: str | None = None) -> Delega
     """Return the request, or refuse it: the one gate for every face."""
     request = DelegateRequest(tuple(tasks), profile)
     if not 1 <= len(request.tasks) <= MAX_TASKS:
-        raise InvalidRequest("tasks", core_messages.wrong_task_count(MAX_TASKS, len(request.tasks)))
+        raise InvalidRequest("tasks", messages.wrong_task_count(MAX_TASKS, len(request.tasks)))
     for index, task in enumerate(request.tasks):
         _check_task(f"tasks[{index}]", task)
     return request
@@ -99,11 +98,11 @@ def _check_task(where: str, task: Task) -> None:
     if not task.name.strip() or len(task.name) > MAX_NAME_LENGTH:
         raise InvalidRequest(f"{where}.name", messages.wrong_length(MAX_NAME_LENGTH))
     if not task.prompt.strip():
-        raise InvalidRequest(f"{where}.prompt", core_messages.MUST_NOT_BE_EMPTY)
+        raise InvalidRequest(f"{where}.prompt", messages.MUST_NOT_BE_EMPTY)
     if task.cwd is not None:
         check_cwd(f"{where}.cwd", task.cwd)
     if task.timeout_s is not None and not MIN_TIMEOUT_S <= task.timeout_s <= MAX_TIMEOUT_S:
-        problem = core_messages.wrong_timeout(MIN_TIMEOUT_S, MAX_TIMEOUT_S)
+        problem = messages.wrong_timeout(MIN_TIMEOUT_S, MAX_TIMEOUT_S)
         raise InvalidRequest(f"{where}.timeout", problem)
 
 
@@ -111,12 +110,12 @@ def _check_types(where: str, task: Task) -> None:
     """Refuse what only a type checker would have found: tasks come from programs, too."""
     for key in ("name", "prompt"):
         if not isinstance(getattr(task, key), str):
-            raise InvalidRequest(f"{where}.{key}", core_messages.NEEDS_STRING)
+            raise InvalidRequest(f"{where}.{key}", messages.NEEDS_STRING)
     for key in ("cwd", "profile", "resume"):
         optional_text(f"{where}.{key}", getattr(task, key))
     timeout: object = task.timeout_s
     if isinstance(timeout, bool) or not isinstance(timeout, int | float | None):
-        raise InvalidRequest(f"{where}.timeout", core_messages.MUST_BE_SECONDS)
+        raise InvalidRequest(f"{where}.timeout", messages.MUST_BE_SECONDS)
     for index, each in enumerate(task.files):
         if not isinstance(each, FileSpec):
             raise InvalidRequest(f"{where}.files[{index}]", messages.NEEDS_FILE_SPEC)

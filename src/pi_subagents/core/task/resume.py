@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pi_subagents.core import messages
 from pi_subagents.core.run import events as ev
 from pi_subagents.core.session.history import (
     MAX_ARGUMENTS,
@@ -19,7 +20,6 @@ from pi_subagents.core.session.history import (
     arguments_preview,
     cut,
 )
-from pi_subagents.core.task import messages
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

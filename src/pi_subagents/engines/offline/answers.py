@@ -1,5 +1,5 @@
 """
-Say what a tool found, as a sentence about the real result.
+Word what a tool found, as a sentence about the real result.
 
 In: what was asked and the tool's text.  Out: an answer, or None when the text is not what the
 command prints on success.  Pure; every number and name comes from the tool's text.
@@ -8,25 +8,14 @@ command prints on success.  Pure; every number and name comes from the tool's te
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
-from pi_subagents.engines.offline.asks import (
-    CountText,
-    FindFiles,
-    Headings,
-    ListFolder,
-    ReadFile,
-    SearchText,
-)
+from pi_subagents.engines.offline import asks
 from pi_subagents.engines.offline.commands import left_out
-
-if TYPE_CHECKING:
-    from pi_subagents.engines.offline.asks import Ask
 
 _NUMBER = re.compile(r"\s*([0-9]{1,18})\s*")
 _IN_ALL = re.compile(r"([0-9]{1,18}) in all")
 _HEADING = re.compile(r"(?P<file>.*?): (?P<marks>#+) (?P<title>.*)")
-# what pi's read tool says instead of, or after, a file's text
+# what pi's read tool prints instead of, or after, a file's text
 _READ_FAILED = re.compile(
     r"(?:E[A-Z]{3,12}: |Tool \S+ not found|Validation failed|Offset \d+ is beyond"
     r"|\(no tool output\))"
@@ -38,51 +27,54 @@ _SHOWN_LINES = 60
 _SHOWN_CHARACTERS = 4000
 
 
-def answer_for(ask: Ask, result: str) -> str | None:
+def answer_for(ask: asks.Ask, result: str) -> str | None:
     """Return the answer, or None when the tool failed."""
     match ask:
-        case ReadFile():
+        case asks.ReadFile():
             return _read(ask, result)
-        case CountText(unit, kind, path):
+        case asks.CountText(unit, kind, path):
             number = _number(result)
             whose = f"The {kind.many} in {path} have" if kind else f"{path} has"
             return None if number is None else f"{whose} {_plural(number, unit, f'{unit}s')}."
-        case FindFiles(kind, path, count_only=True):
+        case asks.FindFiles(kind, path, count_only=True):
             number = _number(result)
             if number is None:
                 return None
             there = "There is" if number == 1 else "There are"
             return f"{there} {_plural(number, kind.one, kind.many)} in {path} ({_without(path)})."
-        case SearchText(needle, path, count_only=True):
+        case asks.SearchText(needle, path, count_only=True):
             number = _number(result)
-            return (
-                None if number is None else f'"{needle}" is on {_plural(number, "line")} in {path}.'
-            )
+            where = f"is on {_plural(number or 0, 'line')} in {path}."
+            return None if number is None else f'"{needle}" {where}'
         case _:
             return _from_lines(ask, result)
 
 
-def _from_lines(ask: ListFolder | FindFiles | SearchText | Headings, result: str) -> str | None:
+def _from_lines(ask: asks.AskForLines, result: str) -> str | None:
     lines = result.rstrip("\n").split("\n")
     found = _IN_ALL.fullmatch(lines[-1])
     if found is None:
         return None
     number, shown = int(found[1]), lines[:-1]
     more = f"\n(the first {len(shown)} of {number})" if number > len(shown) else ""
+    bullet = "- "
     match ask:
-        case ListFolder(path):
+        case asks.ListFolder(path):
             head = f"{path} holds {_plural(number, 'entry', 'entries')}"
-        case FindFiles(kind, path):
+        case asks.FindFiles(kind, path):
             head = f"{_plural(number, kind.one, kind.many)} in {path} ({_without(path)})"
-        case SearchText(needle, path):
+        case asks.SearchText(needle, path):
+            bullet = ""
             head = f'"{needle}" is on {_plural(number, "line")} in {path}'
-        case Headings(path):
+        case asks.Headings(path):
             head = f"{path} has {_plural(number, 'heading')}"
-            shown = _outline(shown)
-    return f"{head}.{more}" if not shown else "\n".join([f"{head}:", *_bullets(ask, shown)]) + more
+            bullet, shown = "", _outline(shown)
+    if not shown:
+        return f"{head}.{more}"
+    return "\n".join([f"{head}:", *(bullet + line for line in shown)]) + more
 
 
-def _read(ask: ReadFile, result: str) -> str | None:
+def _read(ask: asks.ReadFile, result: str) -> str | None:
     if _READ_FAILED.match(result):
         return None
     notice = _READ_NOTICE.search(result)
@@ -114,10 +106,6 @@ def _outline(lines: list[str]) -> list[str]:
         depth = len(heading["marks"]) - 1 + several
         outline.append(f"{'  ' * depth}- {heading['title'].strip()}")
     return outline
-
-
-def _bullets(ask: Ask, lines: list[str]) -> list[str]:
-    return lines if isinstance(ask, Headings | SearchText) else [f"- {line}" for line in lines]
 
 
 def _plural(number: int, one: str, many: str | None = None) -> str:

@@ -1,7 +1,7 @@
 """
 What can be asked of the offline model, as values.
 
-understand.py makes them from English, commands.py finds the answer to them, answers.py says it.
+understand.py makes them from English, commands.py finds the answer to them, answers.py words it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from pi_subagents.core.value import value
 
 @value
 class AskKind:
-    """A kind of files: how to say one and many of them, and the name patterns that make it."""
+    """A kind of files: the words for one and many of them, and the name patterns that make it."""
 
     one: str
     many: str
@@ -69,4 +69,6 @@ class Headings:
     path: str
 
 
-Ask = ListFolder | FindFiles | CountText | SearchText | ReadFile | Headings
+AskForLines = ListFolder | FindFiles | SearchText | Headings
+AskForCommand = AskForLines | CountText
+Ask = AskForCommand | ReadFile

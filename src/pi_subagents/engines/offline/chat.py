@@ -7,7 +7,8 @@ Never raises, changes nothing.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from itertools import takewhile
+from typing import TYPE_CHECKING, Any
 
 from pi_subagents.core.value import value
 
@@ -17,45 +18,39 @@ if TYPE_CHECKING:
 
 @value
 class ToolResult:
-    """One tool call of the current turn, and what the tool said (None: nothing yet)."""
+    """One tool call of the current turn, and the tool's output (None: nothing yet)."""
 
     name: str
     text: str | None
 
 
-def messages_of(body: object) -> list[object]:
+def field_of(record: object, *keys: str) -> object:
+    """Return what stands under nested keys; None where there is no such."""
+    for key in keys:
+        record = record.get(key) if isinstance(record, dict) else None
+    return record
+
+
+def messages_of(body: object) -> list[Any]:
     """Return the messages of a request body."""
-    messages = body.get("messages") if isinstance(body, dict) else None
-    return messages if isinstance(messages, list) else []
+    return _listed(field_of(body, "messages"))
 
 
 def tool_names(body: object) -> frozenset[str]:
     """Return the names of the tools the request offers."""
-    tools = body.get("tools") if isinstance(body, dict) else None
-    names = set()
-    for tool in tools if isinstance(tools, list) else []:
-        function = tool.get("function") if isinstance(tool, dict) else None
-        name = function.get("name") if isinstance(function, dict) else None
-        if isinstance(name, str):
-            names.add(name)
-    return frozenset(names)
+    names = (field_of(tool, "function", "name") for tool in _listed(field_of(body, "tools")))
+    return frozenset(name for name in names if isinstance(name, str))
 
 
 def text_of(message: object) -> str:
     """Return a message's text, whether it is a string or a list of parts."""
-    content = message.get("content") if isinstance(message, dict) else None
-    if isinstance(content, str):
-        return content
-    if not isinstance(content, list):
-        return ""
-    texts = (part.get("text") for part in content if isinstance(part, dict))
-    return "".join(text for text in texts if isinstance(text, str))
+    content = field_of(message, "content")
+    return _text(content) or "".join(_text(field_of(part, "text")) for part in _listed(content))
 
 
 def last_user_text(messages: Sequence[object]) -> str:
     """Return the text of the last message that the user wrote."""
-    at = _last_user_index(messages)
-    return "" if at is None else text_of(messages[at])
+    return first_user_text(messages[::-1])
 
 
 def first_user_text(messages: Sequence[object]) -> str:
@@ -64,27 +59,26 @@ def first_user_text(messages: Sequence[object]) -> str:
 
 
 def tool_results(messages: Sequence[object]) -> tuple[ToolResult, ...]:
-    """Return the tool calls made since the last user message, in the order they were asked."""
-    at = _last_user_index(messages)
-    tail = messages if at is None else messages[at + 1 :]
-    said: dict[str, str] = {}
-    for message in tail:
-        if _role(message) == "tool" and isinstance(message, dict):
-            call_id = message.get("tool_call_id")
-            if isinstance(call_id, str):
-                said[call_id] = text_of(message)
+    """Return the tool calls made since the last user message, in the order they were made."""
+    tail = list(takewhile(lambda each: _role(each) != "user", reversed(messages)))[::-1]
+    results = {
+        call_id: text_of(each)
+        for each in tail
+        if _role(each) == "tool" and isinstance(call_id := field_of(each, "tool_call_id"), str)
+    }
     return tuple(
-        ToolResult(name, said.get(call_id))
-        for message in tail
-        if _role(message) == "assistant"
-        for call_id, name in _calls_of(message)
+        ToolResult(
+            _text(field_of(call, "function", "name")), results.get(_text(field_of(call, "id")))
+        )
+        for each in tail
+        if _role(each) == "assistant"
+        for call in _listed(field_of(each, "tool_calls"))
     )
 
 
 def characters(body: object) -> int:
     """Count the characters a model would have to read: all strings of messages and tools."""
-    tools = body.get("tools") if isinstance(body, dict) else None
-    count, waiting = 0, [messages_of(body), tools]
+    count, waiting = 0, [messages_of(body), field_of(body, "tools")]
     while waiting:  # no recursion: a request may be nested as deeply as the decoder allows
         value = waiting.pop()
         if isinstance(value, str):
@@ -97,24 +91,12 @@ def characters(body: object) -> int:
 
 
 def _role(message: object) -> object:
-    return message.get("role") if isinstance(message, dict) else None
+    return field_of(message, "role")
 
 
-def _last_user_index(messages: Sequence[object]) -> int | None:
-    for index in range(len(messages) - 1, -1, -1):
-        if _role(messages[index]) == "user":
-            return index
-    return None
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
 
 
-def _calls_of(message: object) -> list[tuple[str, str]]:
-    calls = message.get("tool_calls") if isinstance(message, dict) else None
-    found = []
-    for call in calls if isinstance(calls, list) else []:
-        function = call.get("function") if isinstance(call, dict) else None
-        name = function.get("name") if isinstance(function, dict) else None
-        call_id = call.get("id") if isinstance(call, dict) else None
-        found.append(
-            (call_id if isinstance(call_id, str) else "", name if isinstance(name, str) else "")
-        )
-    return found
+def _listed(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []

@@ -1,5 +1,5 @@
 """
-Turn what was asked into one call of a real tool of the child.
+Turn what is wanted into one call of a real tool of the child.
 
 In: an Ask and the names of the child's tools.  Out: a ScriptedCall, or the tool that is missing.
 Pure.  Every operand is quoted, every command reads only, names what failed by its exit code,
@@ -11,22 +11,11 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from typing import TYPE_CHECKING
 
 from pi_subagents.core.offline.script import ScriptedCall
 from pi_subagents.core.value import value
-from pi_subagents.engines.offline.asks import (
-    CountText,
-    FindFiles,
-    Headings,
-    ListFolder,
-    ReadFile,
-    SearchText,
-)
+from pi_subagents.engines.offline import asks
 from pi_subagents.system.home import PROJECT_DIR
-
-if TYPE_CHECKING:
-    from pi_subagents.engines.offline.asks import Ask, AskKind
 
 LEFT_OUT = (".git", PROJECT_DIR, ".venv", "node_modules", "__pycache__")
 MAX_LINES = 100
@@ -50,32 +39,32 @@ class ToolMissing:
     tool: str
 
 
-def plan_call(ask: Ask, tools: frozenset[str]) -> ScriptedCall | ToolMissing:
+def plan_call(ask: asks.Ask, tools: frozenset[str]) -> ScriptedCall | ToolMissing:
     """Return the tool call that finds the answer."""
-    if isinstance(ask, ReadFile):
+    if isinstance(ask, asks.ReadFile):
         limit = ask.first_lines or DEFAULT_FIRST_LINES
         return _call("read", {"path": ask.path, "limit": limit}, tools)
     command = f"set -o pipefail; {command_for(ask)}"
     return _call("bash", {"command": command, "timeout": TIMEOUT_S}, tools)
 
 
-def command_for(ask: ListFolder | FindFiles | CountText | SearchText | Headings) -> str:
+def command_for(ask: asks.AskForCommand) -> str:
     """Return the shell command; it fails (with pipefail) when any of its parts fails."""
     match ask:
-        case ListFolder(path):
+        case asks.ListFolder(path):
             if is_glob(path):
                 return f"ls -1Apd {operand(path)} | {_BOUNDED}"
             # with the slash, a file is refused instead of listed as its own content
             return f"ls -1Ap {operand(path.rstrip('/') + '/')} | {_BOUNDED}"
-        case FindFiles(kind, path, count_only):
+        case asks.FindFiles(kind, path, count_only):
             found = _find(path, kind, "-print")
             return f"{found} | wc -l" if count_only else f"{found} | sort | {_BOUNDED}"
-        case CountText(unit, kind, path):
+        case asks.CountText(unit, kind, path):
             return f"{_contents(path, kind, 'cat')} | wc {_UNITS[unit]}"
-        case SearchText(needle, path, kind, count_only):
+        case asks.SearchText(needle, path, kind, count_only):
             found = _grep(needle, path, kind)
             return f"{found} | wc -l" if count_only else f"{found} | {_BOUNDED}"
-        case Headings(path):
+        case asks.Headings(path):
             return f"{_contents(path, None, _HEADINGS, markdown=True)} | {_BOUNDED}"
 
 
@@ -99,7 +88,7 @@ def _call(
     return ScriptedCall(tool, json.dumps(arguments)) if tool in tools else ToolMissing(tool)
 
 
-def _find(path: str, kind: AskKind | None, action: str, *, markdown: bool = False) -> str:
+def _find(path: str, kind: asks.AskKind | None, action: str, *, markdown: bool = False) -> str:
     tests = [f"-name {shlex.quote(pattern)}" for pattern in (kind.patterns if kind else ())]
     if markdown:
         tests = ["-name '*.md'", f"-path {shlex.quote(path)}"]  # the second: the path is a file
@@ -112,7 +101,7 @@ def _find(path: str, kind: AskKind | None, action: str, *, markdown: bool = Fals
     return " ".join(part for part in parts if part)
 
 
-def _contents(path: str, kind: AskKind | None, program: str, *, markdown: bool = False) -> str:
+def _contents(path: str, kind: asks.AskKind | None, program: str, *, markdown: bool = False) -> str:
     """Run a program over the files a path stands for: itself, a glob, or all below a folder."""
     name = path.rstrip("/").rpartition("/")[2]
     if kind is None and ("." in name.lstrip(".") or is_glob(path)):
@@ -120,7 +109,7 @@ def _contents(path: str, kind: AskKind | None, program: str, *, markdown: bool =
     return _find(path, kind, f"-exec {program} {{}} +", markdown=markdown)
 
 
-def _grep(needle: str, path: str, kind: AskKind | None) -> str:
+def _grep(needle: str, path: str, kind: asks.AskKind | None) -> str:
     pruned = " ".join(f"--exclude-dir={name}" for name in left_out(path))
     only = "".join(f" --include={shlex.quote(name)}" for name in (kind.patterns if kind else ()))
     # 1 means "no match", which is an answer; only 2 is a failure

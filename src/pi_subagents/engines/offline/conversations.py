@@ -1,5 +1,5 @@
 """
-Remember, per conversation, how far its script has been played and what was asked.
+Keep, per conversation, how far its script has been played and what was requested.
 
 One Conversations serves every thread of the server.  The position advances with every request,
 not with every answer that arrived: a 429 or a cut stream is followed by the next turn.
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pi_subagents.core.offline.script import HttpError, Turn
@@ -19,13 +19,15 @@ from pi_subagents.engines.offline.chat import (
     messages_of,
     tool_names,
 )
-from pi_subagents.engines.offline.rules import CallTools, reply_to
+from pi_subagents.engines.offline.rules import reply_to
 
 if TYPE_CHECKING:
     from pi_subagents.core.offline.script import Script
     from pi_subagents.engines.offline.wire import ChatRecord
 
-# Under this name many are served that cannot be told apart by an address: each first prompt is one.
+CONVERSATION = r"[A-Za-z0-9_-]{1,64}"
+DEFAULT_CONVERSATION = "default"
+# Under this name many are served that have no addresses of their own: each first prompt is one.
 EACH_PROMPT = "each-prompt"
 
 
@@ -33,7 +35,7 @@ EACH_PROMPT = "each-prompt"
 class _Conversation:
     kept: deque[ChatRecord]
     count: int = 0
-    turns: tuple[Turn, ...] | None = field(default=None)
+    turns: tuple[Turn, ...] | None = None
 
 
 class Conversations:
@@ -60,7 +62,7 @@ class Conversations:
             number, turns = state.count, state.turns
             self._changed.notify_all()
         if self._script is None:
-            return number, _by_rules(body)
+            return number, reply_to(messages_of(body), tool_names(body))
         return number, _by_script(turns, number)
 
     def requests(self, conversation: str) -> list[ChatRecord]:
@@ -79,13 +81,6 @@ class Conversations:
         with self._changed:
             if not self._changed.wait_for(arrived, timeout_s):
                 raise TimeoutError(f"request {number} of {conversation} did not come")
-
-
-def _by_rules(body: ChatRecord) -> Turn:
-    reply = reply_to(messages_of(body), tool_names(body))
-    if isinstance(reply, CallTools):
-        return Turn(tool_calls=reply.calls)
-    return Turn(text=reply.text)
 
 
 def _by_script(turns: tuple[Turn, ...] | None, number: int) -> Turn:

@@ -1,5 +1,5 @@
 """
-Speak HTTP for the offline model: routes, limits, server-sent events, ending connections.
+Serve the offline model over HTTP: routes, limits, server-sent events, ending connections.
 
 In: connections on loopback.  Out: what wire.py writes, over HTTP/1.1 with chunked streams, so
 that a cut stream is visible as one.  Imported by server.py when serving begins.
@@ -19,6 +19,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any, cast
 
 from pi_subagents.core.offline.script import HttpError
+from pi_subagents.engines.offline.conversations import CONVERSATION, DEFAULT_CONVERSATION
 from pi_subagents.engines.offline.wire import Completion, error_body, models_body
 
 if TYPE_CHECKING:
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
 
     from pi_subagents.engines.offline.conversations import Conversations
 
-CONVERSATION = r"[A-Za-z0-9_-]{1,64}"
-DEFAULT_CONVERSATION = "default"
 MAX_BODY_BYTES = 64 * 1024 * 1024
 
 # "/v1/..." without a conversation is what a client configured by hand asks for
@@ -65,7 +64,7 @@ class Server(ThreadingHTTPServer):
             self._open[thread] = request
         try:
             thread.start()
-        except RuntimeError:  # no more threads may be started: whoever asks is told by the end
+        except RuntimeError:  # no more threads may be started: the client sees its connection end
             with self._open_lock:
                 del self._open[thread]
             self.shutdown_request(request)
@@ -123,7 +122,7 @@ class Handler(BaseHTTPRequestHandler):
             self._complete(self.rfile.read(int(length)))
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base's name
-        """Say nothing: the terminal belongs to the faces."""
+        """Print nothing: the terminal belongs to the faces."""
 
     def _route(self) -> re.Match[str] | None:
         return _ROUTE.fullmatch(self.path.partition("?")[0])
@@ -206,15 +205,12 @@ class Handler(BaseHTTPRequestHandler):
                 return True
         if not self.connection.recv(1, socket.MSG_PEEK):
             return False
-        # bytes nobody asked for: the socket can no longer tell, only the server's end can
+        # bytes nobody asked for: the socket no longer shows it, only the server's end does
         return not cast("Server", self.server).ending.wait(milliseconds / 1000)
 
     def _discard(self, length: int) -> None:
         """Read away an unwanted body: closing before would destroy the answer in flight."""
-        while length > 0:
-            data = self.rfile.read(min(length, _DISCARD_BYTES))
-            if not data:
-                return
+        while length > 0 and (data := self.rfile.read(min(length, _DISCARD_BYTES))):
             length -= len(data)
 
 

@@ -1,16 +1,15 @@
 """
 The offline model's brain: plain requests in, real tool calls and answers out.
 
-In: the messages of a chat and the names of the child's tools.  Out: a RuleReply, either tool calls
-or a text.  Pure and total: any JSON gives a RuleReply.  It never states what no tool has said.
+In: the messages of a chat and the names of the child's tools.  Out: a Turn, either tool calls
+or a text.  Pure and total: any JSON gives a Turn.  It never states what no tool has printed.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pi_subagents.core.offline.script import ScriptedCall
-from pi_subagents.core.value import value
+from pi_subagents.core.offline.script import ScriptedCall, Turn
 from pi_subagents.engines.offline.answers import answer_for
 from pi_subagents.engines.offline.chat import last_user_text, tool_results
 from pi_subagents.engines.offline.commands import ToolMissing, plan_call
@@ -38,33 +37,16 @@ _SHOWN_CLAUSE = 80
 _SHOWN_CLAUSES = 3
 
 
-@value
-class Say:
-    """The final answer."""
-
-    text: str
-
-
-@value
-class CallTools:
-    """Tool calls to make now; the answer follows from their results."""
-
-    calls: tuple[ScriptedCall, ...]
-
-
-RuleReply = Say | CallTools
-
-
-def reply_to(messages: Sequence[object], tools: frozenset[str]) -> RuleReply:
-    """Return the next reply of the model."""
+def reply_to(messages: Sequence[object], tools: frozenset[str]) -> Turn:
+    """Return tool calls to make now, or the final answer, which follows from their results."""
     understood = understand(last_user_text(messages))
     if not understood.asks:
-        return Say(f"I did not understand the request, so I did nothing.\n\n{ABILITIES}")
+        return Turn(f"I did not understand the request, so I did nothing.\n\n{ABILITIES}")
     plans = [(ask, plan_call(ask, tools)) for ask in understood.asks]
     calls = tuple(plan for _, plan in plans if isinstance(plan, ScriptedCall))
     results = tool_results(messages)
     if calls and not results:
-        return CallTools(calls)
+        return Turn(tool_calls=calls)
     # the plan follows from the text alone, so results come in the plan's own order
     paragraphs = list(_answers(plans, iter(results)))
     helped = all(good for _, good in paragraphs)
@@ -74,7 +56,7 @@ def reply_to(messages: Sequence[object], tools: frozenset[str]) -> RuleReply:
         texts.append(f"Not understood, and left undone: {', '.join(clauses)}.")
     if not helped:
         texts.append(ABILITIES)
-    return Say("\n\n".join(texts))
+    return Turn("\n\n".join(texts))
 
 
 def _answers(
@@ -82,10 +64,8 @@ def _answers(
 ) -> Iterator[tuple[str, bool]]:
     for ask, plan in plans:
         if isinstance(plan, ToolMissing):
-            yield (
-                f"This needs the {plan.tool} tool, which I was not given: nothing was done.",
-                False,
-            )
+            text = f"This needs the {plan.tool} tool, which I was not given: nothing was done."
+            yield text, False
             continue
         result = next(results, None)
         if result is None or result.text is None:
@@ -93,7 +73,7 @@ def _answers(
             continue
         answer = answer_for(ask, result.text)
         if answer is None:
-            told = result.text.strip()[-_SHOWN_FAILURE:]
-            yield f"The {plan.name} tool failed; it said:\n{told}", False
+            output = result.text.strip()[-_SHOWN_FAILURE:]
+            yield f"The {plan.name} tool failed; it said:\n{output}", False
         else:
             yield answer, True

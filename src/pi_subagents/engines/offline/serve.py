@@ -1,24 +1,35 @@
 """
-Serve the offline model alone, until someone stops it.
+Serve the offline model outside of a call: alone until it is stopped, or for one pi as it runs.
 
-In: a port and perhaps a script.  Out: nothing; `on_ready` gets the base address.
-Prints nothing; returns on Ctrl+C and on SIGTERM.
+`serve_forever` takes a port and perhaps a script, prints nothing, and returns on Ctrl+C and on
+SIGTERM.  `main` is a program of its own, for a run that nobody stays with to serve a model: its
+arguments are pi's command line, its standard streams and its exit code are pi's.
 """
 
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
+import subprocess
+import sys
 import threading
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pi_subagents.engines.offline.http_side import DEFAULT_CONVERSATION
+from pi_subagents.engines.offline.conversations import DEFAULT_CONVERSATION
+from pi_subagents.engines.offline.provider import URL_VARIABLE
 from pi_subagents.engines.offline.server import OfflineModel
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from pi_subagents.core.offline.script import Script
+
+_BOOT = (
+    "import sys; sys.path.insert(0, sys.argv.pop(1)); "
+    "from pi_subagents.engines.offline.serve import main; sys.exit(main())"
+)
 
 
 def serve_forever(
@@ -32,6 +43,21 @@ def serve_forever(
     ):
         on_ready(model.url_for(DEFAULT_CONVERSATION))
         threading.Event().wait()
+
+
+def launcher_argv() -> tuple[str, ...]:
+    """Return what to put before pi's own command line, so that `main` runs it."""
+    return (sys.executable, "-I", "-c", _BOOT, str(Path(__file__).resolve().parents[3]))
+
+
+def main() -> int:
+    """Serve the model for as long as pi runs; a request to end is passed on."""
+    with OfflineModel(keep_requests=0) as model:
+        env = {**os.environ, URL_VARIABLE: model.url_for("run")}
+        pi = subprocess.Popen(sys.argv[1:], env=env)
+        signal.signal(signal.SIGTERM, lambda *_: pi.terminate())
+        code = pi.wait()
+    return code if code >= 0 else 128 - code
 
 
 @contextlib.contextmanager

@@ -12,12 +12,10 @@ import re
 import threading
 from typing import TYPE_CHECKING, Any, Self
 
-from pi_subagents.engines.offline.conversations import Conversations
+from pi_subagents.engines.offline.conversations import CONVERSATION, Conversations
 from pi_subagents.errors import NoMoreProcesses
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from pi_subagents.core.offline.script import Script
     from pi_subagents.engines.offline.http_side import Server
 
@@ -77,12 +75,7 @@ class OfflineModel:
     def __enter__(self) -> Self:
         return self.start()
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     @property
@@ -94,8 +87,6 @@ class OfflineModel:
 
     def url_for(self, conversation: str) -> str:
         """Return the base address of a conversation, as URL_VARIABLE carries it to pi."""
-        from pi_subagents.engines.offline.http_side import CONVERSATION
-
         if re.fullmatch(CONVERSATION, conversation) is None:
             raise ValueError(f"not a conversation id: {conversation!r}")
         return f"http://{HOST}:{self.port}/{conversation}/v1"

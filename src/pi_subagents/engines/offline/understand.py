@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 
 from pi_subagents.core.value import value
+from pi_subagents.engines.offline import asks
 from pi_subagents.engines.offline.ask_words import (
     Quoted,
     as_kind,
@@ -19,22 +20,13 @@ from pi_subagents.engines.offline.ask_words import (
     clauses_of,
     paragraphs_of,
 )
-from pi_subagents.engines.offline.asks import (
-    Ask,
-    CountText,
-    FindFiles,
-    Headings,
-    ListFolder,
-    ReadFile,
-    SearchText,
-)
 
 
 @value
 class Understanding:
     """What of a message was understood, and which clauses were not."""
 
-    asks: tuple[Ask, ...] = ()
+    asks: tuple[asks.Ask, ...] = ()
     unknown: tuple[str, ...] = ()
 
 
@@ -118,35 +110,32 @@ def understand(text: str) -> Understanding:
     for paragraph in paragraphs_of(text):
         # line by line first; a sentence that was wrapped is whole only when joined again
         for lines in (paragraph, (" ".join(paragraph),)):
-            asks: list[Ask] = []
+            understood: list[asks.Ask] = []
             unknown: list[str] = []
             for clause, quoted in clauses_of(lines):
                 ask = parse_ask(clause, quoted)
                 if ask is None:
                     unknown.append(quoted.restored(clause))
                 else:
-                    asks.append(ask)
-            if asks:
-                return Understanding(tuple(asks[:MAX_ASKS]), tuple(unknown))
+                    understood.append(ask)
+            if understood:
+                return Understanding(tuple(understood[:MAX_ASKS]), tuple(unknown))
     return Understanding()
 
 
-def parse_ask(clause: str, quoted: Quoted) -> Ask | None:
+def parse_ask(clause: str, quoted: Quoted) -> asks.Ask | None:
     """Return what one clause asks for, or None."""
-    for parse in (_parse_headings, _parse_count, _parse_search, _parse_list, _parse_find):
-        ask = parse(clause, quoted)
-        if ask is not None:
-            return ask
-    return _parse_read(clause, quoted)
+    parsed = (parse(clause, quoted) for parse in _PARSERS)
+    return next((ask for ask in parsed if ask is not None), None)
 
 
-def _parse_headings(clause: str, quoted: Quoted) -> Ask | None:
+def _parse_headings(clause: str, quoted: Quoted) -> asks.Ask | None:
     found = _HEADINGS.fullmatch(clause) or _SUMMARISE_FILE.fullmatch(clause)
     path = as_path(found["path"], quoted) if found else None
-    return None if path is None else Headings(path)
+    return None if path is None else asks.Headings(path)
 
 
-def _parse_count(clause: str, quoted: Quoted) -> Ask | None:
+def _parse_count(clause: str, quoted: Quoted) -> asks.Ask | None:
     counted = _COUNT.fullmatch(clause)
     if counted is None:
         return None
@@ -159,11 +148,11 @@ def _parse_count(clause: str, quoted: Quoted) -> Ask | None:
         path = as_path(found["path"], quoted)
         if path is None or (what and kind is None):
             return None
-        return CountText(found["unit"].lower(), kind, path)
+        return asks.CountText(found["unit"].lower(), kind, path)
     return _files(rest, quoted, count_only=True)
 
 
-def _parse_search(clause: str, quoted: Quoted) -> Ask | None:
+def _parse_search(clause: str, quoted: Quoted) -> asks.Ask | None:
     for pattern in _SEARCHES:
         found = pattern.fullmatch(clause)
         ask = _search(found["needle"], found["path"], quoted, count_only=False) if found else None
@@ -172,7 +161,7 @@ def _parse_search(clause: str, quoted: Quoted) -> Ask | None:
     return None
 
 
-def _parse_list(clause: str, quoted: Quoted) -> Ask | None:
+def _parse_list(clause: str, quoted: Quoted) -> asks.Ask | None:
     listed = _LIST.fullmatch(clause)
     if listed is None:
         return None
@@ -180,18 +169,18 @@ def _parse_list(clause: str, quoted: Quoted) -> Ask | None:
         path = as_path(found["path"], quoted)
         if path is None:
             return None
-        return ReadFile(path) if _looks_like_file(path) else ListFolder(path)
+        return asks.ReadFile(path) if _looks_like_file(path) else asks.ListFolder(path)
     ask = _files(listed["rest"], quoted, count_only=False)
     if ask is not None:
         # "list the files in docs" means the folder; a kind of files means all below it
         every = not ask.kind.patterns and not ask.kind.folders
-        return ListFolder(ask.path) if every else ask
+        return asks.ListFolder(ask.path) if every else ask
     found = _LIST_PATH.fullmatch(clause)
     path = as_path(found["path"], quoted) if found else None
-    return None if path is None else ListFolder(path)
+    return None if path is None else asks.ListFolder(path)
 
 
-def _parse_find(clause: str, quoted: Quoted) -> Ask | None:
+def _parse_find(clause: str, quoted: Quoted) -> asks.Ask | None:
     found = _FIND_FILES.fullmatch(clause)
     ask = _files(found["rest"], quoted, count_only=False) if found else None
     if ask is not None:
@@ -201,19 +190,24 @@ def _parse_find(clause: str, quoted: Quoted) -> Ask | None:
         return None
     path = as_path(found["path"], quoted) if found["path"] else "."
     kind = as_name(found["name"], quoted)
-    return FindFiles(kind, path) if path and kind else None
+    return asks.FindFiles(kind, path) if path and kind else None
 
 
-def _parse_read(clause: str, quoted: Quoted) -> Ask | None:
+def _parse_read(clause: str, quoted: Quoted) -> asks.Ask | None:
     found = _READ.fullmatch(clause)
     path = as_path(found["path"], quoted) if found else None
     if found is None or path is None or path == ".":
         return None
     lines = found["lines"] or found["after"]
-    return ReadFile(path, max(1, min(int(lines), _MAX_FIRST_LINES)) if lines else None)
+    return asks.ReadFile(path, max(1, min(int(lines), _MAX_FIRST_LINES)) if lines else None)
 
 
-def _files(text: str, quoted: Quoted, *, count_only: bool) -> FindFiles | None:
+_PARSERS = (
+    _parse_headings, _parse_count, _parse_search, _parse_list, _parse_find, _parse_read,
+)  # fmt: skip
+
+
+def _files(text: str, quoted: Quoted, *, count_only: bool) -> asks.FindFiles | None:
     found = _FILES.fullmatch(text)
     if found is None:
         return None
@@ -223,10 +217,10 @@ def _files(text: str, quoted: Quoted, *, count_only: bool) -> FindFiles | None:
     else:
         kind = as_kind(found["kind"], quoted, folders=folders)
     path = as_path(found["path"], quoted) if found["path"] else "."
-    return FindFiles(kind, path, count_only) if path and kind else None
+    return asks.FindFiles(kind, path, count_only) if path and kind else None
 
 
-def _search(needle: str, where: str, quoted: Quoted, *, count_only: bool) -> SearchText | None:
+def _search(needle: str, where: str, quoted: Quoted, *, count_only: bool) -> asks.SearchText | None:
     text = as_needle(needle, quoted)
     found = _KIND_OF_FILES.fullmatch(where)
     kind = as_kind(found["kind"], quoted) if found else None
@@ -235,10 +229,10 @@ def _search(needle: str, where: str, quoted: Quoted, *, count_only: bool) -> Sea
     else:
         kind = None
     path = as_path(where, quoted) if where else "."
-    return SearchText(text, path, kind, count_only) if path and text else None
+    return asks.SearchText(text, path, kind, count_only) if path and text else None
 
 
 def _looks_like_file(path: str) -> bool:
-    """Tell a file from a folder by its name alone: "LICENSE" and "a.md" are files."""
+    """Return whether a path is a file's, by its name alone: "LICENSE" and "a.md" are files."""
     name = path.rstrip("/").rpartition("/")[2]
     return not path.endswith("/") and ("." in name.lstrip(".") or name.isupper())

@@ -11,7 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from pi_subagents.core.offline.script import ScriptedUsage
 from pi_subagents.core.value import value
-from pi_subagents.engines.offline.chat import characters, last_user_text, messages_of
+from pi_subagents.engines.offline.chat import (
+    characters,
+    field_of,
+    last_user_text,
+    messages_of,
+)
 from pi_subagents.engines.offline.provider import MODEL
 
 if TYPE_CHECKING:
@@ -20,7 +25,6 @@ if TYPE_CHECKING:
     from pi_subagents.core.offline.script import HttpError, Turn
 
 ChatRecord = dict[str, Any]
-
 
 CHARACTERS_PER_TOKEN = 4
 _SMALLEST_PIECE = 24
@@ -79,9 +83,8 @@ class Completion:
         usage = turn.usage or ScriptedUsage(
             tokens(characters(self.request)), tokens(written + len(self.text))
         )
-        prompt = (
-            usage.input + usage.cache_read
-        )  # OpenAI counts the cached ones in; pi takes them out
+        # OpenAI counts the cached ones in; pi takes them out
+        prompt = usage.input + usage.cache_read
         return {
             "prompt_tokens": prompt,
             "completion_tokens": usage.output,
@@ -111,7 +114,7 @@ class Completion:
                 more = {"index": index, "function": {"arguments": piece}}
                 yield self._chunk({"tool_calls": [more]})
         yield self._chunk({}, self.finish_reason)
-        if _wants_usage(self.request):
+        if field_of(self.request, "stream_options", "include_usage") is True:
             yield {**self._head("chat.completion.chunk"), "choices": [], "usage": self.usage()}
 
     def whole(self) -> ChatRecord:
@@ -164,12 +167,7 @@ def pieces(text: str) -> Iterator[str]:
 
 
 def fill_text(kilobytes: int) -> str:
-    """Return exactly so many KB of text; every 64-byte line says its own number."""
+    """Return exactly so many KB of text; every 64-byte line holds its own number."""
     return "".join(
         f"{line:07d} {'offline filler ' * 4}"[:63] + "\n" for line in range(kilobytes * 16)
     )
-
-
-def _wants_usage(request: object) -> bool:
-    options = request.get("stream_options") if isinstance(request, dict) else None
-    return isinstance(options, dict) and options.get("include_usage") is True

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from pi_subagents.core.framing import Frame
-
 MAX_OUTPUT_BYTES = 32 * 1024 * 1024
 _CHUNK = 64 * 1024
 END_GRACE_S = 2.0
@@ -62,7 +60,16 @@ def ask_pi(
     """Start pi, give it the commands, end it; never raises for what pi does."""
     deadline = time.monotonic() + limit_s
     try:
-        process = _start(argv, env, cwd)
+        process = subprocess.Popen(
+            [sys.executable, "-I", "-S", tethered.__file__, str(os.getpid()), *argv],
+            env=asking_environment(env),
+            cwd=cwd,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=0,
+            start_new_session=True,
+        )
     except (OSError, ValueError) as error:
         return PiAnswers({}, str(error))
     heard = _Heard(commands)
@@ -72,12 +79,17 @@ def ask_pi(
         _end(process)
     if heard.complete:
         return PiAnswers(heard.replies)
-    reason = _reason(heard, process.returncode, limit_s)
+    if heard.late or process.returncode is None:
+        reason = messages.pi_gave_no_answer(limit_s)
+    elif heard.size > MAX_OUTPUT_BYTES:
+        reason = messages.pi_wrote_too_much(MAX_OUTPUT_BYTES)
+    else:
+        reason = messages.pi_ended_unasked(process.returncode)
     return PiAnswers(heard.replies, reason, _tail(heard.errors))
 
 
 class _Heard:
-    """What pi has said so far: its answers, and the end of its complaints."""
+    """What pi has written so far: its answers, and the end of its complaints."""
 
     def __init__(self, commands: Sequence[str]) -> None:
         self.commands = commands
@@ -92,47 +104,18 @@ class _Heard:
         """Whether every command is answered."""
         return len(self.replies) == len(self.commands)
 
-    @property
-    def enough(self) -> bool:
-        """Whether there are all answers, or more than any answers have."""
-        return self.complete or self.size > MAX_OUTPUT_BYTES
-
     def take_output(self, chunk: bytes) -> None:
-        """Look for answers among whatever extensions and events say."""
+        """Look for answers among events and whatever extensions print."""
         self.size += len(chunk)
         for frame in self._lines.feed(chunk):
-            reply = _reply(frame)
-            command = reply.get("command")
-            if isinstance(command, str) and command in self.commands:
-                self.replies.setdefault(command, reply)
+            with suppress(ValueError, RecursionError):
+                match reply := json.loads(b"" if isinstance(frame, Skipped) else frame.data):
+                    case {"type": "response", "command": str(command)} if command in self.commands:
+                        self.replies.setdefault(command, reply)
 
     def take_errors(self, chunk: bytes) -> None:
         """Keep the end."""
         self.errors = (self.errors + chunk)[-_TAIL_BYTES:]
-
-
-def _reply(frame: Frame) -> Reply:
-    """Return the response that a line holds; empty if it holds none."""
-    if isinstance(frame, Skipped):
-        return {}
-    try:
-        record = json.loads(frame.data)
-    except (ValueError, RecursionError):
-        return {}
-    return record if isinstance(record, dict) and record.get("type") == "response" else {}
-
-
-def _start(argv: Sequence[str], env: Mapping[str, str], cwd: Path) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        [*(sys.executable, "-I", "-S", tethered.__file__, str(os.getpid())), *argv],
-        env=asking_environment(env),
-        cwd=cwd,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        bufsize=0,
-        start_new_session=True,
-    )
 
 
 def _listen(process: subprocess.Popen[bytes], heard: _Heard, deadline: float) -> None:
@@ -140,17 +123,17 @@ def _listen(process: subprocess.Popen[bytes], heard: _Heard, deadline: float) ->
     assert process.stdin is not None
     assert process.stdout is not None
     assert process.stderr is not None
-    with suppress(BrokenPipeError):  # it has ended; why stands in what it wrote
+    with suppress(BrokenPipeError):  # it has ended; the reason is in what it wrote
         process.stdin.write(
             b"".join(json.dumps({"type": name}).encode() + b"\n" for name in heard.commands)
         )
     with selectors.DefaultSelector() as ready:
         ready.register(process.stdout, selectors.EVENT_READ, heard.take_output)
         ready.register(process.stderr, selectors.EVENT_READ, heard.take_errors)
-        while ready.get_map() and not heard.enough:
+        while ready.get_map() and not heard.complete and heard.size <= MAX_OUTPUT_BYTES:
             left_s = deadline - time.monotonic()
             if left_s <= 0:
-                # One that has ended is told of as such, whoever holds its errors open.
+                # One that has ended is reported as such, whatever holds its errors open.
                 heard.late = process.poll() is None
                 return
             for key, _ in ready.select(left_s):
@@ -181,16 +164,8 @@ def _end(process: subprocess.Popen[bytes]) -> None:
             stream.close()
 
 
-def _reason(heard: _Heard, exit_code: int | None, limit_s: float) -> str:
-    if heard.late or exit_code is None:
-        return messages.pi_gave_no_answer(limit_s)
-    if heard.size > MAX_OUTPUT_BYTES:
-        return messages.pi_wrote_too_much(MAX_OUTPUT_BYTES)
-    return messages.pi_ended_unasked(exit_code)
-
-
 def _tail(errors: bytes) -> tuple[str, ...]:
     lines = printable(errors.decode(errors="replace")).split("\n")
-    # Where Node was when it failed says nothing; what failed stands above it.
-    said = [line.rstrip() for line in lines if line.strip() and not _STACK_FRAME.match(line)]
-    return tuple(said[-_TAIL_LINES:])
+    # Where Node was when it failed means nothing; what failed stands above it.
+    telling = [line.rstrip() for line in lines if line.strip() and not _STACK_FRAME.match(line)]
+    return tuple(telling[-_TAIL_LINES:])

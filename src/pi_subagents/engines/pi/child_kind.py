@@ -3,7 +3,7 @@ One short text for everything that shapes a child, so that runs can share one, o
 
 In: a planned child and the caller's environment.  Out: a digest that two children have in common
 only if command, version, arguments, directory, environment, trust and the content of every file
-that pi reads at its start are equal; nothing where the child is to be nobody else's.  A child that
+that pi reads at its start are equal; nothing where the child is for one run alone.  A child that
 loads an extension we do not know may keep anything in its memory: it is shared only by request.
 """
 
@@ -12,13 +12,14 @@ from __future__ import annotations
 import json
 import os
 from contextlib import suppress
+from dataclasses import dataclass, field
 from hashlib import blake2b
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pi_subagents.core.profile.profile import FRESH, REUSE
-from pi_subagents.core.run.markers import MARKER_VARIABLE
+from pi_subagents.core.run.files import MARKER_VARIABLE
 from pi_subagents.engines.pi.models.config import (
     ChildSetup,
     Tree,
@@ -32,7 +33,6 @@ from pi_subagents.engines.pi.versions import BUILTIN_PREFIX
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from pi_subagents.engines.pi.child_shape import ChildShape
     from pi_subagents.engines.pi.versions import PiTraits
 
 DIGEST_BYTES = 16
@@ -45,8 +45,20 @@ _EXTENSION_OPTIONS = ("--extension", "-e")
 _NO_EXTENSIONS = ("--no-extensions", "-ne")
 
 
+@dataclass(frozen=True, slots=True)
+class ChildShape:
+    """All that decides what a planned child is, but for its prompt."""
+
+    argv: tuple[str, ...]
+    environment: Mapping[str, str] = field(repr=False)  # added to the caller's; may hold a key
+    cwd: str
+    trusted: bool
+    texts: Mapping[str, bytes]  # files of its run that the arguments name, with their content
+    isolation: str  # as its profile has it
+
+
 class ChildKinds:
-    """The kinds of one call's children; each file is looked at once, until it is asked anew."""
+    """The kinds of one call's children; each file is read once, until `kind_now`."""
 
     def __init__(self, env: Mapping[str, str], traits: PiTraits) -> None:
         self._env = env
@@ -60,11 +72,11 @@ class ChildKinds:
         texts = {name: _digest(text) for name, text in shape.texts.items()}
         argv = tuple(texts.get(word, word) for word in shape.argv)
         added = {k: v for k, v in shape.environment.items() if k != MARKER_VARIABLE}
-        told = (argv, shape.cwd, shape.trusted, shape.isolation, *sorted(added.items()))
-        if told not in self._kinds:  # most tasks of a call are told alike
-            kind = self._kinds[told] = self._find_kind(shape, argv, added)
+        given = (argv, shape.cwd, shape.trusted, shape.isolation, *sorted(added.items()))
+        if given not in self._kinds:  # most tasks of a call are given the same
+            kind = self._kinds[given] = self._find_kind(shape, argv, added)
             self._shapes.setdefault(kind, shape)
-        return self._kinds[told]
+        return self._kinds[given]
 
     def kind_now(self, kind: str) -> str:
         """Return what children of a kind of ours are by now: files may have changed since."""
@@ -72,7 +84,7 @@ class ChildKinds:
         return ChildKinds(self._env, self._traits).kind_of(shape) if kind and shape else ""
 
     def _find_kind(self, shape: ChildShape, argv: tuple[str, ...], added: Mapping[str, str]) -> str:
-        """Look at everything; `argv` has the content of files in the place of their names."""
+        """Find it; `argv` has the content of files in the place of their names."""
         # Where there is no such directory no child starts, and its parents are not worth a look.
         if shape.isolation == FRESH or not os.path.isdir(shape.cwd):  # noqa: PTH112 - any text
             return ""
@@ -83,6 +95,8 @@ class ChildKinds:
             return ""
         environment = {**self._env, **added}
         environment.pop(MARKER_VARIABLE, None)
+        directories = [base / name for base in config_bases(setup) for name in _DIRECTORIES]
+        tree = Tree()  # what differs between states of directories, their files unread
         facts = (
             self._traits.version,
             argv,
@@ -90,7 +104,7 @@ class ChildKinds:
             sorted(environment.items()),
             shape.trusted,
             [(str(path), self._content_digest(path)) for path in _files(setup)],
-            list(_directory_facts(setup)),
+            [fact for path in directories for fact in tree.facts(path)],
         )
         # ASCII: a lone surrogate in a path or variable is escaped, not an error.
         return _digest(json.dumps(facts).encode("ascii"))
@@ -105,7 +119,7 @@ class ChildKinds:
         if not any(word in _NO_EXTENSIONS for word in argv):
             for base in config_bases(setup):
                 yield from _entries(base / "extensions")
-                for entry in extension_entries(config_content(base / "settings.json")):
+                for entry in extension_entries(base):
                     if not _is_ours(resolved_path(entry, base, setup.env)):
                         yield entry
 
@@ -125,16 +139,8 @@ def _files(setup: ChildSetup) -> Iterator[Path]:
         yield from (place / name for name in _CONTEXT)
 
 
-def _directory_facts(setup: ChildSetup) -> Iterator[tuple[object, ...]]:
-    """Yield what tells one state of pi's directories from another, without reading their files."""
-    tree = Tree()
-    for base in config_bases(setup):
-        for name in _DIRECTORIES:
-            yield from tree.facts(base / name)
-
-
 def _state(path: Path) -> bytes:
-    """Return what tells a file that is too large for us from another: not all, but enough."""
+    """Return what identifies a file too large to read: not for certain, but well enough."""
     with suppress(OSError, ValueError):
         found = path.stat()
         if found.st_size:

@@ -20,6 +20,7 @@ from pi_subagents.core import messages as core_messages
 from pi_subagents.core.value import value
 from pi_subagents.engines.pi import messages
 from pi_subagents.engines.pi.installed_version import packaged_version
+from pi_subagents.engines.pi.versions import version_text
 from pi_subagents.errors import PiCommandUnusable, PiNotFound
 from pi_subagents.system import home as user_home
 from pi_subagents.system.programs import is_runnable, search_program
@@ -27,14 +28,13 @@ from pi_subagents.system.programs import is_runnable, search_program
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pi_subagents.core.host_program import HostProgram
+    from pi_subagents.core.engine_values import HostProgram
 
 PiSource = Literal["environment", "settings", "host", "path", "managed"]
 
 VARIABLE = "PI_SUBAGENTS_PI"
 HIDDEN = "…"
-NODE_SHEBANG = re.compile(rb"#!\s*/\S*/env\s+(?:-S\s+)?node\s")
-SHEBANG_BYTES = 128
+SHEBANG_BYTES = 256
 RUNTIME = re.compile(r"(?:node|nodejs|bun|deno)[\d.-]*")  # runs scripts, and is no pi by itself
 
 
@@ -67,11 +67,7 @@ def resolve_pi_command(
     configured: str | Sequence[str] | None,
     host: HostProgram | None = None,
 ) -> PiCommand:
-    """
-    Return the pi to use.
-
-    Raises PiCommandUnusable for a chosen one that cannot run, PiNotFound if there is none.
-    """
+    """Return the pi to use; PiCommandUnusable if one that was chosen cannot run, or PiNotFound."""
     from_env = env.get(VARIABLE, "")
     if from_env.strip():
         return _configured(from_env, "environment", env, cwd)
@@ -89,11 +85,7 @@ def resolve_pi_command(
 
 
 def parse_command(command: str | Sequence[str], env: Mapping[str, str]) -> tuple[str, ...]:
-    """
-    Return the words of a command, with a leading `~/` of any word expanded.
-
-    Raises ValueError for quotes that do not match.
-    """
+    """Return the words of a command, a leading `~/` expanded; ValueError for unmatched quotes."""
     words = shlex.split(command) if isinstance(command, str) else list(command)
     home = str(user_home.home_dir(env))
     return tuple(home + word[1:] if word.startswith("~/") else word for word in words)
@@ -115,10 +107,8 @@ def _configured(
     if os.sep not in words[0]:
         search = search_program(words[0], env, cwd)
         if search.found is None:
-            reason = (
-                messages.COMMAND_INSIDE_CWD if search.left_out else messages.COMMAND_NOT_ON_PATH
-            )
-            raise PiCommandUnusable(source, words[0], reason)
+            inside, absent = messages.COMMAND_INSIDE_CWD, messages.COMMAND_NOT_ON_PATH
+            raise PiCommandUnusable(source, words[0], inside if search.left_out else absent)
         program = search.found
     elif not program.is_absolute():
         raise PiCommandUnusable(source, words[0], messages.COMMAND_RELATIVE)
@@ -159,14 +149,14 @@ def _is_script(script: str, program: Path) -> bool:
 
 def _on_path(found: Path, env: Mapping[str, str], cwd: Path) -> PiCommand:
     argv: tuple[str, ...] = (str(found),)
-    if _is_node_script(found) and not _env_finds_good_node(env, cwd):
+    if is_node_script(found) and not _env_finds_good_node(env, cwd):
         from pi_subagents.engines.pi.install import node
 
         data_dir = user_home.data_dir(env)
         good = node.find_node(env, cwd, data_dir, needs_npm=False)
         if good is None:
-            minimum = node.version_text(node.MINIMUM)
-            raise PiCommandUnusable("path", str(found), messages.command_needs_node(minimum))
+            needs_node = messages.command_needs_node(version_text(node.MINIMUM))
+            raise PiCommandUnusable("path", str(found), needs_node)
         argv = (str(good.node), os.path.realpath(found))
     return PiCommand(argv, "path", packaged_version(argv))
 
@@ -186,12 +176,20 @@ def _managed(env: Mapping[str, str], cwd: Path) -> PiCommand | None:
     return PiCommand((str(good.node), *pi.argv[1:]), "managed", pi.version) if good else None
 
 
-def _is_node_script(program: Path) -> bool:
+def shebang(script: Path) -> list[str]:
+    """Return the words of a script's first line; none where there is no such line."""
     try:
-        with program.open("rb") as stream:
-            return NODE_SHEBANG.match(stream.read(SHEBANG_BYTES)) is not None
-    except OSError:  # executable but not readable: certainly no script of ours
-        return False
+        with script.open("rb") as stream:
+            first = stream.read(SHEBANG_BYTES).split(b"\n")[0]
+    except OSError:  # executable, but not readable: no script
+        return []
+    return os.fsdecode(first[2:]).split() if first.startswith(b"#!") else []
+
+
+def is_node_script(program: Path) -> bool:
+    """Return whether a program is a script that asks `env` for Node."""
+    words = [word for word in shebang(program) if word != "-S"]
+    return words[1:2] == ["node"] and words[0].endswith("/env")
 
 
 def _env_finds_good_node(env: Mapping[str, str], cwd: Path) -> bool:

@@ -1,21 +1,45 @@
-"""The supervisor's side of pi: a conversation in the mode the child was started in."""
+"""
+The supervisor's side of pi: a conversation in the mode the child was started in.
+
+In JSON mode the child reads its prompt from standard input, which ends there: we only listen.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
+
+from pi_subagents.core.run import events as ev
+from pi_subagents.engines.pi import messages
+from pi_subagents.engines.pi.records import REPEATED, decode_pi_line
+from pi_subagents.engines.plain import PlainConversation
 
 if TYPE_CHECKING:
-    from pi_subagents.engines.base import Channel, Conversation
+    from pi_subagents.engines.base import Beginning, Channel, Conversation
 
-JSON_MODE, RPC_MODE = MODES = ("json", "rpc")
+JSON_MODE, RPC_MODE = ("json", "rpc")
 
 
 def open_conversation(mode: str, run_id: str, channel: Channel) -> Conversation:
-    """Return the conversation of one run; `run_id` tells its commands from those of other runs."""
+    """Return the conversation of one run; `run_id` marks its commands among those of other runs."""
     if mode == RPC_MODE:
         from pi_subagents.engines.pi.rpc_conversation import RpcConversation
 
         return RpcConversation(run_id, channel)
-    from pi_subagents.engines.pi.json_conversation import JsonConversation  # one of them is enough
-
     return JsonConversation()
+
+
+class JsonConversation(PlainConversation):
+    """What one run reads from its child in JSON mode; a message to it would come too late."""
+
+    repeated: ClassVar[bytes] = REPEATED
+
+    def begin(self, beginning: Beginning) -> None:
+        """Send nothing: the child reads its prompt by itself."""
+
+    def hears(self, line: bytes, now: float) -> tuple[ev.Event, ...]:  # noqa: ARG002 - clock-free
+        """Take one line of the child; every one is an event."""
+        return (decode_pi_line(line),)
+
+    def steer(self, number: str, text: str) -> None:
+        """Refuse a message: the child would not read it."""
+        self._news.append(ev.Steer(number, ev.REFUSED, text, messages.STEER_JSON_MODE))

@@ -10,31 +10,20 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from pi_subagents import errors
 from pi_subagents.config.settings_files import global_settings_file, load_settings
 from pi_subagents.core.check import Check, Subject
-from pi_subagents.engines.pi.command import (
-    HIDDEN,
-    NODE_SHEBANG,
-    SHEBANG_BYTES,
-    VARIABLE,
-    masked,
-    resolve_pi_command,
-    shown_words,
-)
+from pi_subagents.engines.pi import command as pi_command
+from pi_subagents.engines.pi.command import resolve_pi_command
 from pi_subagents.engines.pi.install import node
 from pi_subagents.engines.pi.installed_version import VERSION
 from pi_subagents.engines.pi.invocation import asking_environment
 from pi_subagents.engines.pi.trust import is_trusted
-from pi_subagents.engines.pi.versions import TESTED_VERSIONS
+from pi_subagents.engines.pi.versions import TESTED_VERSIONS, version_text
 from pi_subagents.system.home import PROJECT_DIR, CheckedPlace, data_dir, home_dir
-from pi_subagents.system.program_question import ProgramQuestion
-from pi_subagents.system.programs import search_program
-
-if TYPE_CHECKING:
-    from pi_subagents.engines.pi.command import PiCommand
+from pi_subagents.system.programs import ProgramQuestion, search_program
 
 PI = Subject("pi", "pi")
 NODE = Subject("node", "Node")
@@ -69,14 +58,14 @@ class Consultation:
     """The pi that children would run, being asked for its version and models; never raises."""
 
     def __init__(self, place: CheckedPlace) -> None:
-        self.command: PiCommand | None = None
+        self.command: pi_command.PiCommand | None = None
         self.refusal: Exception | None = None
         self.version: ProgramQuestion | None = None
         self.models: ProgramQuestion | None = None
         try:
             settings, _ = load_settings(place.cwd, place.env)
             self.command = resolve_pi_command(place.env, place.cwd, settings.pi_command)
-        except Exception as error:  # noqa: BLE001 - told by check_pi
+        except Exception as error:  # noqa: BLE001 - reported by check_pi
             self.refusal = error
             return
         # The same trust its children would have.
@@ -94,15 +83,11 @@ class Consultation:
 
 
 def _asked(
-    pi: PiCommand, place: CheckedPlace, words: tuple[str, ...], limit_s: float
+    pi: pi_command.PiCommand, place: CheckedPlace, words: tuple[str, ...], limit_s: float
 ) -> ProgramQuestion | None:
+    env = asking_environment(place.env)
     try:
-        return ProgramQuestion(
-            (*pi.argv, *words),
-            env=asking_environment(place.env),
-            cwd=place.cwd,
-            limit_s=limit_s,
-        )
+        return ProgramQuestion((*pi.argv, *words), env=env, cwd=place.cwd, limit_s=limit_s)
     except (OSError, ValueError):
         return None
 
@@ -111,86 +96,68 @@ def _asked(
 
 
 def check_pi(consulted: Consultation, place: CheckedPlace) -> Check:
-    """Tell which pi is used, who chose it, and whether it answers."""
+    """Return which pi is used, what chose it, and whether it answers."""
     pi = consulted.command
     if pi is None:
         return _unusable(consulted.refusal, place)
+    shown, public = _shown(pi), _public(pi)
+    correction = _correction(pi.source, place)
     if consulted.version is None:
-        return PI.fatal(
-            f"{_shown(pi)} cannot be started",
-            _correction(pi.source, place),
-            public=f"{_public(pi)} cannot be started",
-        )
+        what = "cannot be started"
+        return PI.fatal(f"{shown} {what}", correction, public=f"{public} {what}")
     answer = consulted.version.answer()
     if answer.exit_code is None:
-        return PI.fatal(
-            f"{_shown(pi)} did not answer `--version` within {VERSION_LIMIT_S:.0f} s",
-            _correction(pi.source, place),
-            public=f"{_public(pi)} did not answer in time",
-        )
-    told = VERSION.fullmatch(answer.text.strip())
+        what = f"did not answer `--version` within {VERSION_LIMIT_S:.0f} s"
+        return PI.fatal(f"{shown} {what}", correction, public=f"{public} did not answer in time")
     if answer.exit_code != 0:
         return PI.fatal(
-            f"{_shown(pi)} failed when asked for its version (exit code {answer.exit_code})",
-            f"Run it by hand with --version to see why. {_correction(pi.source, place)}",
-            public=f"{_public(pi)} failed when asked (exit code {answer.exit_code})",
+            f"{shown} failed when asked for its version (exit code {answer.exit_code})",
+            f"Run it by hand with --version to see why. {correction}",
+            public=f"{public} failed when asked (exit code {answer.exit_code})",
         )
-    if told is None:
-        return PI.problem(
-            f"{_shown(pi)} does not tell a version; is it pi?",
-            _correction(pi.source, place),
-            public=f"{_public(pi)} does not tell a version",
-        )
-    is_old_set_up = pi.source == "managed" and told[1] != errors.PINNED_PI_VERSION
-    if told[1] not in TESTED_VERSIONS or is_old_set_up:
-        return PI.note(
-            f"{told[1]}, {_shown(pi)}; tested: {' and '.join(TESTED_VERSIONS)}",
-            _pinned_instead(pi.source, place),
-            public=f"{told[1]}, {_public(pi)}",
-        )
-    return PI.ok(f"{told[1]}, {_shown(pi)}", public=f"{told[1]}, {_public(pi)}")
+    found = VERSION.fullmatch(answer.text.strip())
+    if found is None:
+        what = "does not tell a version"
+        return PI.problem(f"{shown} {what}; is it pi?", correction, public=f"{public} {what}")
+    version, public = found[1], f"{found[1]}, {public}"
+    is_old_set_up = pi.source == "managed" and version != errors.PINNED_PI_VERSION
+    if version not in TESTED_VERSIONS or is_old_set_up:
+        tested = " and ".join(TESTED_VERSIONS)
+        how = _pinned_instead(pi.source, place)
+        return PI.note(f"{version}, {shown}; tested: {tested}", how, public=public)
+    return PI.ok(f"{version}, {shown}", public=public)
 
 
 def _unusable(refusal: Exception | None, place: CheckedPlace) -> Check:
     if refusal is not None and not isinstance(refusal, errors.SetupError):
         raise refusal
     if isinstance(refusal, errors.PiCommandUnusable):
-        found = f"from {_chosen_by(refusal.source)}: {refusal.program} {refusal.reason}"
-        return PI.fatal(
-            found,
-            _correction(refusal.source, place),
-            public=f"from {_chosen_by(refusal.source)}: cannot be run",
-        )
+        chosen = f"from {errors.PI_CHOSEN_BY[refusal.source]}:"
+        found = f"{chosen} {refusal.program} {refusal.reason}"
+        correction = _correction(refusal.source, place)
+        return PI.fatal(found, correction, public=f"{chosen} cannot be run")
     inside = getattr(refusal, "left_out", ())
     left_out = f"; {', '.join(inside)} is inside the working directory and not used"
     return PI.fatal(f"none found{left_out if inside else ''}", SETUP, public="none found")
 
 
-def _chosen_by(source: str) -> str:
-    return errors.PI_CHOSEN_BY[source]
-
-
 def _correction(source: str, place: CheckedPlace) -> str:
     """Return where the choice can be corrected."""
-    if source == "environment":
-        return (
-            f"Correct {VARIABLE} (a program on PATH or an absolute path, then its arguments), or "
-            "unset it and run `subagents setup`."
-        )
-    if source == "settings":
-        return f"Correct or remove subagents.pi_command in {global_settings_file(place.env)}."
-    if source == "host":
-        return "Restart pi: it was changed or removed while it runs."
-    if source == "path":
-        return "Run `subagents setup`, which brings a Node of its own, or repair the pi on PATH."
-    return "Install it again: subagents setup --force"
+    return {
+        "environment": f"Correct {pi_command.VARIABLE} (a program on PATH or an absolute path, "
+        "then its arguments), or unset it and run `subagents setup`.",
+        "settings": f"Correct or remove subagents.pi_command in {global_settings_file(place.env)}.",
+        "host": "Restart pi: it was changed or removed while it runs.",
+        "path": "Run `subagents setup`, which brings a Node of its own, or repair the pi on PATH.",
+        "managed": "Install it again: subagents setup --force",
+    }[source]
 
 
 def _pinned_instead(source: str, place: CheckedPlace) -> str:
     """Return how to get the version that is tested most."""
     version = errors.PINNED_PI_VERSION
     how = {
-        "environment": f"unset {VARIABLE}, then run `subagents setup`.",
+        "environment": f"unset {pi_command.VARIABLE}, then run `subagents setup`.",
         "settings": f"remove subagents.pi_command from {global_settings_file(place.env)}, then run "
         "`subagents setup`.",
         "managed": "run `subagents setup`.",
@@ -198,36 +165,37 @@ def _pinned_instead(source: str, place: CheckedPlace) -> str:
     return f"To use pi {version}: {how}"
 
 
-def _shown(pi: PiCommand) -> str:
-    return f"from {_chosen_by(pi.source)}: {' '.join(shown_words(pi.argv))}"
+def _shown(pi: pi_command.PiCommand) -> str:
+    return f"from {errors.PI_CHOSEN_BY[pi.source]}: {' '.join(pi_command.shown_words(pi.argv))}"
 
 
-def _public(pi: PiCommand) -> str:
+def _public(pi: pi_command.PiCommand) -> str:
     """Return the command as a stranger may see it."""
-    rest = f" {HIDDEN}" if len(pi.argv) > 1 else ""
-    return f"from {_chosen_by(pi.source)}: {Path(masked(pi.argv[0])).name}{rest}"
+    rest = f" {pi_command.HIDDEN}" if len(pi.argv) > 1 else ""
+    program = Path(pi_command.masked(pi.argv[0])).name
+    return f"from {errors.PI_CHOSEN_BY[pi.source]}: {program}{rest}"
 
 
 # Node
 
 
 def check_node(consulted: Consultation, place: CheckedPlace) -> Check:
-    """Tell which Node runs pi."""
-    minimum = node.version_text(node.MINIMUM)
+    """Return which Node runs pi."""
+    minimum = version_text(node.MINIMUM)
     if consulted.command is None:
         found = node.find_node(place.env, place.cwd, data_dir(place.env), needs_npm=False)
         if found is None:
             return NODE.problem(f"none that pi accepts ({minimum} or newer)", SETUP)
-        version = node.version_text(found.version)
+        version = version_text(found.version)
         return NODE.ok(f"{version} ({found.node})", public=version)
     used = _node_of(consulted.command, place)
     if used is None:
         return NODE.note("the pi command brings its own, if it needs one")
-    told = node.node_version(used, place.env)
-    if told is None:
+    numbers = node.node_version(used, place.env)
+    if numbers is None:
         return NODE.problem(f"{used} does not tell its version", SETUP, public="tells no version")
-    version = node.version_text(told)
-    if told < node.MINIMUM:
+    version = version_text(numbers)
+    if numbers < node.MINIMUM:
         return NODE.problem(
             f"{version} ({used}) is too old: pi needs {minimum} or newer",
             f"Install a newer Node, or let us: {SETUP[0].lower()}{SETUP[1:]}",
@@ -236,13 +204,12 @@ def check_node(consulted: Consultation, place: CheckedPlace) -> Check:
     return NODE.ok(f"{version} ({used})", public=version)
 
 
-def _node_of(pi: PiCommand, place: CheckedPlace) -> Path | None:
+def _node_of(pi: pi_command.PiCommand, place: CheckedPlace) -> Path | None:
     program = Path(pi.argv[0])
     if re.fullmatch(r"node(js)?", program.name):
         return program
-    with program.open("rb") as stream:
-        head = stream.read(SHEBANG_BYTES)
-    return search_program("node", place.env, place.cwd).found if NODE_SHEBANG.match(head) else None
+    is_script = pi_command.is_node_script(program)
+    return search_program("node", place.env, place.cwd).found if is_script else None
 
 
 # Models
@@ -288,7 +255,7 @@ def _rows(lines: list[str]) -> list[list[str]]:
 
 
 def check_trust(place: CheckedPlace) -> Check:
-    """Tell whether children load what the project itself configures."""
+    """Return whether children load what the project itself configures."""
     if is_trusted(place.cwd, place.env):
         return TRUST.ok("trusted: children load the project's own pi settings and extensions")
     if not _has_protected(place):

@@ -14,18 +14,18 @@ from pi_subagents.core.run.spec import ChildOrder
 from pi_subagents.core.value import replace
 from pi_subagents.engines.base import PER_MESSAGE, Capabilities, ChildPlan, PreparedProfile
 from pi_subagents.engines.pi import messages
-from pi_subagents.engines.pi.child_kind import ChildKinds
-from pi_subagents.engines.pi.child_shape import ChildShape
+from pi_subagents.engines.pi.child_kind import ChildKinds, ChildShape
 from pi_subagents.engines.pi.command import PiCommand, resolve_pi_command
 from pi_subagents.engines.pi.conversation import RPC_MODE
 from pi_subagents.engines.pi.inspector import with_closed_inspector
 from pi_subagents.engines.pi.installed_version import find_version, is_first_sight
-from pi_subagents.engines.pi.invocation import plan_invocation
+from pi_subagents.engines.pi.invocation import NO_OVERRIDE, plan_invocation
 from pi_subagents.engines.pi.profile.options import allowed_tools, profile_invocation
-from pi_subagents.engines.pi.prompt import compose_prompt
+from pi_subagents.engines.pi.rpc import compose_prompt
 from pi_subagents.engines.pi.trust import is_trusted
 from pi_subagents.engines.pi.versions import traits_of
 from pi_subagents.errors import PI_CHOSEN_BY, PINNED_PI_VERSION, SetupError
+from pi_subagents.system.home import data_dir
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -33,12 +33,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pi_subagents.core.check import Check
-    from pi_subagents.core.models import ModelList
+    from pi_subagents.core.engine_values import ModelList, Report, SetupOutcome
     from pi_subagents.core.offline.script import Script
-    from pi_subagents.core.setup import Report, SetupOutcome
     from pi_subagents.engines.base import CallPlace, ChildRequest, Finding, ModelWish
-    from pi_subagents.engines.pi.invocation import Invocation, ModelOverride
-    from pi_subagents.engines.pi.skills.of_profile import FindSkills
+    from pi_subagents.engines.pi.invocation import ModelOverride
+    from pi_subagents.engines.pi.skills.skill import FindSkills
     from pi_subagents.system.home import CheckedPlace
 
 PI = "pi"
@@ -63,31 +62,31 @@ class PiCall:
         override: Callable[[str], ModelOverride] | None = None,
     ) -> None:
         self._place = place
-        self._pi = pi
+        self.pi = pi
         self._override = override
         self._traits = traits_of(pi.version)
         self._mode = place.settings.child_mode
 
     @cached_property
     def notices(self) -> tuple[str, ...]:
-        """What there is to say once; who asks, says it."""
+        """What a user should read once; whoever reads it here shows it."""
         traits, host = self._traits, self._place.host
         found: tuple[str, ...] = ()
         if traits.is_newer and is_first_sight(traits.version, self._place.env):
             found += (messages.pi_is_newer(traits.shown, PINNED_PI_VERSION),)
-        version = self._pi.version
+        version = self.pi.version
         if host and host.version and version and version != host.version:
-            chosen_by = PI_CHOSEN_BY[self._pi.source]
+            chosen_by = PI_CHOSEN_BY[self.pi.source]
             found += (messages.other_pi_than_the_host(version, chosen_by, host.version),)
         return found
 
     @property
     def facts(self) -> Mapping[str, object]:
-        """What the record of a run says of its engine."""
+        """What the record of a run holds about its engine."""
         return {
             "engine": PI,
             "childMode": self._mode,
-            "pi": {"source": self._pi.source, "version": self._traits.version or None},
+            "pi": {"source": self.pi.source, "version": self._traits.version or None},
             "offline": self._override is not None,
         }
 
@@ -95,17 +94,11 @@ class PiCall:
         self, profile: Profile, notes: tuple[str, ...], *, trusted: bool
     ) -> PreparedProfile:
         """Check a profile and resolve what it names; RequestError refuses the whole call."""
-        from pi_subagents.engines.pi.profile.preparing import (
-            prepare_profile,  # most calls name none
-        )
+        # Most calls name none.
+        from pi_subagents.engines.pi.profile.preparing import prepare_profile
 
         return prepare_profile(
-            profile,
-            notes,
-            place=self._place,
-            traits=self._traits,
-            skills=self._skills,
-            trusted=trusted,
+            profile, notes, self._place, self._traits, skills=self._skills, trusted=trusted
         )
 
     def prepare_preset(self, profile: Profile, model: str | None) -> PreparedProfile:
@@ -115,7 +108,7 @@ class PiCall:
         return prepare_preset(profile, model, self._place.parent_tools, self._traits)
 
     def check_profile(self, profile: Profile) -> tuple[Finding, ...]:
-        """Return what keeps calls from using a profile, and what else there is to say of it."""
+        """Return what keeps calls from using a profile, and warnings and notes about it."""
         from pi_subagents.engines.pi.profile.check import check_profile
 
         return check_profile(profile, self._traits)
@@ -128,9 +121,13 @@ class PiCall:
 
     def list_models(self, *, refresh: bool = False) -> ModelList:
         """Return the models of a child in the place of the call; ModelsUnknown if pi fails."""
-        from pi_subagents.engines.pi.models.choice import models_of
+        from pi_subagents.engines.pi.models.available import list_models
+        from pi_subagents.engines.pi.models.config import ChildSetup
 
-        return models_of(self._place, self._pi.argv, self._traits, refresh=refresh)
+        cwd, env = self._place.cwd, self._place.env
+        trusted = self._place.trusted(cwd)
+        setup = ChildSetup(self.pi.argv, cwd, env, trusted, traits=self._traits)
+        return list_models(setup, data_dir(env), refresh=refresh)
 
     def list_tools(self) -> tuple[str, ...]:
         """Return the tools that a child has by itself."""
@@ -142,9 +139,9 @@ class PiCall:
 
     def choose_model(self, wish: ModelWish) -> tuple[str, str]:
         """Return the model that was asked for and the one it means; RequestError if none fits."""
-        from pi_subagents.engines.pi.models.choice import choose_for
+        from pi_subagents.engines.pi.models.available import choose_for
 
-        return choose_for(wish, self._place, self._pi.argv, self._traits)
+        return choose_for(wish, self._place, self.pi.argv, self._traits)
 
     def as_prompt(self, text: str) -> str:
         """Return a text such that pi does not take its beginning for a command."""
@@ -152,39 +149,8 @@ class PiCall:
 
     def plan_child(self, request: ChildRequest) -> ChildPlan:
         """Return how a child is started."""
-        invocation = self._invocation(request)
-        order = ChildOrder(
-            argv=invocation.argv,
-            cwd=request.cwd,
-            environment=invocation.environment,
-            engine=PI,
-            mode=self._mode,
-            takes_commands=self._mode == RPC_MODE,
-            keeps_session=request.session_file is not None,
-        )
-        share_key = self._share_key(request, invocation) if request.shareable else ""
-        return ChildPlan(order, share_key, allowed_tools(invocation.argv))
-
-    def share_key_now(self, share_key: str) -> str:
-        """Return what children of that key are by now: files may have changed since."""
-        return share_key if self._kinds is None else self._kinds.kind_now(share_key)
-
-    def offline(self, script: Script | None, resources: ExitStack) -> PiCall:
-        """Return the same with the offline model, served for as long as the resources are held."""
-        from pi_subagents.engines.pi.offline import served_model
-
-        return PiCall(self._place, self._pi, served_model(script, resources))
-
-    def offline_each(self) -> PiCall:
-        """Return the same with an offline model for each run, which needs nobody to serve it."""
-        from pi_subagents.engines.pi.offline import own_model
-
-        override = own_model()
-        return PiCall(self._place, self._pi, lambda _: override)
-
-    def _invocation(self, request: ChildRequest) -> Invocation:
-        return plan_invocation(
-            self._command,
+        invocation = plan_invocation(
+            self._closed or self.pi.argv,
             run_id=request.run_id,
             trusted=request.trusted,
             profile=profile_invocation(
@@ -196,24 +162,46 @@ class PiCall:
                 traits=self._traits,
             ),
             session_file=request.session_file,
-            override=self._override(request.run_id) if self._override else None,
+            override=self._override(request.run_id) if self._override else NO_OVERRIDE,
             mode=self._mode,
         )
-
-    def _share_key(self, request: ChildRequest, invocation: Invocation) -> str:
-        if self._kinds is None:
-            return ""
-        named = {path: text for path, text in request.texts.items() if path in invocation.argv}
-        return self._kinds.kind_of(
-            ChildShape(
-                argv=invocation.argv,
-                environment=invocation.environment,
-                cwd=request.cwd,
-                trusted=request.trusted,
-                texts=named,
-                isolation=request.profile.isolation,
-            )
+        order = ChildOrder(
+            argv=invocation.argv,
+            cwd=request.cwd,
+            environment=invocation.environment,
+            engine=PI,
+            mode=self._mode,
+            takes_commands=self._mode == RPC_MODE,
+            keeps_session=request.session_file is not None,
         )
+        kinds = self._kinds if request.shareable else None
+        shape = ChildShape(
+            argv=invocation.argv,
+            environment=invocation.environment,
+            cwd=request.cwd,
+            trusted=request.trusted,
+            texts={path: text for path, text in request.texts.items() if path in invocation.argv},
+            isolation=request.profile.isolation,
+        )
+        share_key = kinds.kind_of(shape) if kinds else ""
+        return ChildPlan(order, share_key, allowed_tools(invocation.argv))
+
+    def share_key_now(self, share_key: str) -> str:
+        """Return the key such children have by now: files may have changed since."""
+        return share_key if self._kinds is None else self._kinds.kind_now(share_key)
+
+    def offline(self, script: Script | None, resources: ExitStack) -> PiCall:
+        """Return the same with the offline model, served for as long as the resources are held."""
+        from pi_subagents.engines.pi.offline import served_model
+
+        return PiCall(self._place, self.pi, served_model(script, resources))
+
+    def offline_each(self) -> PiCall:
+        """Return the same with an offline model for each run, which needs no server."""
+        from pi_subagents.engines.pi.offline import own_model
+
+        override = own_model()
+        return PiCall(self._place, self.pi, lambda _: override)
 
     @cached_property
     def _skills(self) -> FindSkills:
@@ -224,16 +212,12 @@ class PiCall:
     @cached_property
     def _closed(self) -> tuple[str, ...] | None:
         """The command with Node's debugger closed, where it can be."""
-        argv = self._pi.argv
+        argv = self.pi.argv
         return with_closed_inspector(argv, self._place.env, self._place.cwd) if argv else None
-
-    @property
-    def _command(self) -> tuple[str, ...]:
-        return self._closed or self._pi.argv
 
     @cached_property
     def _kinds(self) -> ChildKinds | None:
-        """What tells the kinds of children apart; None where none is to be shared."""
+        """The kinds of children; None where no child is to be shared."""
         settings = self._place.settings
         # Where the debugger cannot be closed, a task could leave code behind for the next one.
         if self._closed is None or self._mode != RPC_MODE or not settings.reuse_children:
@@ -256,8 +240,7 @@ class PiEngine:
     def preview(self, place: CallPlace) -> PiCall:
         """Do so to look only: where no pi is installed, as if the one that we install were."""
         try:
-            pi = resolve_pi_command(place.env, place.cwd, place.settings.pi_command, place.host)
-            version = pi.version or find_version(pi.argv, place.env, place.cwd)
+            version = self.open(place).pi.version
         except SetupError:
             version = PINNED_PI_VERSION
         return PiCall(place, PiCommand((), "managed", version))
@@ -284,7 +267,7 @@ class PiEngine:
             yield doctor.MODELS.guarded(lambda: doctor.check_models(consulted))
 
     def is_installed(self, cwd: Path, env: Mapping[str, str]) -> bool:
-        """Tell whether there is a pi that needs no set-up; one that was chosen must be usable."""
+        """Return whether there is a pi that needs no set-up; one that was chosen must be usable."""
         from pi_subagents.engines.pi.install import setup
 
         return setup.is_installed(cwd, env)
@@ -304,7 +287,7 @@ class PiEngine:
         return setup.uninstall(env, report)
 
     def why_no_steering(self, mode: str) -> str:
-        """Return why children in that mode can be told nothing, or an empty text."""
+        """Return why children in that mode take no messages, or an empty text."""
         return "" if mode == RPC_MODE else messages.STEER_JSON_MODE
 
 

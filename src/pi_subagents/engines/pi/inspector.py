@@ -1,7 +1,7 @@
 """
 Start pi so that no signal opens Node's debugger in it.
 
-Anyone who may signal a Node process can have it listen for a debugger (SIGUSR1), and whoever talks
+Any process that may signal a Node can have it listen for a debugger (SIGUSR1), and whatever talks
 to that runs code in it.  One task could so leave code behind for the next task of a shared child.
 In: a command that starts pi.  Out: the same with the debugger closed, or None where that cannot be
 known: a compiled pi, a wrapper in a shell, a Node too old.  Such a child is not shared.
@@ -17,6 +17,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pi_subagents.engines.pi.command import shebang
 from pi_subagents.engines.pi.install.node import node_version
 from pi_subagents.system.programs import is_runnable, search_program
 
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 CLOSED = "--disable-sigusr1"
 NODE_OPTIONS = "NODE_OPTIONS"
 OPEN = "--inspect"
-SHEBANG_BYTES = 256
 _NODE = re.compile(r"node(js)?[-.\d]*")
 
 
@@ -50,7 +50,7 @@ def _as_node(argv: Sequence[str], env: Mapping[str, str], cwd: Path) -> tuple[st
     program = Path(argv[0])
     if _is_node(program):
         return tuple(argv) if len(argv) > 1 else None
-    interpreter = _shebang(program)
+    interpreter = shebang(program)
     if interpreter and Path(interpreter[0]).name == "env":
         interpreter = [word for word in interpreter[1:] if word != "-S"]
         search = search_program(interpreter[0], env, cwd) if interpreter else None
@@ -66,18 +66,6 @@ def _is_node(program: Path) -> bool:
     """Return whether a program is called like Node, by its own name or that of its file."""
     names = (program.name, os.path.basename(os.path.realpath(program)))  # noqa: PTH119 - a name
     return is_runnable(program) and any(_NODE.fullmatch(name) for name in names)
-
-
-def _shebang(script: Path) -> list[str]:
-    """Return the words of a script's first line; none where there is no such line."""
-    try:
-        with script.open("rb") as stream:
-            first = stream.read(SHEBANG_BYTES).split(b"\n")[0]
-    except OSError:  # executable, but not readable: no script
-        return []
-    if not first.startswith(b"#!"):
-        return []
-    return os.fsdecode(first[2:]).split()
 
 
 def _knows_the_option(version: NodeVersion) -> bool:

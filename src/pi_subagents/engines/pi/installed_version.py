@@ -1,8 +1,8 @@
 """
 Find out which version a pi command is: from the package it is part of, else by asking it once.
 
-In: a command, an environment, the working directory.  Out: the version, or None if it will not
-tell.  An answer is kept in the data directory for an hour, or until the program's file changes: a
+In: a command, an environment, the working directory.  Out: the version, or None if it gives
+none.  An answer is kept in the data directory for an hour, or until the program's file changes: a
 wrapper stays the same file whatever it leads to.  What cannot be kept is asked for again.
 """
 
@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
 import time
 from contextlib import suppress
 from hashlib import blake2b
@@ -20,18 +19,14 @@ from typing import TYPE_CHECKING
 
 from pi_subagents.engines.pi.invocation import asking_environment
 from pi_subagents.system.home import data_dir
-from pi_subagents.system.safe_io import (
-    make_private_dirs,
-    read_json,
-    replace_file,
-    to_json_bytes,
-)
+from pi_subagents.system.programs import ProgramQuestion
+from pi_subagents.system.safe_io import make_private_dirs, read_json, replace_file, to_json_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 PACKAGE_SUFFIX = "/pi-coding-agent"
-RENAMED_KEY = "piConfig"  # pi under another name says so in its package.json
+RENAMED_KEY = "piConfig"  # in the package.json of a pi under another name
 PACKAGE_DEPTH = 4  # <package>/dist/bundle/cli.js, and one to spare
 FILE_NAME = "pi-versions.json"
 SCHEMA_VERSION = 1
@@ -59,10 +54,10 @@ def packaged_version(argv: Sequence[str]) -> str | None:
 
 
 def find_version(argv: Sequence[str], env: Mapping[str, str], cwd: Path) -> str | None:
-    """Return the version of a command, asking it where nothing else tells."""
-    told = packaged_version(argv)
-    if told is not None:
-        return told
+    """Return the version of a command, asking it where nothing else shows it."""
+    packaged = packaged_version(argv)
+    if packaged is not None:
+        return packaged
     kept = _Kept(data_dir(env) / FILE_NAME)
     identity = _identity(argv)
     known = kept.version(identity)
@@ -112,11 +107,8 @@ class _Kept:
 
     def _save(self) -> None:
         answers = dict(list(self._answers.items())[-MAX_ENTRIES:])
-        content = {
-            "schemaVersion": SCHEMA_VERSION,
-            "answers": answers,
-            "met": self._met[-MAX_ENTRIES:],
-        }
+        met = self._met[-MAX_ENTRIES:]
+        content = {"schemaVersion": SCHEMA_VERSION, "answers": answers, "met": met}
         with suppress(OSError):
             make_private_dirs(self._path.parent)
             replace_file(self._path, to_json_bytes(content))
@@ -133,21 +125,13 @@ def _identity(argv: Sequence[str]) -> str:
 
 
 def _ask(argv: Sequence[str], env: Mapping[str, str], cwd: Path) -> str | None:
+    command, quiet = (*argv, "--version"), asking_environment(env)
     try:
-        answer = subprocess.run(
-            [*argv, "--version"],
-            env=asking_environment(env),
-            cwd=cwd,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            timeout=ASK_LIMIT_S,
-            check=True,
-        )
-    except (OSError, ValueError, subprocess.SubprocessError):
+        answer = ProgramQuestion(command, env=quiet, cwd=cwd, limit_s=ASK_LIMIT_S).answer()
+    except (OSError, ValueError):
         return None
-    told = VERSION.fullmatch(answer.stdout.decode(errors="replace").strip())
-    return told[1] if told else None
+    found = VERSION.fullmatch(answer.text.strip()) if answer.exit_code == 0 else None
+    return found[1] if found else None
 
 
 def _now_ms() -> int:

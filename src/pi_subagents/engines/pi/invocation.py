@@ -8,19 +8,19 @@ Prompts, keys and other contents never appear in argv.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pi_subagents.core.run.markers import CHILD_VARIABLE, MARKER_VARIABLE
+from pi_subagents.core.run.files import CHILD_VARIABLE, MARKER_VARIABLE
 from pi_subagents.core.value import value
 from pi_subagents.engines.pi.conversation import JSON_MODE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pi_subagents.engines.pi.profile.options import ProfileInvocation
-
 # pi looks for nothing on the network: no update, no new models, no telemetry.
 QUIET = {"PI_OFFLINE": "1", "PI_SKIP_VERSION_CHECK": "1", "PI_TELEMETRY": "0"}
+COPILOT = "github-copilot"
 
 
 @value
@@ -32,12 +32,18 @@ class ModelOverride:
     launcher: tuple[str, ...] = ()  # a command that starts the child in its place
 
 
+NO_OVERRIDE = ModelOverride((), {})
+
+
 @dataclass(frozen=True, slots=True)
 class Invocation:
-    """What to execute; `environment` is added to the caller's, which is passed on unchanged."""
+    """What to execute, or a part of it; `environment` is added to the caller's, may hold a key."""
 
     argv: tuple[str, ...]
-    environment: Mapping[str, str] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(repr=False)
+
+
+NOTHING = Invocation((), {})
 
 
 def asking_environment(env: Mapping[str, str]) -> dict[str, str]:
@@ -46,37 +52,36 @@ def asking_environment(env: Mapping[str, str]) -> dict[str, str]:
     return {**kept, **QUIET, CHILD_VARIABLE: "1"}
 
 
+def initiator_extensions(model: str | None) -> tuple[str, ...]:
+    """Return the extension by which GitHub Copilot knows that an agent, not a person, asks."""
+    if model is None or model.partition("/")[0] != COPILOT:
+        return ()
+    return (str(Path(__file__).with_name("copilot_initiator.mjs")),)
+
+
 def plan_invocation(
     pi_command: tuple[str, ...],
     *,
     run_id: str,
     trusted: bool,
-    profile: ProfileInvocation | None = None,
+    profile: Invocation = NOTHING,
     session_file: str | None = None,
-    override: ModelOverride | None = None,
+    override: ModelOverride = NO_OVERRIDE,
     mode: str = JSON_MODE,
 ) -> Invocation:
-    """
-    Return the invocation of pi for one run.
-
-    In RPC mode no session file is named: the child is told of one when its run begins.
-    """
+    """Return the invocation of pi for one run."""
     json_mode = mode == JSON_MODE
-    named = session_file if json_mode else None
-    arguments = (
-        *(override.launcher if override else ()),
+    # In RPC mode the child is given its session when its run begins.
+    session = ("--session", session_file) if session_file and json_mode else ("--no-session",)
+    argv = (
+        *override.launcher,
         *pi_command,
         *("--mode", mode),
         *(("-p",) if json_mode else ()),
-        *(("--session", named) if named else ("--no-session",)),
+        *session,
         "--approve" if trusted else "--no-approve",
-        *(profile.arguments if profile else ()),
-        *(override.arguments if override else ()),  # the last provider and model count
+        *profile.argv,
+        *override.arguments,  # the last provider and model count
     )
-    environment = {
-        **(profile.environment if profile else {}),
-        **(override.environment if override else {}),
-        CHILD_VARIABLE: "1",
-        MARKER_VARIABLE: run_id,
-    }
-    return Invocation(arguments, environment)
+    markers = {CHILD_VARIABLE: "1", MARKER_VARIABLE: run_id}
+    return Invocation(argv, {**profile.environment, **override.environment, **markers})

@@ -58,7 +58,6 @@ def steer_refused_by_child(reason: str) -> str:
 
 # Why an item of a profile's `extraArgs` is refused: the reasons of ExtraArgRefused.
 
-
 EXTRA_ARG_HAS_NULL = "Invalid extraArg: contains null byte"
 EXTRA_ARG_MODE = "`subagents.child_mode` says how sub-agents run. Leave it out."
 EXTRA_ARG_SESSION = (
@@ -163,7 +162,6 @@ MCP_OUT_OF_REACH = (
 
 # What can be wrong with a profile or preset: a field, a file, fields against each other.
 
-
 SUGGESTED_BUT_NO_SKILLS = "--no-skills would override --skill flags"
 LOADED_BUT_NO_SKILLS = "--no-skills disables skill discovery"
 ALLOWED_AND_EXCLUDED = "use one of them"
@@ -200,7 +198,6 @@ KEY_NEEDS_MODELS_JSON = (
 
 # Why a pi command is unusable: the reasons of PiCommandUnusable.
 
-
 COMMAND_EMPTY = "is empty"
 COMMAND_NOT_ON_PATH = "is not on PATH"
 COMMAND_INSIDE_CWD = "is on PATH only inside the working directory, which is never used"
@@ -220,7 +217,9 @@ def command_needs_node(minimum: str) -> str:
     )
 
 
-# Why pi did not say which models it has: the reasons of ModelsUnknown.
+# Why pi did not list its models: the reasons of ModelsUnknown.
+
+MODELS_IN_UNKNOWN_FORM = "its answer has an unknown form"
 
 
 def pi_gave_no_answer(limit_s: float) -> str:
@@ -237,3 +236,22 @@ def pi_ended_unasked(exit_code: int) -> str:
     """Return that pi was asked and ended without an answer."""
     how = f"was ended by signal {-exit_code}" if exit_code < 0 else f"exited with code {exit_code}"
     return f"it {how}"
+
+
+# What can be wrong with a skill, or with a package that may hold some.
+
+SKILL_NEEDS_DESCRIPTION = "has no description and is not used"
+SKILL_NAME_TAKEN = "is not used: the skill of this name is in"
+SKILL_SEARCH_CUT = "holds more than is searched for skills; some may be missing"
+PACKAGE_NOT_HERE = "is not installed; its skills are not known"
+
+# The progress of an installation of pi, and the reasons of InstallFailed.
+
+ANOTHER_WAY = "did not work, taking the published package by itself"
+PACKAGE_NAMES_NOTHING = "its package.json does not say what it depends on"
+PI_LOADED_NO_EXTENSION = "it started, but did not load an extension"
+
+
+def pi_is_another(version: str) -> str:
+    """Return that pi works, but is of another version than asked for."""
+    return f"it started, but is pi {version}"

@@ -35,7 +35,7 @@ def served_model(script: Script | None, resources: ExitStack) -> Callable[[str],
 
 def own_model() -> ModelOverride:
     """Let a run serve an offline model of its own."""
-    from pi_subagents.engines.offline.launcher import launcher_argv
+    from pi_subagents.engines.offline.serve import launcher_argv
 
     return ModelOverride(pi_arguments(), QUIET, launcher_argv())
 

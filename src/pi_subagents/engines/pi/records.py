@@ -20,7 +20,7 @@ _LONGEST_MS = 10**12
 # What was decoded must also be encodable again, several levels further in.
 MAX_ARGUMENT_DEPTH = 64
 
-# What a tool has said so far, again and again: a long script repeats megabytes.  Its last word
+# A tool's output so far, again and again: a long script repeats megabytes.  All of it
 # comes when it ends, so that these are not even kept in the raw log.
 REPEATED = b'{"type":"tool_execution_update"'
 
@@ -56,7 +56,7 @@ def decode_pi_line(line: bytes) -> ev.Event:
 
 def decode_kept_message(message: object) -> ev.Event:
     """Turn one message as pi keeps it into an Event; tool results are messages there."""
-    kept = _mapping(message)
+    kept = as_mapping(message)
     if kept.get("role") == "toolResult":
         return _tool_finished(kept, kept.get("content"))
     return _decode_message(kept)
@@ -64,24 +64,18 @@ def decode_kept_message(message: object) -> ev.Event:
 
 def _decode_record(record: dict[str, object], kind: str) -> ev.Event:
     if kind == "message_end":
-        return _decode_message(_mapping(record.get("message")))
+        return _decode_message(as_mapping(record.get("message")))
     if kind == "tool_execution_start":
-        return ev.ToolStarted(
-            _tool_call(
-                record.get("toolCallId"),
-                record.get("toolName"),
-                record.get("args"),
-                record.get("parentToolCallId"),
-            )
-        )
+        keys = ("toolCallId", "toolName", "args", "parentToolCallId")
+        return ev.ToolStarted(_tool_call(*(record.get(key) for key in keys)))
     if kind == "tool_execution_end":
-        return _tool_finished(record, _mapping(record.get("result")).get("content"))
+        return _tool_finished(record, as_mapping(record.get("result")).get("content"))
     if kind == "auto_retry_start":
         return ev.Retrying(
             attempt=_count(record.get("attempt")),
             max_attempts=_count(record.get("maxAttempts")),
             delay_ms=_count(record.get("delayMs")),
-            error_message=_text(record.get("errorMessage")),
+            error_message=as_text(record.get("errorMessage")),
         )
     if kind == "agent_settled":
         return ev.Settled(aborted=record.get("aborted") is True)
@@ -95,8 +89,8 @@ def _decode_message(message: Mapping[str, object]) -> ev.Event:
         return ev.UserMessage(_content_text(content))
     if role != "assistant":
         # System prompts are not stored; tool results arrive as tool_execution_end.
-        return ev.Activity(f"message of {_text(role) or 'nobody'}")
-    blocks = [_mapping(block) for block in content] if isinstance(content, list) else []
+        return ev.Activity(f"message of {as_text(role) or 'nobody'}")
+    blocks = [as_mapping(block) for block in content] if isinstance(content, list) else []
     return ev.AssistantMessage(
         text=_content_text(content),
         tool_calls=tuple(
@@ -104,10 +98,10 @@ def _decode_message(message: Mapping[str, object]) -> ev.Event:
             for block in blocks
             if block.get("type") == "toolCall"
         ),
-        stop_reason=_text(message.get("stopReason")),
-        error_message=_text(message.get("errorMessage")),
-        provider=_text(message.get("provider")),
-        model=_text(message.get("model")),
+        stop_reason=as_text(message.get("stopReason")),
+        error_message=as_text(message.get("errorMessage")),
+        provider=as_text(message.get("provider")),
+        model=as_text(message.get("model")),
         usage=parse_usage(message.get("usage")),
         duration_ms=_duration(message.get("durationMs")),
     )
@@ -115,11 +109,11 @@ def _decode_message(message: Mapping[str, object]) -> ev.Event:
 
 def _tool_finished(record: Mapping[str, object], content: object) -> ev.ToolFinished:
     return ev.ToolFinished(
-        call_id=_text(record.get("toolCallId")),
-        name=_text(record.get("toolName")),
+        call_id=as_text(record.get("toolCallId")),
+        name=as_text(record.get("toolName")),
         text=_content_text(content),
         failed=record.get("isError") is True,
-        parent_id=_text(record.get("parentToolCallId")),
+        parent_id=as_text(record.get("parentToolCallId")),
         duration_ms=_duration(record.get("durationMs")),
     )
 
@@ -129,10 +123,10 @@ def _tool_call(
 ) -> ev.ToolCall:
     usable = isinstance(arguments, dict) and not _deeper_than(MAX_ARGUMENT_DEPTH, arguments)
     return ev.ToolCall(
-        call_id=_text(call_id),
-        name=_text(name) or "tool",
+        call_id=as_text(call_id),
+        name=as_text(name) or "tool",
         arguments=cast("dict[str, object]", arguments) if usable else None,
-        parent_id=_text(parent_id),
+        parent_id=as_text(parent_id),
     )
 
 
@@ -158,15 +152,17 @@ def _content_text(content: object) -> str:
         return content
     if not isinstance(content, list):
         return ""
-    blocks = (_mapping(block) for block in content)
-    return "\n".join(_text(block.get("text")) for block in blocks if block.get("type") == "text")
+    blocks = (as_mapping(block) for block in content)
+    return "\n".join(as_text(block.get("text")) for block in blocks if block.get("type") == "text")
 
 
-def _mapping(value: object) -> Mapping[str, object]:
+def as_mapping(value: object) -> Mapping[str, object]:
+    """Return an object of JSON; an empty one for anything else."""
     return value if isinstance(value, dict) else {}
 
 
-def _text(value: object) -> str:
+def as_text(value: object) -> str:
+    """Return a text of JSON; an empty one for anything else."""
     return value if isinstance(value, str) else ""
 
 

@@ -1,5 +1,5 @@
 """
-The records of pi's RPC mode that are not events of a run, and the commands it takes.
+The records of pi's RPC mode that are not events of a run, and the commands and prompts it takes.
 
 In: one line of the stream, or a command by name.  Out: a value, or one line for the child's
 standard input.  Never raises; whatever is no record of the protocol is an event as in JSON mode.
@@ -8,11 +8,12 @@ standard input.  Never raises; whatever is no record of the protocol is an event
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING
 
 from pi_subagents.core.run import events as ev
 from pi_subagents.core.value import value
-from pi_subagents.engines.pi.records import decode_pi_line
+from pi_subagents.engines.pi.records import as_mapping, as_text, decode_pi_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,8 +21,13 @@ if TYPE_CHECKING:
 # Where the type of a record stands: after an id of ours, or one as long as a UUID.
 _HEAD = 200
 _TYPES = (b'"response"', b'"extension_ui_request"', b'"agent_start"')
-# The questions that wait for an answer; whatever else an extension says needs none.
+# The questions that wait for an answer; whatever else an extension sends needs none.
 _DIALOGS = ("select", "confirm", "input", "editor")
+# pi trims its input (a byte order mark too), then runs a first `/word` as a command or expands
+# it as a template.  A leading space would be trimmed away; a zero-width space is not.
+# docs/decisions/002-prompts-are-data.md
+GUARD = "\u200b"
+_SLASH_COMMAND = re.compile(r"[\s\ufeff]*/")
 
 
 @value
@@ -63,6 +69,11 @@ def decode_rpc_line(line: bytes) -> Heard:
     return decode_pi_line(line)
 
 
+def compose_prompt(prompt: str) -> str:
+    """Return the prompt, guarded where pi would take its beginning for a command."""
+    return GUARD + prompt if _SLASH_COMMAND.match(prompt) else prompt
+
+
 def command(name: str, command_id: str, **fields: object) -> bytes:
     """Return a command as one line of pure ASCII."""
     return _line({"id": command_id, "type": name, **fields})
@@ -78,23 +89,17 @@ def _protocol_record(record: dict[str, object]) -> Heard | None:
         case {"type": "agent_start"}:
             return WorkBegan()
         case {"type": "response", "success": bool(success)}:
-            error = record.get("error")
-            failed = error if isinstance(error, str) and error else "no reason given"
-            data = record.get("data")
+            error = as_text(record.get("error")) or "no reason given"
             return Answered(
-                command_id=_text(record.get("id")),
-                error="" if success else failed,
-                data=data if isinstance(data, dict) else {},
+                command_id=as_text(record.get("id")),
+                error="" if success else error,
+                data=as_mapping(record.get("data")),
             )
         case {"type": "extension_ui_request", "id": str(dialog_id), "method": str(method)}:
             if method in _DIALOGS:
-                return DialogAsked(dialog_id, method, _text(record.get("title")))
+                return DialogAsked(dialog_id, method, as_text(record.get("title")))
     return None
 
 
 def _line(record: dict[str, object]) -> bytes:
     return json.dumps(record, separators=(",", ":")).encode("ascii") + b"\n"
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""

@@ -1,9 +1,9 @@
 """
 The conversation of one run with a pi in RPC mode.
 
-A clock-free state machine: it is told the time (monotonic seconds) and what was heard, says what
-to send, when it next wants to be asked, and whether the run is over or was refused.  First the
-session, where one is wanted, then the prompt; the child's own account comes after its last word.
+A clock-free state machine: it is given the time (monotonic seconds) and the child's lines, sends
+commands, and knows when to be woken and whether the run is over or was refused.  First the session,
+where one is wanted, then the prompt; the child's own account comes after its last event.
 """
 
 from __future__ import annotations
@@ -12,29 +12,19 @@ from collections import Counter
 from enum import Enum
 from typing import TYPE_CHECKING, ClassVar
 
+from pi_subagents.core import messages as core_messages
 from pi_subagents.core.plain_text import one_line
 from pi_subagents.core.run import events as ev
-from pi_subagents.core.run import messages as run_messages
 from pi_subagents.core.usage import Usage, parse_usage
-from pi_subagents.engines.pi import messages
-from pi_subagents.engines.pi.prompt import compose_prompt
-from pi_subagents.engines.pi.records import REPEATED
-from pi_subagents.engines.pi.rpc import (
-    Answered,
-    DialogAsked,
-    Heard,
-    WorkBegan,
-    command,
-    decode_rpc_line,
-    dismissal,
-)
+from pi_subagents.engines.pi import messages, rpc
+from pi_subagents.engines.pi.records import REPEATED, as_mapping
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from pi_subagents.engines.base import Beginning, Channel
 
-# From the child's word that it took a command to what must follow; measured: 10 ms.
+# From the child's answer that it took a command to what must follow; measured: 10 ms.
 START_LIMIT_S = 10.0
 ACCOUNT_LIMIT_S = 1.0
 TITLE_WIDTH = 80
@@ -44,7 +34,7 @@ class Stage(Enum):
     """How far the conversation is."""
 
     GREETING = "greeting"  # it is up once it answers anything
-    SWITCHING = "switching"  # to a session of its own; what is heard until then is another run's
+    SWITCHING = "switching"  # to a session of its own; what is read until then is another run's
     PROMPTING = "prompting"
     STARTING = "starting"  # the prompt was taken, work has not begun
     WORKING = "working"
@@ -52,15 +42,15 @@ class Stage(Enum):
     OVER = "over"
 
 
-# What is heard in these stages is not about this run.
+# What is read in these stages is not about this run.
 _BEFORE_PROMPT = (Stage.GREETING, Stage.SWITCHING)
 
 
 class RpcConversation:
     """
-    What one run says to its child, and hears from it.
+    What one run sends to its child, and reads from it.
 
-    `ids` begins every command's id, so that an answer to another run's command is nobody's.
+    `ids` begins every command's id, so that an answer to another run's command is known as such.
     """
 
     repeated: ClassVar[bytes] = REPEATED
@@ -85,22 +75,22 @@ class RpcConversation:
         self.stage = Stage.PROMPTING
         self.refusal = ""
         self.aborted = False  # the child has done what an abort asked of it
-        self.interfered = False  # it answered a command that nobody here gave
+        self.interfered = False  # it answered a command that was never given
         self.usage: Usage | None = None
         self._news: list[ev.Event] = []
 
     @property
     def over(self) -> bool:
-        """Return whether there is nothing left to hear."""
+        """Return whether nothing more is to be read."""
         return self.stage is Stage.OVER
 
     @property
     def unasked(self) -> bool:
-        """Return whether the child has not heard the prompt yet."""
+        """Return whether the child has not been given the prompt yet."""
         return self.stage in _BEFORE_PROMPT
 
     def begin(self, beginning: Beginning) -> None:
-        """Say the first thing: a greeting, where somebody wants to know that the child is up."""
+        """Send the first command: a greeting, where the caller waits for the child to be up."""
         self._prompt, self._session = beginning.prompt, beginning.session
         self._on_ready = beginning.on_ready
         self._is_up, self._deadline = beginning.is_up, None
@@ -117,29 +107,29 @@ class RpcConversation:
 
     def hears(self, line: bytes, now: float) -> tuple[ev.Event, ...]:
         """Take one line of the child; return the event of this run in it, if there is one."""
-        event = self.take(decode_rpc_line(line), now)
+        event = self.take(rpc.decode_rpc_line(line), now)
         return () if event is None else (event,)
 
     def hears_idle(self, line: bytes) -> None:
-        """Take one line between two runs: nobody asked anything then, and nobody sees a dialog."""
-        heard = decode_rpc_line(line)
-        self.interfered |= isinstance(heard, Answered)
-        if isinstance(heard, DialogAsked):
-            self._channel.send(dismissal(heard.dialog_id))
+        """Take one line between two runs: no command is open then, and nobody sees a dialog."""
+        heard = rpc.decode_rpc_line(line)
+        self.interfered |= isinstance(heard, rpc.Answered)
+        if isinstance(heard, rpc.DialogAsked):
+            self._channel.send(rpc.dismissal(heard.dialog_id))
 
-    def take(self, heard: Heard, now: float) -> ev.Event | None:
-        """Take what was heard; return it if it is an event of this run."""
+    def take(self, heard: rpc.Heard, now: float) -> ev.Event | None:
+        """Take a record; return it if it is an event of this run."""
         match heard:
-            case Answered():
+            case rpc.Answered():
                 self._on_answer(heard, now)
                 return None
-            case DialogAsked():
+            case rpc.DialogAsked():
                 self._asked_too_early = not self._is_up
-                self._channel.send(dismissal(heard.dialog_id))
+                self._channel.send(rpc.dismissal(heard.dialog_id))
                 title = one_line(heard.title, TITLE_WIDTH)
                 self._news.append(ev.Note(messages.note_dialog(heard.method, title)))
                 return None
-            case WorkBegan():
+            case rpc.WorkBegan():
                 self._on_work()
                 return None
             case ev.UserMessage(text):
@@ -181,9 +171,9 @@ class RpcConversation:
             return
         self._numbers.add(number)
         if self._stopping:
-            self._refuse_steer(number, text, run_messages.STEER_NOT_ANY_MORE)
+            self._refuse_steer(number, text, core_messages.STEER_NOT_ANY_MORE)
         elif self.stage in (Stage.COUNTING, Stage.OVER):
-            self._refuse_steer(number, text, run_messages.STEER_TOO_LATE)
+            self._refuse_steer(number, text, core_messages.STEER_TOO_LATE)
         else:
             self._steers[number] = text
             if self.stage is Stage.WORKING:
@@ -196,19 +186,19 @@ class RpcConversation:
         self._send("abort")
 
     def _send_steer(self, number: str) -> None:
-        self._ask("steer", f"steer-{number}", message=compose_prompt(self._steers[number]))
+        self._send("steer", f"steer-{number}", message=rpc.compose_prompt(self._steers[number]))
 
     def _refuse_steer(self, number: str, text: str, reason: str) -> None:
         self._news.append(ev.Steer(number, ev.REFUSED, text, reason))
 
-    # What is heard
+    # What the child answers
 
-    def _on_answer(self, answer: Answered, now: float) -> None:
+    def _on_answer(self, answer: rpc.Answered, now: float) -> None:
         self._is_up, self._asked_too_early = True, False
         self._asked[answer.command_id] -= 1
         self.interfered |= self._asked[answer.command_id] < 0
         if not answer.command_id.startswith(f"{self._ids}-"):
-            return  # to another run's command
+            return  # to a command of another run
         name = answer.command_id.removeprefix(f"{self._ids}-")
         if name == "get_state" and self.stage is Stage.GREETING:
             assert self._on_ready is not None
@@ -223,7 +213,7 @@ class RpcConversation:
             if answer.error:
                 self.refuse(answer.error)
             elif answer.data.get("disposition") == "handled":
-                self.refuse(messages.NO_RUN_STARTED)  # newer pis say so at once
+                self.refuse(messages.NO_RUN_STARTED)  # newer pis report it at once
             else:
                 self.stage, self._deadline = Stage.STARTING, now + START_LIMIT_S
         elif name == "get_session_stats" and self.stage is Stage.COUNTING:
@@ -263,7 +253,7 @@ class RpcConversation:
             self._prompt_read = True
             return
         for number, steer in self._steers.items():
-            if compose_prompt(steer).strip() == text.strip():
+            if rpc.compose_prompt(steer).strip() == text.strip():
                 self._news.append(ev.Steer(number, ev.DELIVERED, steer))
                 del self._steers[number]
                 return
@@ -274,7 +264,7 @@ class RpcConversation:
         if self._steers:
             self._send("clear_queue")  # pi would keep them for the next prompt
         for number, text in self._steers.items():
-            self._refuse_steer(number, text, run_messages.STEER_TOO_LATE)
+            self._refuse_steer(number, text, core_messages.STEER_TOO_LATE)
         self._steers.clear()
         self._send("get_session_stats")
         self.stage, self._deadline = Stage.COUNTING, now + ACCOUNT_LIMIT_S
@@ -287,17 +277,13 @@ class RpcConversation:
     def _end(self) -> None:
         self.stage, self._deadline = Stage.OVER, None
 
-    def _send(self, name: str, **fields: object) -> None:
-        self._ask(name, name, **fields)
-
-    def _ask(self, name: str, own_id: str, **fields: object) -> None:
-        command_id = f"{self._ids}-{own_id}"
+    def _send(self, name: str, own_id: str = "", **fields: object) -> None:
+        command_id = f"{self._ids}-{own_id or name}"
         self._asked[command_id] += 1
-        self._channel.send(command(name, command_id, **fields))
+        self._channel.send(rpc.command(name, command_id, **fields))
 
 
 def _account(stats: Mapping[str, object]) -> Usage:
     """Return what a whole session used: messages, tools that report usage, summaries."""
-    tokens = stats.get("tokens")
-    counted = tokens if isinstance(tokens, dict) else {}
+    counted = as_mapping(stats.get("tokens"))
     return parse_usage({**counted, "totalTokens": counted.get("total"), "cost": stats.get("cost")})

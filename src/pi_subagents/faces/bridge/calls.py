@@ -2,7 +2,8 @@
 The tools, called by pi: several at once, each of which can be stopped.
 
 In: calls of the host.  Out: the tool's value with bounded details, and what its children used.  A
-refusal is a value too.  What ends is appended to the host's log as it ends.
+refusal is a value too.  What ends is appended to the host's log as it ends.  Of background runs a
+session counts and lists those it began; a run id is looked up on disk as well.
 """
 
 from __future__ import annotations
@@ -17,28 +18,29 @@ from typing import TYPE_CHECKING
 from pi_subagents.core.run.record import RunMeta, RunRecord
 from pi_subagents.core.run.result import RunResult
 from pi_subagents.core.session import retrieval
-from pi_subagents.core.stop_switch import RUNNING, StopSwitch
+from pi_subagents.core.stop_switch import StopSwitch
 from pi_subagents.core.usage import Usage, usage_for_pi
-from pi_subagents.errors import SubagentsError
+from pi_subagents.errors import BackgroundRunNotFound, IndexUnreadable, SubagentsError
 from pi_subagents.faces.bridge.live_call import LiveCall
 from pi_subagents.faces.bridge.messages import ASK_TITLE
-from pi_subagents.faces.bridge.session_runs import SessionRuns
 from pi_subagents.service import call as launch
-from pi_subagents.service.pool import Pool
+from pi_subagents.service.background import BackgroundRuns
+from pi_subagents.service.call import Pool
 from pi_subagents.service.runs import Runs
 from pi_subagents.service.tools import registry
-from pi_subagents.view.bounded_details import with_windows
-from pi_subagents.view.summary import refusal_to_json
+from pi_subagents.view.answers import refusal_to_json
+from pi_subagents.view.window_delta import with_windows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from pi_subagents.core.preset.request import StatusRequest
     from pi_subagents.core.value import JsonObject
     from pi_subagents.faces.bridge.open_session import OpenSession
     from pi_subagents.faces.bridge.params import HostToolCall
     from pi_subagents.faces.bridge.peer import HostPeer
     from pi_subagents.service.call import Options
-    from pi_subagents.service.planned_task import Update
+    from pi_subagents.service.delegation import Update
     from pi_subagents.service.tools.tool import LiveWork
 
 
@@ -55,21 +57,17 @@ class HostCalls:
         return call_id in self._switches
 
     def prewarm(self, call: HostToolCall, session: OpenSession) -> None:
-        """
-        Let the children of a call start that is still being written; it may never come.
-
-        It is only a hint: what cannot be understood, or would be refused, starts nothing.
-        """
-        with suppress(SubagentsError):
-            ahead = registry.find_tool(call.tool).prewarming
+        """Start the children of a call that is still being written and may never come."""
+        with suppress(SubagentsError):  # it is only a hint
+            prewarming = registry.find_tool(call.tool).prewarming
             # Each hint repeats those before it: once the pool is full, the rest adds nothing.
-            if ahead is not None and self._pool.takes_more():
-                ahead.start(call.arguments, self._standing(call, session))
+            if prewarming is not None and self._pool.takes_more():
+                prewarming.start(call.arguments, self._context(call, session))
 
     def cancel(self, call_id: str) -> None:
-        """Stop a call, the second time at once; one that is over is let be."""
-        if call_id in self._switches:
-            _step_up(self._switches[call_id])
+        """Stop a call, the second time at once; one that is over is ignored."""
+        if switch := self._switches.get(call_id):
+            (switch.force if switch.thrown else switch.stop)()
 
     def stop_all(self) -> None:
         """Stop every call in good order."""
@@ -77,7 +75,7 @@ class HostCalls:
             switch.stop()
 
     async def close(self) -> None:
-        """Keep no child ready any more; there are no calls left."""
+        """Release the children that were kept ready; there are no calls left."""
         await self._pool.close()
 
     async def run(self, call: HostToolCall, session: OpenSession) -> JsonObject:
@@ -126,45 +124,50 @@ class HostCalls:
     def _options(self, call: HostToolCall, session: OpenSession, switch: StopSwitch) -> Options:
         loop = asyncio.get_running_loop()
         asking: Options = {"ask": partial(self._ask, switch)} if call.has_ui else {}
+
+        def notice(text: str) -> None:
+            # Some of the work is done in threads, and only the loop may write.
+            loop.call_soon_threadsafe(session.notice, text)
+
         return {
-            **self._standing(call, session),
+            **self._context(call, session),
             **asking,
             "stop": switch,
             "columns": call.columns,
-            "told": session.view.runs,
+            "history": session.view.runs,
             "known_runs": SessionRuns(session, Runs(Path(call.cwd), self._env)),
-            # Some of the work is done in threads, and only the loop may write.
-            "on_notice": lambda text: _ignore(loop.call_soon_threadsafe(session.notice, text)),
+            "on_notice": notice,
         }
 
     async def _ask(self, switch: StopSwitch, question: str) -> bool | None:
         """Return what the person at the host answers; None if the call is stopped first."""
         params: dict[str, object] = {"kind": "confirm", "arguments": [ASK_TITLE, question]}
-        asked = asyncio.ensure_future(self._host.request("dialog", params))
-        leave = switch.listen(lambda _: _ignore(asked.cancel()))
+        request = asyncio.ensure_future(self._host.request("dialog", params))
+
+        def cancel(_level: int) -> None:
+            request.cancel()
+
+        unlisten = switch.listen(cancel)
         try:
-            await asyncio.wait([asked])
+            await asyncio.wait([request])
         finally:
-            leave()
-        answer = None if asked.cancelled() or asked.exception() else asked.result()
+            unlisten()
+        answer = None if request.cancelled() or request.exception() else request.result()
         return answer if isinstance(answer, bool) else None
 
-    def _standing(self, call: HostToolCall, session: OpenSession) -> Options:
-        """Return what shapes the children of a call, and where they wait."""
+    def _context(self, call: HostToolCall, session: OpenSession) -> Options:
+        """Return what shapes the children of a call, and the pool they wait in."""
         return {
             "cwd": Path(call.cwd),
             "env": self._env,
             "host_trusts": call.trusted,
-            "parent_tools": _for_children(call.parent_tools),
+            # Ours are left out: no child has them.
+            "parent_tools": call.parent_tools
+            and tuple(name for name in call.parent_tools if name not in registry.TOOLS),
             "models": call.models,
             "host_program": session.host_program,
             "pool": self._pool,
         }
-
-
-def _for_children(tools: tuple[str, ...] | None) -> tuple[str, ...] | None:
-    """Return the host's tools without ours, which no child has."""
-    return tools and tuple(name for name in tools if name not in registry.TOOLS)
 
 
 def _record(update: Update, result: RunResult) -> RunRecord:
@@ -183,12 +186,52 @@ def _with_usage(answer: JsonObject, used: Usage) -> JsonObject:
     return answer if used == Usage() else {**answer, "usage": usage_for_pi(used)}
 
 
-def _step_up(switch: StopSwitch) -> None:
-    if switch.level == RUNNING:
-        switch.stop()
-    else:
-        switch.force()
+class SessionRuns:
+    """The KnownRuns of one session."""
 
+    def __init__(self, session: OpenSession, runs: Runs) -> None:
+        self._session = session
+        self._runs = runs
 
-def _ignore(_: object) -> None:
-    """Take a value that nobody needs."""
+    def began(self, run: RunRecord) -> list[RunRecord]:
+        """Put a run into the host's log."""
+        self._session.begin(run)
+        return self._latest()
+
+    def find(self, run_id: str) -> str:
+        """Return the whole id of a run that is on disk, or at least in the host's log."""
+        try:
+            return BackgroundRuns(self._runs).find(run_id).run_id
+        except BackgroundRunNotFound:
+            known = [each for each in self._ids() if each.startswith(run_id)]
+            if len(known) != 1:
+                raise
+            return known[0]
+
+    async def wait(
+        self, request: StatusRequest, stop: StopSwitch
+    ) -> tuple[list[RunRecord], list[RunRecord]]:
+        """Return the session's runs, and the one that was asked for."""
+        if request.run_id is None:
+            await BackgroundRuns(self._runs, self._ids()).wait(request, stop)
+            own = self._session.refresh()
+            return own, own
+        found = await BackgroundRuns(self._runs).wait(request, stop)
+        own = self._session.refresh()
+        wanted = (run for run in found if run.run_id == request.run_id)
+        rows = {run.run_id: run for run in (*own, *wanted)}
+        return list(rows.values()), own
+
+    async def stop(self, run_id: str | None) -> tuple[list[RunRecord], list[RunRecord]]:
+        """End one run, or all that this session began."""
+        chosen = BackgroundRuns(self._runs, None if run_id else self._ids())
+        return await chosen.stop(run_id), self._latest()
+
+    def _latest(self) -> list[RunRecord]:
+        """Return the session's runs as they stand, or stood where the index cannot be read."""
+        with suppress(IndexUnreadable):  # what was done just now is reported all the same
+            return self._session.refresh()
+        return self._session.registry.all()[::-1]
+
+    def _ids(self) -> set[str]:
+        return {run.run_id for run in self._session.registry.all()}

@@ -9,7 +9,7 @@ stays a plain string.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from pi_subagents.core.settings import PRESET_TOOLS
@@ -20,7 +20,7 @@ from pi_subagents.view import messages as view_messages
 from pi_subagents.view.picture import SHOWN_LINES, Layout, layout_to_json
 
 if TYPE_CHECKING:
-    from pi_subagents.service.tools.tool import Tool, ToolWords
+    from pi_subagents.service.tools.tool import Tool
 
 
 def tools_to_json() -> dict[str, object]:
@@ -40,23 +40,23 @@ def tools_to_json() -> dict[str, object]:
                 # Those of the second system are of no use without a model.
                 "needsModels": tool.family == PRESET_TOOLS,
                 "shownWhole": tool.shown_whole,
-                "ahead": _ahead(tool),
-                "call": [_said_to_json(said) for said in _said_by(tool)],
+                "ahead": _prewarmed(tool),
+                "call": _call_words(tool),
             }
             for tool in all_tools()
         ],
     }
 
 
-def _ahead(tool: Tool[Any]) -> str:
-    """Return the list whose items the core is told of while a call is still being written."""
+def _prewarmed(tool: Tool[Any]) -> str:
+    """Return the list whose items are sent to the core while a call is still being written."""
     return "" if tool.prewarming is None else tool.prewarming.parameter
 
 
 def _parameters(tool: Tool[Any]) -> dict[str, object]:
-    """Return them in the order in which a model should write: what is told ahead comes last."""
+    """Return them in the order in which a model should write: what prewarms comes last."""
     known = _properties(tool)
-    order = sorted(known, key=lambda name: name == _ahead(tool))
+    order = sorted(known, key=lambda name: name == _prewarmed(tool))
     return {**tool.parameters, "properties": {name: known[name] for name in order}}
 
 
@@ -66,17 +66,17 @@ def _properties(tool: Tool[Any]) -> Mapping[str, object]:
     return known
 
 
-def _said_by(tool: Tool[Any]) -> Iterable[ToolWords]:
-    """Return what a call of a tool can say: only of parameters it has."""
+def _call_words(tool: Tool[Any]) -> list[dict[str, object]]:
+    """Return the words above the result of a call, only of parameters that the tool has."""
     known = _properties(tool)
-    return [each for each in tool.said if each.path[0] in known]
-
-
-def _said_to_json(said: ToolWords) -> dict[str, object]:
-    return {
-        "path": list(said.path),
-        "role": said.role,
-        "text": said.text,
-        "counted": list(said.counted),
-        "distinct": said.distinct,
-    }
+    return [
+        {
+            "path": list(words.path),
+            "role": words.role,
+            "text": words.text,
+            "counted": list(words.counted),
+            "distinct": words.distinct,
+        }
+        for words in tool.headline
+        if words.path[0] in known
+    ]

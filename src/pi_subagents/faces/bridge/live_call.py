@@ -1,5 +1,5 @@
 """
-Tell the host how the sub-agents of a call stand, while they work.
+Show the host how the sub-agents of a call stand, while they work.
 
 In: the windows of a delegation, and what happens.  Out: notifications, at most every 50 ms and only
 as fast as the host reads: what is new in the picture of the windows; and updates, which the host
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pi_subagents.core.run.events import Event
     from pi_subagents.core.run.result import RunResult
     from pi_subagents.faces.bridge.peer import HostPeer
-    from pi_subagents.service.windows import Windows
+    from pi_subagents.service.foreground import Windows
     from pi_subagents.view.progress_updates import Updates
 
 INTERVAL_S = 0.05
@@ -28,7 +28,7 @@ TICK_S = 0.5  # without any news: headers count seconds, and an update may have 
 
 
 class LiveCall:
-    """One call while it runs; leaving tells how everything stood at the end."""
+    """One call while it runs; leaving sends how everything stood at the end."""
 
     def __init__(self, host: HostPeer, call_id: str, updates: Updates, *, repeated: int) -> None:
         self._host = host
@@ -38,19 +38,19 @@ class LiveCall:
         self._allowance = Allowance()
         self._deltas: WindowDeltas | None = None
         self._news = asyncio.Event()
-        self._telling: asyncio.Task[None] | None = None
+        self._sending: asyncio.Task[None] | None = None
         self.windows: Windows | None = None
 
     async def __aenter__(self) -> Self:
-        self._telling = asyncio.create_task(self._tell())
+        self._sending = asyncio.create_task(self._keep_sending())
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        assert self._telling is not None
-        self._telling.cancel()
+        assert self._sending is not None
+        self._sending.cancel()
         with suppress(asyncio.CancelledError):
-            await self._telling
-        self._say()
+            await self._sending
+        self._send()
 
     def show(self, windows: Windows) -> None:
         """Take the windows, before the first sub-agent starts."""
@@ -63,38 +63,35 @@ class LiveCall:
         self._updates.note(index, what)
         self._news.set()
 
-    async def _tell(self) -> None:
+    async def _keep_sending(self) -> None:
         while True:
             with suppress(TimeoutError):
                 async with asyncio.timeout(TICK_S):
                     await self._news.wait()
             self._news.clear()
-            self._say()
+            self._send()
             await self._host.drain()
             await asyncio.sleep(INTERVAL_S)
 
-    def _say(self) -> None:
-        """Tell what is new; that it could not be told must not cost the answer."""
+    def _send(self) -> None:
+        """Send what is new; a failure here must not cost the answer."""
         try:
             if self.windows is not None and self._deltas is not None:
-                self._tell_picture(self.windows, self._deltas)
-                self._tell_updates(self.windows)
+                if parts := self._deltas.since(self.windows.now()):
+                    self._host.notify("picture", {"callId": self._call_id, "parts": parts})
+                self._send_updates(self.windows)
         except Exception as error:  # noqa: BLE001 - whatever is wrong, the work goes on
             asyncio.get_running_loop().call_exception_handler(
-                {"message": "the windows of a call could not be told", "exception": error}
+                {"message": "the windows of a call could not be sent", "exception": error}
             )
 
-    def _tell_picture(self, shown: Windows, deltas: WindowDeltas) -> None:
-        if parts := deltas.since(shown.now()):
-            self._host.notify("picture", {"callId": self._call_id, "parts": parts})
-
-    def _tell_updates(self, shown: Windows) -> None:
+    def _send_updates(self, shown: Windows) -> None:
         now_s = asyncio.get_running_loop().time()
         while self._allowance.has_room(now_s):
             update = self._updates.next(shown.now(), shown.max_lines)
             if update is None:
                 return
-            told = {"callId": self._call_id, **update}
-            self._allowance.take(self._repeated + len(json.dumps(told)))
-            self._host.notify("update", told)
+            params = {"callId": self._call_id, **update}
+            self._allowance.take(self._repeated + len(json.dumps(params)))
+            self._host.notify("update", params)
         self._updates.skip()

@@ -58,22 +58,19 @@ PROFILE_NEEDS_TERMINAL = (
 
 
 def entry_not_kept(reason: str) -> str:
-    """Return that what ended is not in the host's log, which the host could not write."""
+    """Return that a run's end is not in the host's log, which the host could not write."""
     return f"A sub-agent's session could not be kept in this conversation: {reason}"
 
 
 def background_ended(preset: str, status: str, run_id: str, error_message: str) -> str:
-    """Return what a person is told once, when a background run ended."""
+    """Return what a person reads once, when a background run ended."""
     why = f": {error_message}" if error_message else ""
     return f"Background agent {preset} {status} (run {run_id}){why}"
 
 
-def background_end_told(ended: str, task: str, output: str) -> str:
+def background_end_message(ended: str, task: str, output: str) -> str:
     """Return the message about it in the conversation, which begins no turn."""
     return f"{ended}\nTask: {task}" + (f"\n\n{output}" if output else "")
-
-
-# Definitions of projects that are not trusted (subagents.project_definitions)
 
 
 ASK_TITLE = "Sub-agents: a definition of this project"

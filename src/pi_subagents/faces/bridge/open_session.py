@@ -1,10 +1,10 @@
 """
-The session that the host has open: what its log tells of sub-agents, and what is appended to it.
+The session that the host has open: what its log has of sub-agents, and what is appended to it.
 
 In: the entries of the log, then what happens.  Out: notifications to the host (entries, the footer,
 the end of background runs), each with the session it belongs to.  Watching goes on only while a
-background run does, and never after the session was closed: who is told of an end is told once, so
-somebody must be there.  A watcher that fails never takes the bridge along.
+background run does, and never after the session was closed: an end is reported once, so somebody
+must be there to read it.  A watcher that fails never takes the bridge along.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pi_subagents.core.plain_text import one_line, printable
-from pi_subagents.core.session.log_entry import ENTRY_TYPE, entry_of
+from pi_subagents.core.session.history import ENTRY_TYPE, entry_of
 from pi_subagents.core.usage import Usage
 from pi_subagents.faces.bridge import messages
 from pi_subagents.faces.bridge.peer import reason_of
-from pi_subagents.service.call import trusts
+from pi_subagents.service.call import trust_of
 from pi_subagents.service.host_log import open_host_log
-from pi_subagents.service.tools.offered import offered_tools
+from pi_subagents.service.tools.offer import offered_tools
 from pi_subagents.view import messages as view_messages
 from pi_subagents.view.background import (
     END_MESSAGE,
@@ -31,11 +31,11 @@ from pi_subagents.view.background import (
     background_status,
     counts,
     footer,
+    usage_counted,
     usage_entry,
-    usage_told,
 )
-from pi_subagents.view.background_picture import end_picture
 from pi_subagents.view.picture import part_to_json
+from pi_subagents.view.window_picture import end_picture
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from pi_subagents.core.run.record import RunRecord
     from pi_subagents.faces.bridge.params import HostSession
     from pi_subagents.faces.bridge.peer import HostPeer
-    from pi_subagents.service.background import LogEntry
     from pi_subagents.service.call import Options
+    from pi_subagents.service.host_log import LogEntry
 
 POLL_S = 0.25
 _LEVELS = {"completed": "info", "aborted": "warning"}
@@ -64,10 +64,10 @@ class OpenSession:
         self.host_program = opened.pi
         log = open_host_log(Path(opened.cwd), env, opened.entries)
         self.view, self.registry = log.sessions, log.background
-        self._usage_told = usage_told(opened.entries)
-        self._told: set[str] = set()
+        self._usage_counted = usage_counted(opened.entries)
+        self._reported: set[str] = set()  # the runs whose end it was
         self._shown = set(opened.ends_shown or ())
-        # A host that does not say which ends it shows is not shown any of them again.
+        # A host that does not name the ends it shows is not shown any of them again.
         known = () if opened.ends_shown is None else self.registry.all()
         self._perhaps_lost = {run.run_id for run in known if not run.active}
         self._footer: str | None = None
@@ -77,10 +77,9 @@ class OpenSession:
         self._changed()
 
     def is_same(self, other: HostSession) -> bool:
-        """Tell whether the host opens again what it has open: some modes of pi say it twice."""
-        mine = self._opened
-        known = (mine.session_id, len(mine.entries))
-        return self._is_open and known == (other.session_id, len(other.entries))
+        """Return whether the host opens again what it has open: some modes of pi greet twice."""
+        own, same = ((each.session_id, len(each.entries)) for each in (self._opened, other))
+        return self._is_open and own == same
 
     def greet_again(self) -> None:
         """Show the footer once more: the host may have cleared it."""
@@ -88,10 +87,9 @@ class OpenSession:
             self._notify("status", {"text": self._footer})
 
     def background(self) -> dict[str, object]:
-        """Return how many background runs there are, and the line that says so."""
+        """Return how many background runs there are, and the line that shows it."""
         counted = counts(self.registry.all())
-        told = {key: counted[key] for key in ("running", "total")}
-        return {**told, "text": self._footer}
+        return {"running": counted["running"], "total": counted["total"], "text": self._footer}
 
     async def offer(self) -> dict[str, object]:
         """Return which tools there are for the main model, and how they are described to it."""
@@ -121,20 +119,20 @@ class OpenSession:
         """Return what ended background runs used, each of them once in this session."""
         used = Usage()
         for run in self.registry.all():
-            if not run.active and run.run_id not in self._usage_told:
-                self._usage_told.add(run.run_id)
+            if not run.active and run.run_id not in self._usage_counted:
+                self._usage_counted.add(run.run_id)
                 self._append({"customType": UPDATE_ENTRY, "data": usage_entry(run)})
                 used += run.usage
         return used
 
     def notice(self, text: str) -> None:
-        """Say something beside an answer, once in a session."""
+        """Show something beside an answer, once in a session."""
         if text not in self._notices:
             self._notices.add(text)
             self.warn(text)
 
     def warn(self, text: str) -> None:
-        """Say that something is not as it should be."""
+        """Show that something is not as it should be."""
         self._notify("notify", {"message": text, "level": "warning"})
 
     async def close(self) -> None:
@@ -149,7 +147,7 @@ class OpenSession:
         try:
             cwd, decided = Path(self._opened.cwd), self._opened.trusted
             host: Options = {"cwd": cwd, "env": self._env, "host_trusts": decided}
-            offer = offered_tools(cwd, self._env, trusted=trusts(host, cwd))
+            offer = offered_tools(cwd, self._env, trusted=trust_of(host)(cwd))
         except Exception as error:  # noqa: BLE001 - without a list the tools work as well
             self._complain(reason_of(error))
             return {}
@@ -157,21 +155,21 @@ class OpenSession:
         return {"tools": tools, "modelsRoom": offer.models_room}
 
     def _notify(self, method: str, params: Params) -> None:
-        """Tell the host something that is for no other session than this one."""
+        """Notify the host of something that is for no other session than this one."""
         self._host.notify(method, {"sessionId": self._opened.session_id, **params})
 
     def _append(self, entry: LogEntry) -> None:
         self._notify("entry", entry)
 
     def _changed(self) -> None:
-        """Tell the footer if it is another now, and watch if there is anything to watch."""
+        """Send the footer if it is another now, and watch if there is anything to watch."""
         counted = counts(self.registry.all())
         text = footer(counted) if counted["total"] else None
         if text != self._footer:
             self._footer = text
             self._notify("status", {"text": text})
         is_watched = self._watcher is not None and not self._watcher.done()
-        if self._is_open and counted["total"] > len(self._told) and not is_watched:
+        if self._is_open and counted["total"] > len(self._reported) and not is_watched:
             self._watcher = asyncio.create_task(self._watch())
 
     async def _watch(self) -> None:
@@ -179,25 +177,25 @@ class OpenSession:
             await asyncio.sleep(POLL_S)
 
     def _look(self) -> bool:
-        """Look after the background runs once; tell whether to look again."""
+        """Look after the background runs once; return whether to look again."""
         try:
-            goes_on = self.registry.look(self._append, self._tell, self._told)
+            look_again = self.registry.look(self._append, self._report, self._reported)
             self._show_what_was_lost()
             self._changed()
         except Exception as error:  # noqa: BLE001 - the bridge outlives whatever happens here
             self._complain(reason_of(error))
             return True
-        return goes_on
+        return look_again
 
-    def _tell(self, run: RunRecord) -> None:
-        """Tell a person of an end, and the conversation, without beginning a turn."""
+    def _report(self, run: RunRecord) -> None:
+        """Show a person an end, and the conversation, without beginning a turn."""
         level = _LEVELS.get(run.status, "error")
         self._notify("notify", {"message": _ending(run), "level": level})
         self._show(run)
 
     def _show_what_was_lost(self) -> None:
-        """Show ends that were told but never logged: a host that ends in a turn forgets them."""
-        lost = self._perhaps_lost & self._told - self._shown
+        """Show ends that were reported but never logged: a host that ends in a turn loses them."""
+        lost = self._perhaps_lost & self._reported - self._shown
         runs = self.refresh() if lost else []  # of a long answer the log has the beginning only
         for run in reversed(runs):
             if run.run_id in lost:
@@ -208,8 +206,8 @@ class OpenSession:
         self._shown.add(run.run_id)
         output = printable(run.output[:MAX_ENTRY_OUTPUT])
         if len(run.output) > MAX_ENTRY_OUTPUT:
-            told, whole = MAX_ENTRY_OUTPUT, len(run.output)
-            output += f"\n{view_messages.background_output_cut(told, whole, run.session_id)}"
+            shown, whole = MAX_ENTRY_OUTPUT, len(run.output)
+            output += f"\n{view_messages.background_output_cut(shown, whole, run.session_id)}"
         details = {
             "runId": run.run_id,
             "sessionId": run.session_id,
@@ -219,11 +217,11 @@ class OpenSession:
             "picture": [part_to_json(part) for part in end_picture(run, output)],
         }
         task = one_line(run.meta.task, _SHOWN)
-        content = messages.background_end_told(_ending(run), task, output)
+        content = messages.background_end_message(_ending(run), task, output)
         self._notify("message", {"customType": END_MESSAGE, "content": content, "details": details})
 
     def _complain(self, reason: str) -> None:
-        """Say on standard error why watching fails, once for each reason."""
+        """Print on standard error why watching fails, once for each reason."""
         if reason != self._complaint:
             self._complaint = reason
             print(reason, file=sys.stderr, flush=True)  # noqa: T201 - it is for people

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pi_subagents.core import messages as core_messages
-from pi_subagents.core.host_program import HostProgram
+from pi_subagents.core.engine_values import HostProgram
 from pi_subagents.core.value import value
 from pi_subagents.errors import InvalidRequest
 from pi_subagents.faces.bridge import messages
@@ -66,17 +66,14 @@ def parse_session(given: Mapping[str, object]) -> HostSession:
     entries = given.get("entries", [])
     if not isinstance(entries, list):
         raise InvalidRequest("entries", messages.MUST_BE_LIST)
-    # A new session begins empty, whatever its file may hold already.
-    kept = () if reason == NEW else tuple(entries)
-    shown = _texts(given, "endsShown")
-    pi = _host_program(given)
     return HostSession(
         session_id=_text(given, "sessionId"),
         reason=reason,
         cwd=_text(given, "cwd"),
-        entries=kept,
-        ends_shown=shown,
-        pi=pi,
+        # A new session begins empty, whatever its file may hold already.
+        entries=() if reason == NEW else tuple(entries),
+        ends_shown=_texts(given, "endsShown"),
+        pi=_host_program(given),
         trusted=_trusted(given),
     )
 
@@ -124,10 +121,9 @@ def parse_prefix(given: Mapping[str, object]) -> str:
 
 
 def _host_program(given: Mapping[str, object]) -> HostProgram | None:
-    program, script, version = (
-        _optional_text(given, key) for key in ("program", "script", "piVersion")
-    )
-    return HostProgram(program, script, version) if program else None
+    keys = ("program", "script", "piVersion")
+    program, *rest = ("" if given.get(key) is None else _text(given, key) for key in keys)
+    return HostProgram(program, *rest) if program else None
 
 
 def _trusted(given: Mapping[str, object]) -> bool | None:
@@ -142,10 +138,6 @@ def _text(given: Mapping[str, object], key: str) -> str:
     if not isinstance(value, str):
         raise InvalidRequest(key, core_messages.NEEDS_STRING)
     return value
-
-
-def _optional_text(given: Mapping[str, object], key: str) -> str:
-    return "" if given.get(key) is None else _text(given, key)
 
 
 def _texts(given: Mapping[str, object], key: str) -> tuple[str, ...] | None:

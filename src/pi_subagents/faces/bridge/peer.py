@@ -1,9 +1,10 @@
 """
 One end of a JSON-RPC connection: every request gets one answer, whatever the line was.
 
-In: lines as they come, and who serves methods.  Out: lines to be written.  Requests are served side
-by side, each begun in the order of its coming.  Nothing that a line holds, and nothing that a
-method raises, ends the connection.
+In: lines as they come, and what serves methods.  Out: lines to be written, one after the other,
+without waiting: a caller that writes much waits with `drain` before it writes more.  Requests are
+served side by side, each begun in the order of its coming.  Nothing that a line holds, and nothing
+that a method raises, ends the connection.
 """
 
 from __future__ import annotations
@@ -25,12 +26,13 @@ if TYPE_CHECKING:
 
     from pi_subagents.core.framing import Frame
     from pi_subagents.core.json_rpc import Params, RpcMessage
+    from pi_subagents.faces.wire import LineWriter
 
 MAX_REASON = 1000
 
 
 class Methods(Protocol):
-    """Who serves what the other side asks and tells."""
+    """What serves requests and notifications of the other side."""
 
     async def answer(self, method: str, params: Params) -> object | Failure:
         """Return the result of a request, or why there is none."""
@@ -40,52 +42,51 @@ class Methods(Protocol):
 
 
 class Outlet(Protocol):
-    """Where lines go."""
+    """Where lines go; close it, so that the other side can read what is left."""
 
     def write(self, line: bytes) -> None:
         """Send a line without waiting; ConnectionError if nobody listens any more."""
 
     async def drain(self) -> None:
-        """Return when the other side keeps up."""
+        """Return when everything was read, or nobody listens any more."""
 
 
 class HostPeer:
-    """The other side, as methods of ours tell it something or ask it."""
+    """The other side, for notifications and requests of ours."""
 
     def __init__(self, outlet: Outlet) -> None:
         self._outlet = outlet
         self._numbers = count(1)
-        self._asked: dict[str, asyncio.Future[object | Failure]] = {}
+        self._pending: dict[str, asyncio.Future[object | Failure]] = {}
 
     def notify(self, method: str, params: Params) -> None:
-        """Tell something; ConnectionError if nobody listens any more."""
+        """Send a notification; ConnectionError if nobody listens any more."""
         self._outlet.write(json_rpc.encode_notification(method, params))
 
     async def drain(self) -> None:
-        """Return when the other side keeps up with what it is told."""
+        """Return when the other side has read what was sent."""
         await self._outlet.drain()
 
     async def request(self, method: str, params: Params) -> object | Failure:
-        """Ask, and return the answer; cancelled if the other side goes away."""
+        """Return the answer to a request; cancelled if the other side goes away."""
         own_id = f"d{next(self._numbers)}"
-        asked = self._asked[own_id] = asyncio.get_running_loop().create_future()
+        self._pending[own_id] = asyncio.get_running_loop().create_future()
         try:
             self._outlet.write(json_rpc.encode_request(own_id, method, params))
-            answer: object | Failure = await asked
-            return answer
+            return await self._pending[own_id]
         finally:
-            del self._asked[own_id]
+            del self._pending[own_id]
 
     def receive(self, response: Response) -> None:
-        """Take an answer; one to nothing that was asked is ignored."""
-        asked = self._asked.get(response.id) if isinstance(response.id, str) else None
-        if asked is not None and not asked.done():
-            asked.set_result(response.outcome)
+        """Take an answer; one to no request of ours is ignored."""
+        pending = self._pending.get(response.id) if isinstance(response.id, str) else None
+        if pending is not None and not pending.done():
+            pending.set_result(response.outcome)
 
     def leave(self) -> None:
         """Wait for no answer any more."""
-        for asked in self._asked.values():
-            asked.cancel()
+        for pending in self._pending.values():
+            pending.cancel()
 
 
 class Peer:
@@ -104,7 +105,7 @@ class Peer:
         self._host.leave()
 
     async def settled(self) -> None:
-        """Return when everything that was asked is answered."""
+        """Return when every request is answered."""
         while self._under_way:
             await asyncio.wait(self._under_way)
 
@@ -160,6 +161,41 @@ def reason_of(error: Exception) -> str:
 def _message(frame: Frame) -> RpcMessage | None:
     """Return what a line says; nothing for a blank one, or one cut by the death of its writer."""
     if isinstance(frame, Skipped):
-        told = messages.rpc_line_too_long(frame.size, json_rpc.MAX_LINE_BYTES)
-        return Broken(None, Failure(json_rpc.INVALID_REQUEST, told))
+        problem = messages.rpc_line_too_long(frame.size, json_rpc.MAX_LINE_BYTES)
+        return Broken(None, Failure(json_rpc.INVALID_REQUEST, problem))
     return json_rpc.decode(frame.data) if frame.terminated and frame.data.strip() else None
+
+
+class Outbox:
+    """An Outlet over a LineWriter; make it inside the loop."""
+
+    def __init__(self, writer: LineWriter) -> None:
+        self._writer = writer
+        self._lines: asyncio.Queue[bytes] = asyncio.Queue()
+        self._is_gone = False
+        self._posting = asyncio.create_task(self._post())
+
+    def write(self, line: bytes) -> None:
+        """Send a line without waiting; ConnectionError if nobody listens any more."""
+        if self._is_gone:
+            raise BrokenPipeError
+        self._lines.put_nowait(line)
+
+    async def drain(self) -> None:
+        """Return when everything was read, or nobody listens any more."""
+        await self._lines.join()
+
+    async def close(self, within_s: float) -> None:
+        """Give the host some time to read what is left."""
+        await asyncio.wait([asyncio.create_task(self.drain())], timeout=within_s)
+        self._posting.cancel()
+
+    async def _post(self) -> None:
+        while True:
+            line = await self._lines.get()
+            if not self._is_gone:
+                try:
+                    await self._writer.write(line)
+                except OSError:
+                    self._is_gone = True
+            self._lines.task_done()

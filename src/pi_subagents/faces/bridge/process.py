@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from pi_subagents.core.json_rpc import MAX_LINE_BYTES
 from pi_subagents.core.plain_text import one_line
-from pi_subagents.faces.bridge.outbox import Outbox
-from pi_subagents.faces.bridge.peer import HostPeer, Peer
+from pi_subagents.faces.bridge.peer import HostPeer, Outbox, Peer
 from pi_subagents.faces.bridge.server import Bridge
 from pi_subagents.faces.wire import LineWriter, claim_stdio, read_lines
 
@@ -33,14 +32,12 @@ MAX_COMPLAINT = 1000
 
 def run_bridge() -> NoReturn:
     """Serve until the host is gone or says goodbye."""
-    wire = claim_stdio()
-    asyncio.run(_serve_and_leave(wire))
+    asyncio.run(_serve_and_leave(claim_stdio()))
     raise AssertionError
 
 
 async def _serve_and_leave(wire: Wire) -> NoReturn:
-    loop = asyncio.get_running_loop()
-    loop.set_exception_handler(_complain)
+    asyncio.get_running_loop().set_exception_handler(_complain)
     await serve(wire, os.environ)
     sys.stderr.flush()
     # Whatever still runs here (a thread that waits, a call whose host is gone) ends now.
@@ -53,7 +50,7 @@ async def serve(wire: Wire, env: Mapping[str, str]) -> None:
     host = HostPeer(outbox)
     bridge = Bridge(host, env)
     peer = Peer(host, outbox, bridge)
-    _heed_signals(bridge)
+    _handle_signals(bridge)
     reading = asyncio.create_task(peer.serve(read_lines(wire.reading, MAX_LINE_BYTES)))
     ended = asyncio.create_task(bridge.ended.wait())
     await asyncio.wait({reading, ended}, return_when=asyncio.FIRST_COMPLETED)
@@ -65,8 +62,8 @@ async def serve(wire: Wire, env: Mapping[str, str]) -> None:
         await outbox.close(FLUSH_S)
 
 
-def _heed_signals(bridge: Bridge) -> None:
-    """End in good order when told to; Ctrl+C is meant for the host, which tells us of it."""
+def _handle_signals(bridge: Bridge) -> None:
+    """End in good order on SIGTERM; Ctrl+C is meant for the host, which passes it on."""
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGTERM, bridge.ended.set)
     # A handler, not SIG_IGN: that would be inherited by every child.
@@ -74,6 +71,6 @@ def _heed_signals(bridge: Bridge) -> None:
 
 
 def _complain(_: asyncio.AbstractEventLoop, context: dict[str, object]) -> None:
-    """Say on standard error, in a line, what went wrong where nobody waited for it."""
-    told = f"{context.get('message', '')}: {context.get('exception', '')!r}"
-    print(one_line(told, MAX_COMPLAINT), file=sys.stderr, flush=True)  # noqa: T201 - for people
+    """Print on standard error, in a line, what went wrong where nobody waited for it."""
+    problem = f"{context.get('message', '')}: {context.get('exception', '')!r}"
+    print(one_line(problem, MAX_COMPLAINT), file=sys.stderr, flush=True)  # noqa: T201 - for people

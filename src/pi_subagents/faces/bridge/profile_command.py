@@ -1,35 +1,47 @@
 """
 `/profile LINE` in pi: the verbs of `subagents profile`, with pi's dialogs for questions.
 
-In: what was typed after `/profile`.  Out: what to say, and how loud; one profile file changed where
-a verb and its dialogs say so.  The verbs themselves are those of the command line.
+In: what was typed after `/profile`.  Out: what to show, and how loud; one file changed where
+a verb and its dialogs want it.  The verbs themselves are those of the command line.
+
+A dialog that is left counts as skipped, as the wizard promises; a host that goes away cancels
+everything.  pi cannot fill in a line for its user: a line that has a value already is asked for in
+pi's editor.  That editor changes some blanks by itself, and pi's yes-or-no begins with yes: neither
+may change what a person left alone.
 """
 
 from __future__ import annotations
 
+import asyncio
 import shlex
+from concurrent.futures import CancelledError
 from typing import TYPE_CHECKING
 
 import click
 
 from pi_subagents.core.plain_text import printable
+from pi_subagents.core.profile.questions import CANCEL, SKIP, Gesture
 from pi_subagents.core.value import value
 from pi_subagents.errors import SubagentsError
 from pi_subagents.faces.bridge import messages
 from pi_subagents.faces.bridge.peer import reason_of
 from pi_subagents.faces.cli.console import Console
-from pi_subagents.faces.cli.definitions.profile import command
-from pi_subagents.faces.cli.definitions.profile_names import PROFILES
+from pi_subagents.faces.cli.definitions.lookup import PROFILES
+from pi_subagents.faces.cli.definitions.profile import profile
 
 if TYPE_CHECKING:
     from typing import TextIO
 
-    from pi_subagents.core.host_program import HostProgram
-    from pi_subagents.core.profile.questions import Asker
+    from pi_subagents.core.engine_values import HostProgram
+    from pi_subagents.core.profile.questions import Asker, Choose, Confirm, LongText, Text
+    from pi_subagents.faces.bridge.params import ProfileLine
+    from pi_subagents.faces.bridge.peer import HostPeer
 
 INFO, WARNING, ERROR = "info", "warning", "error"
 _NAMING = ("show", "edit", "delete", "rm", "remove", "path")
 _HELP = ("-h", "--help")
+MAX_OFFERED = 12
+NO, YES = "No", "Yes"
 
 
 @value
@@ -42,21 +54,14 @@ class ProfileReply:
 
 
 class DialogConsole(Console):
-    """Collect what a verb says; its questions go to somebody else."""
+    """Collect what a verb writes; its questions go to pi's dialogs."""
 
-    def __init__(
-        self,
-        ask: Asker,
-        models: tuple[str, ...],
-        *,
-        trusted: bool | None,
-        host: HostProgram | None = None,
-    ) -> None:
+    def __init__(self, given: ProfileLine, ask: Asker, host: HostProgram | None) -> None:
         super().__init__()
         self.host = host
         self.ask = ask
-        self.models = models
-        self.trusted = trusted
+        self.models = given.models
+        self.trusted = given.trusted
         self.lines: list[str] = []
         self.warnings: list[str] = []
 
@@ -64,12 +69,12 @@ class DialogConsole(Console):
         """Collect what should be seen; that it is a warning, the host says."""
         self.warnings.append(printable(text).removeprefix("Warning: "))
 
-    def said(self, level: str) -> ProfileReply:
+    def reply(self, level: str) -> ProfileReply:
         """Return everything that was collected."""
         return ProfileReply("\n".join(self.lines), level, "\n".join(self.warnings))
 
     def progress(self, text: str, **style: object) -> None:
-        """Say nothing: a dialog follows."""
+        """Show nothing: a dialog follows."""
 
     def _write(self, stream: TextIO, text: str, style: dict[str, object]) -> None:
         del stream, style
@@ -77,32 +82,30 @@ class DialogConsole(Console):
 
 
 def run_profile_line(
-    line: str,
-    ask: Asker,
-    models: tuple[str, ...] = (),
-    *,
-    trusted: bool | None = None,
-    host: HostProgram | None = None,
+    given: ProfileLine, ask: Asker, host: HostProgram | None = None
 ) -> ProfileReply:
-    """Do what the line says; return what is to be said."""
+    """Run the verb of a line; return what to show."""
     try:
-        words = shlex.split(line)
+        words = shlex.split(given.line)
     except ValueError:  # a quote that nobody closed
-        words = line.split()
+        words = given.line.split()
     if not words or any(word in _HELP for word in words):
         return ProfileReply(messages.PROFILE_USAGE, WARNING)
-    console = DialogConsole(ask, models, trusted=trusted, host=host)
+    console = DialogConsole(given, ask, host)
     try:
-        command.main(args=words, prog_name="/profile", obj=console, standalone_mode=False)
+        profile.main(args=words, prog_name="/profile", obj=console, standalone_mode=False)
     except click.MissingParameter:
         return ProfileReply(messages.PROFILE_USAGE, WARNING)
     except click.ClickException as wrong:
-        return _failed(console, wrong.format_message())
+        reason = wrong.format_message()
     except SubagentsError as refusal:
-        return _failed(console, str(refusal))
-    except (Exception, click.exceptions.Exit, click.Abort) as error:  # noqa: BLE001 - told, not raised
-        return _failed(console, reason_of(error))
-    return console.said(INFO)
+        reason = str(refusal)
+    except (Exception, click.exceptions.Exit, click.Abort) as error:  # noqa: BLE001 - it is shown
+        reason = reason_of(error)
+    else:
+        return console.reply(INFO)
+    console.lines.append(printable(reason))
+    return console.reply(ERROR)
 
 
 def completions(prefix: str) -> list[dict[str, str]]:
@@ -114,8 +117,9 @@ def completions(prefix: str) -> list[dict[str, str]]:
 def _matching(prefix: str) -> list[dict[str, str]]:
     *words, last = prefix.split(" ")
     if not words:
-        verbs = [name for name in command.commands if name.startswith(last)]
-        return [_item("", verb, _about(verb)) for verb in verbs] + _names("", last)
+        verbs = [name for name in profile.commands if name.startswith(last)]
+        about = {verb: profile.commands[verb].get_short_help_str(80) for verb in verbs}
+        return [_item("", verb, about[verb]) for verb in verbs] + _names("", last)
     return _names(f"{words[0]} ", last) if len(words) == 1 and words[0] in _NAMING else []
 
 
@@ -132,10 +136,68 @@ def _item(before: str, label: str, about: str) -> dict[str, str]:
     return {"value": before + label, "label": label, "description": about}
 
 
-def _about(verb: str) -> str:
-    return command.commands[verb].get_short_help_str(80)
+class Dialogs:
+    """An Asker for any thread but the loop's."""
+
+    def __init__(self, host: HostPeer, loop: asyncio.AbstractEventLoop) -> None:
+        self._host = host
+        self._loop = loop
+
+    def choose(self, question: Choose) -> int | Gesture:
+        """Return the place of the chosen option; what is offered first is what counts now."""
+        now = question.options[question.default]
+        options = [now, *(option for option in question.options if option != now)]
+        answer = _text(self._ask("select", question.title, options))
+        if isinstance(answer, Gesture):
+            return answer
+        return question.options.index(answer) if answer in question.options else SKIP
+
+    def confirm(self, question: Confirm) -> bool | Gesture:
+        """Return whether the answer was yes."""
+        if question.enter_is_default and not question.default:
+            title = f"{question.title}\n{question.question}"
+            chosen = _text(self._ask("select", title, [NO, YES]))
+            return chosen if isinstance(chosen, Gesture) else chosen == YES
+        shown = f"{printable(question.text).rstrip()}\n\n" if question.text else ""
+        answer = self._ask("confirm", question.title, shown + question.question)
+        return answer if isinstance(answer, bool) else CANCEL if answer is CANCEL else SKIP
+
+    def text(self, question: Text) -> str | Gesture:
+        """Return the line."""
+        if question.prefill:
+            answer = self._edited(question)
+        else:
+            known = ", ".join(question.offers[:MAX_OFFERED])
+            answer = _text(self._ask("input", question.title, *([known] if known else [])))
+        if isinstance(answer, Gesture) or answer == question.prefill:
+            return answer
+        return " ".join(answer.splitlines())
+
+    def long_text(self, question: LongText) -> str | Gesture:
+        """Return the text."""
+        return self._edited(question)
+
+    def _edited(self, question: Text | LongText) -> str | Gesture:
+        answer = _text(self._ask("editor", question.title, question.prefill))
+        if isinstance(answer, str) and _in_editor(answer) == _in_editor(question.prefill):
+            return question.prefill
+        return answer
+
+    def _ask(self, kind: str, *arguments: object) -> object:
+        """Return what a dialog of pi returns: None if it was left; CANCEL if there is no host."""
+        params: dict[str, object] = {"kind": kind, "arguments": list(arguments)}
+        request = asyncio.run_coroutine_threadsafe(self._host.request("dialog", params), self._loop)
+        try:
+            return request.result()
+        except (CancelledError, ConnectionError):
+            return CANCEL
 
 
-def _failed(console: DialogConsole, reason: str) -> ProfileReply:
-    console.lines.append(printable(reason))
-    return console.said(ERROR)
+def _in_editor(text: str) -> str:
+    """Return a text without what pi's editor does not keep."""
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").replace("\t", "    ")
+    return lines.strip().strip("\ufeff").strip()
+
+
+def _text(answer: object) -> str | Gesture:
+    return answer if isinstance(answer, str) else CANCEL if answer is CANCEL else SKIP

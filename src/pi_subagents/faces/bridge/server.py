@@ -92,7 +92,7 @@ class Bridge:
         await self._close_session()
 
     async def close(self) -> None:
-        """Let go of what was kept for further calls; there are none left."""
+        """Release what was kept for further calls; there are none left."""
         await self._calls.close()
 
     @cached_property
@@ -109,20 +109,17 @@ class Bridge:
 
     async def _greeted(self, given: Params) -> JsonObject | Failure:
         spoken = given.get("protocol")
-        if spoken != bridge_params.PROTOCOL or isinstance(spoken, bool):
-            ours = bridge_params.PROTOCOL
+        ours = bridge_params.PROTOCOL
+        if spoken != ours or isinstance(spoken, bool):
             return Failure(REFUSED, messages.bridge_protocol_unknown(spoken, ours))
         try:
             opened = bridge_params.parse_session(given)
         except InvalidRequest as wrong:
             return Failure(INVALID_PARAMS, str(wrong))
         session = await self._opened(opened)
-        return {
-            "protocol": bridge_params.PROTOCOL,
-            "version": __version__,
-            "background": session.background(),
-            **await session.offer(),
-        }
+        background = session.background()
+        offer = await session.offer()
+        return {"protocol": ours, "version": __version__, "background": background, **offer}
 
     async def _opened(self, opened: HostSession) -> OpenSession:
         from pi_subagents.faces.bridge.open_session import OpenSession
@@ -131,7 +128,9 @@ class Bridge:
             self._session.greet_again()
             return self._session
         await self._close_session()
-        _stand_in(opened.cwd)
+        # Profiles are looked for where the host is; a call brings its own directory.
+        with suppress(OSError, ValueError):
+            os.chdir(opened.cwd)
         self._session = OpenSession(self._host, self._env, opened)
         return self._session
 
@@ -155,22 +154,15 @@ class Bridge:
     async def _profile(self, given: ProfileLine) -> JsonObject:
         if not given.has_ui:
             return {"text": messages.PROFILE_NEEDS_TERMINAL, "level": "error"}
-        from pi_subagents.faces.bridge.profile_command import run_profile_line
-        from pi_subagents.faces.bridge.profile_dialogs import Dialogs
+        from pi_subagents.faces.bridge.profile_command import Dialogs, run_profile_line
 
         # Its questions wait for a person: in a thread of its own nobody waits with it.
-        asking = Dialogs(self._host, asyncio.get_running_loop())
-        said = await asyncio.to_thread(
-            run_profile_line,
-            given.line,
-            asking,
-            given.models,
-            trusted=given.trusted,
-            host=self._session.host_program if self._session else None,
-        )
-        if said.warning:
-            self._warn(said.warning)
-        return {"text": said.text, "level": said.level}
+        loop = asyncio.get_running_loop()
+        host = self._session.host_program if self._session else None
+        reply = await asyncio.to_thread(run_profile_line, given, Dialogs(self._host, loop), host)
+        if reply.warning:
+            self._warn(reply.warning)
+        return {"text": reply.text, "level": reply.level}
 
     async def _complete(self, prefix: str) -> JsonObject:
         from pi_subagents.faces.bridge.profile_command import completions
@@ -183,7 +175,7 @@ class Bridge:
             self._session.warn(text)
 
     async def _close_session(self, _: object = None) -> JsonObject:
-        """Tell nobody of what ends from now on: the next greeting finds it."""
+        """Report nothing that ends from now on: the next greeting finds it."""
         if self._session is not None:
             await self._session.close()
         return {}
@@ -191,9 +183,3 @@ class Bridge:
     async def _bye(self, _: Params) -> JsonObject:
         self.ended.set()
         return {}
-
-
-def _stand_in(cwd: str) -> None:
-    """Be where the host is: that is where profiles are looked for; a call brings its own."""
-    with suppress(OSError, ValueError):
-        os.chdir(cwd)

@@ -21,7 +21,7 @@ from pi_subagents.core.plain_text import printable
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pi_subagents.core.host_program import HostProgram
+    from pi_subagents.core.engine_values import HostProgram
     from pi_subagents.core.profile.questions import Asker
     from pi_subagents.service.looking import LookingPlace
 
@@ -39,7 +39,7 @@ class Verbosity(IntEnum):
 class Console:
     """Where a verb writes, and what a host that lends it its own dialogs knows."""
 
-    ask: Asker | None = None  # who asks its questions, where that is not this terminal
+    ask: Asker | None = None  # what asks its questions, where that is not this terminal
     models: tuple[str, ...] | None = None  # what to offer without asking pi
     trusted: bool | None = None  # what it decided on this directory; else pi's records count
     host: HostProgram | None = None  # what it runs in, where that is a pi
@@ -58,7 +58,7 @@ class Console:
         self._write(sys.stdout, text, style)
 
     def notice(self, text: str) -> None:
-        """Say something once, before or after the work."""
+        """Write something once, before or after the work."""
         if self.verbosity > Verbosity.QUIET:
             self._write(sys.stderr, text, {"fg": "yellow"})
 
@@ -67,14 +67,9 @@ class Console:
         click.echo(printable(text), file=sys.stderr, nl=False)
 
     def progress(self, text: str, **style: object) -> None:
-        """Say what is going on."""
+        """Write what is going on."""
         if self.verbosity > Verbosity.QUIET:
             self._write(sys.stderr, text, style)
-
-    def detail(self, text: str) -> None:
-        """Say what only --verbose wants to know."""
-        if self.verbosity >= Verbosity.VERBOSE:
-            self._write(sys.stderr, text, {"dim": True})
 
     def beside(self, line: str) -> None:
         """Write a line beside the answer; where nobody can read it, the work goes on."""
@@ -99,10 +94,16 @@ class Console:
 
 
 def coloured(stream: TextIO) -> bool:
-    """Tell whether colours are welcome."""
+    """Return whether colours are welcome."""
     if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return False
     return stream.isatty()
+
+
+def can_be_painted_on(stream: TextIO) -> bool:
+    """Return whether there are keys, and a terminal that can do more than print lines."""
+    is_dumb = os.environ.get("TERM", "dumb") in ("", "dumb")
+    return not is_dumb and sys.stdin.isatty() and stream.isatty()
 
 
 def width(stream: TextIO) -> int:

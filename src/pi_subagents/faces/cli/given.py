@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pi_subagents.faces.cli import options
-
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pi_subagents.core.offline.script import Script
     from pi_subagents.faces.cli.console import Console
 
 
@@ -36,9 +37,30 @@ class FiniteRange(click.FloatRange):
 
 
 def text_or_typed(console: Console, argument: str, what: str) -> str:
-    """Return the argument, or standard input where it is `-`; tell whoever has to type that."""
+    """Return the argument, or standard input where it is `-`; notify whoever has to type it."""
     if argument == "-" and sys.stdin.isatty():
         from pi_subagents.faces.cli.messages import type_it
 
         console.notice(type_it(what))
-    return options.text_or_stdin(argument)
+    return text_or_stdin(argument)
+
+
+def text_or_stdin(argument: str) -> str:
+    """Return the argument, or all of standard input where it is `-`."""
+    if argument != "-":
+        return argument
+    return sys.stdin.buffer.read().decode("utf-8-sig", "replace")
+
+
+def offline_choice(*, offline: bool, script: Path | None) -> bool | Script:
+    """Return what `Options` takes: yes, no, or a checked script."""
+    if script is None:
+        return offline
+    from pi_subagents.core.messages import file_unusable
+    from pi_subagents.core.offline.script import parse_script_text
+    from pi_subagents.errors import OfflineScriptError
+
+    try:
+        return parse_script_text(script.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise OfflineScriptError(str(script), file_unusable(str(error))) from error

@@ -30,35 +30,35 @@ GARBAGE_OBJECTS = 50_000
 # What Python does by itself with characters that an encoding lacks: it fails.
 FAILING = ("strict", "surrogateescape")
 
-# The verbs, with what the list in --help says of each: only the verb that is used is imported, from
-# the module of its name.
+# The verbs, each with its module and its line in --help.  Only the module of the verb that is used
+# is imported; the command in it has the verb's name.
 VERBS = {
-    "demo": ("work", "See it work: three tasks in parallel, no account needed."),
-    "run": ("work", "Run prompts in parallel, each in a sub-agent of its own."),
-    "runs": ("look", "List the runs of this project."),
-    "show": ("look", "Show one run: answer, transcript, files."),
-    "watch": ("look", "Watch all runs live, in the terminal or a browser."),
-    "sessions": ("look", "List the sessions of this project."),
-    "output": ("look", "Print the final text of a session."),
-    "session": ("look", "Print the whole transcript of a session."),
-    "profile": ("definitions", "Create, edit, list, show, check and delete profiles."),
-    "preset": ("definitions", "List, show and check presets."),
-    "models": ("work", "List the models that sub-agents have here."),
-    "stop": ("look", "Stop one run and its whole process tree."),
-    "steer": ("look", "Send a message to a sub-agent that is at work."),
-    "background": ("work", "Start runs in the background, look after them."),
-    "tools": ("work", "List the tools that hosts and `call` can use."),
-    "call": ("work", "Run a tool by name with JSON parameters."),
-    "mcp": ("machine", "Serve the tools to an MCP host (Claude Code, Codex, ...)."),
-    "bridge": ("machine", "Serve pi's extension, which starts this by itself."),
-    "prune": ("look", "Show, and with --yes remove, old runs."),
-    "doctor": ("machine", "Check whether sub-agents can run here."),
-    "setup": ("machine", "Install the pinned pi that sub-agents run."),
-    "install": ("machine", "Put our MCP server into a host's configuration."),
-    "uninstall": ("machine", "Take our MCP server out of a host's configuration."),
-    "offline-model": ("machine", "Serve the offline model alone."),
-    "path": ("machine", "Print where the extension for pi is, to try it once."),
-    "completion": ("machine", "Print a completion script for your shell."),
+    "demo": ("work.demo", "See it work: three tasks in parallel, no account needed."),
+    "run": ("work.run", "Run prompts in parallel, each in a sub-agent of its own."),
+    "runs": ("look.runs", "List the runs of this project."),
+    "show": ("look.runs", "Show one run: answer, transcript, files."),
+    "watch": ("look.watch", "Watch all runs live, in the terminal or a browser."),
+    "sessions": ("look.sessions", "List the sessions of this project."),
+    "output": ("look.sessions", "Print the final text of a session."),
+    "session": ("look.sessions", "Print the whole transcript of a session."),
+    "profile": ("definitions.profile", "Create, edit, list, show, check and delete profiles."),
+    "preset": ("definitions.preset", "List, show and check presets."),
+    "models": ("work.models", "List the models that sub-agents have here."),
+    "stop": ("look.runs", "Stop one run and its whole process tree."),
+    "steer": ("look.sessions", "Send a message to a sub-agent that is at work."),
+    "background": ("work.background", "Start runs in the background, look after them."),
+    "tools": ("work.tools", "List the tools that hosts and `call` can use."),
+    "call": ("work.tools", "Run a tool by name with JSON parameters."),
+    "mcp": ("machine.serve", "Serve the tools to an MCP host (Claude Code, Codex, ...)."),
+    "bridge": ("machine.serve", "Serve pi's extension, which starts this by itself."),
+    "prune": ("look.prune", "Show, and with --yes remove, old runs."),
+    "doctor": ("machine.doctor", "Check whether sub-agents can run here."),
+    "setup": ("machine.setup", "Install the pinned pi that sub-agents run."),
+    "install": ("machine.install", "Put our MCP server into a host's configuration."),
+    "uninstall": ("machine.install", "Take our MCP server out of a host's configuration."),
+    "offline-model": ("machine.serve", "Serve the offline model alone."),
+    "path": ("machine.install_pi", "Print where the extension for pi is, to try it once."),
+    "completion": ("machine.completion", "Print a completion script for your shell."),
 }
 
 HELP = """
@@ -94,13 +94,13 @@ class LazyGroup(click.Group):
         return list(VERBS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import the verb's module and return its `command`."""
+        """Import the verb's module and return the command."""
         del ctx
         if cmd_name not in VERBS:
             return None
-        folder, short_help = VERBS[cmd_name]
-        module = import_module(f"{__package__}.{folder}.{cmd_name.replace('-', '_')}")
-        command = module.command
+        module, short_help = VERBS[cmd_name]
+        verbs = import_module(f"{__package__}.{module}")
+        command = getattr(verbs, cmd_name.replace("-", "_"))
         assert isinstance(command, click.Command)
         command.short_help = short_help
         return command
@@ -145,13 +145,13 @@ def main(arguments: list[str] | None = None) -> None:
     except click.ClickException as error:
         shown = StringIO()
         error.show(shown)
-        _tell(shown.getvalue().rstrip("\n"))
+        _report(shown.getvalue().rstrip("\n"))
         sys.exit(EXIT_REFUSED)
     except (click.Abort, KeyboardInterrupt):
-        _tell("Interrupted.")
+        _report("Interrupted.")
         sys.exit(EXIT_INTERRUPTED)
     except SubagentsError as error:
-        _tell_error(str(error))
+        _report(f"Error: {error}")
         sys.exit(EXIT_REFUSED)
     except BrokenPipeError:
         # The reader of our output went away (`| head`): nothing is left to say to it.
@@ -159,7 +159,7 @@ def main(arguments: list[str] | None = None) -> None:
         sys.exit(EXIT_FAILED)
     except Exception as error:  # noqa: BLE001 - the outer edge of this face
         refused = _refused_by_machine(error)
-        _tell_error(refused or internal_error(error))
+        _report(f"Error: {refused or internal_error(error)}")
         sys.exit(EXIT_REFUSED if refused else EXIT_INTERNAL)
 
 
@@ -210,12 +210,8 @@ def _leave(code: int, *, at_once: bool) -> NoReturn:
     sys.exit(code)
 
 
-def _tell_error(message: str) -> None:
-    _tell(f"Error: {message}")
-
-
-def _tell(text: str) -> None:
-    """Say how it ended, if anybody can read it; it may quote a name that somebody else chose."""
+def _report(text: str) -> None:
+    """Print how it ended, if anybody can read it; it may quote a name that somebody else chose."""
     Console().beside(printable(text))
 
 

@@ -2,24 +2,11 @@
 
 from __future__ import annotations
 
-
-def type_it(what: str) -> str:
-    """Return what to do at a terminal that is waited for."""
-    return f"Type {what}; Ctrl+D sends it."
-
-
 BRIDGE_IS_FOR_PI = "This is for pi's extension, which starts it by itself. Ctrl+D ends it."
 MCP_NEEDS_HOST = (
     "This speaks the Model Context Protocol on standard input and output, for a host that starts "
     "it (`subagents install --help`). Ctrl+D ends it."
 )
-
-
-def serving_mcp(url: str, token_file: str) -> str:
-    """Return where the server is."""
-    return f"Serving MCP at {url}, bearer token in {token_file} (Ctrl+C ends it)"
-
-
 PI_EXTENSION_NEXT = (
     "Start pi and ask it to delegate something; /profile manages profiles. In a pi that is "
     "running: /reload."
@@ -27,6 +14,42 @@ PI_EXTENSION_NEXT = (
 PI_PROJECT_NOT_TRUSTED = (
     "pi loads it only in a project you trust: start pi here and type /trust, then restart pi."
 )
+NOTHING_TO_PAINT_ON = (
+    "No terminal to paint on: the list as it is now. `subagents watch --web` shows it live."
+)
+
+# What can be wrong with a parameter, a setting or a file: limits, names and reasons.
+
+CWD_GONE = "The current directory does not exist any more. Change to another directory."
+
+# Lists: what is said where there is nothing to list, or more.
+
+NO_SESSIONS_YET = 'No sessions here yet. Try: subagents run --offline "List the files"'
+
+# What a display of windows says around them.
+
+DISPLAY_STOPPING = "Stopping every sub-agent. Press Ctrl+C again to force it."
+
+# What is said of the profile a task names.
+
+NOTHING_SAVED = "Nothing was saved."
+NOTHING_CHANGED = "Nothing to change: the file is as it was."
+
+# What is said of presets.
+
+NO_PRESETS = (
+    "No presets found. Add .md files to ~/.pi/agent/subagents/ or .pi/subagents/ of the project."
+)
+
+
+def type_it(what: str) -> str:
+    """Return what to do at a terminal that is waited for."""
+    return f"Type {what}; Ctrl+D sends it."
+
+
+def serving_mcp(url: str, token_file: str) -> str:
+    """Return where the server is."""
+    return f"Serving MCP at {url}, bearer token in {token_file} (Ctrl+C ends it)"
 
 
 def pi_extension_installed(settings: str, folder: str) -> str:
@@ -49,10 +72,6 @@ def pi_rival_installed(source: str) -> str:
     )
 
 
-NOTHING_TO_PAINT_ON = (
-    "No terminal to paint on: the list as it is now. `subagents watch --web` shows it live."
-)
-
 # What can be wrong with a parameter, a setting or a file: limits, names and reasons.
 
 
@@ -61,12 +80,7 @@ def not_json(reason: str) -> str:
     return f"parameters: must be JSON: {reason}"
 
 
-CWD_GONE = "The current directory does not exist any more. Change to another directory."
-
 # Lists: what is said where there is nothing to list, or more.
-
-
-NO_SESSIONS_YET = 'No sessions here yet. Try: subagents run --offline "List the files"'
 
 
 def sessions_left_out(shown: int, total: int) -> str:
@@ -74,7 +88,7 @@ def sessions_left_out(shown: int, total: int) -> str:
     return f"{shown} of {total} sessions; --all lists every one."
 
 
-def models_told(shown: int, total: int, age: str) -> str:
+def models_listed(shown: int, total: int, age: str) -> str:
     """Return how many models are listed, of how many, and when pi told them."""
     count = f"{total} model{'' if total == 1 else 's'}"
     if shown != total:
@@ -83,16 +97,7 @@ def models_told(shown: int, total: int, age: str) -> str:
     return f"{count}, {when}."
 
 
-# What a display of windows says around them.
-
-
-DISPLAY_STOPPING = "Stopping every sub-agent. Press Ctrl+C again to force it."
-
 # What is said of the profile a task names.
-
-
-NOTHING_SAVED = "Nothing was saved."
-NOTHING_CHANGED = "Nothing to change: the file is as it was."
 
 
 def profile_saved(name: str, scope: str) -> str:
@@ -113,11 +118,3 @@ def note_profile_hidden(name: str, path: str) -> str:
 def fields_left_out(keys: tuple[str, ...]) -> str:
     """Return which fields a profile had and will have no more."""
     return f"Left out from now on: {', '.join(keys)}"
-
-
-# What is said of presets.
-
-
-NO_PRESETS = (
-    "No presets found. Add .md files to ~/.pi/agent/subagents/ or .pi/subagents/ of the project."
-)

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import sys
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
 from pi_subagents.faces.cli.console import Console, Verbosity
+from pi_subagents.faces.cli.given import FiniteRange, offline_choice
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pi_subagents.core.offline.script import Script
+    from pi_subagents.service.call import Options
 
 Callback = TypeVar("Callback", bound="Callable[..., Any]")
 
@@ -29,7 +30,7 @@ offline_option = click.option(
     help="Use the built-in offline model: simple rules, real tools, no account. "
     "It is not a language model.",
 )
-script_option = click.option(
+_script_option = click.option(
     "--offline-script",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="Use the offline model with scripted turns from this JSON file.",
@@ -43,12 +44,12 @@ trust_option = click.option(
     help="Trust this project for this call: its profiles may set extensions, extraArgs and "
     "apiKey, and pi loads its .pi settings.",
 )
-concurrency_option = click.option(
+_concurrency_option = click.option(
     "--concurrency",
     type=click.IntRange(1, 16),
     help="Children at once (default: subagents.max_concurrency, 4).",
 )
-runner_option = click.option(
+_runner_option = click.option(
     "--runner",
     type=click.Choice(["process", "tmux"]),
     help="Where children run: out of sight, or each in a tmux window that shows its transcript "
@@ -56,18 +57,42 @@ runner_option = click.option(
 )
 
 
-def offline_choice(*, offline: bool, script: Path | None) -> bool | Script:
-    """Return what `launch.Options` wants: yes, no, or a checked script."""
-    if script is None:
-        return offline
-    from pi_subagents.core.messages import file_unusable
-    from pi_subagents.core.offline.script import parse_script_text
-    from pi_subagents.errors import OfflineScriptError
+def child_options(command: Callback) -> Callback:
+    """Add what every verb takes that starts children; it gets all of it as `chosen`."""
 
-    try:
-        return parse_script_text(script.read_text("utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise OfflineScriptError(str(script), file_unusable(str(error))) from error
+    @wraps(command)
+    def gathered(
+        *arguments: Any,
+        offline: bool,
+        offline_script: Path | None,
+        trust_project: bool,
+        concurrency: int | None,
+        runner: str | None,
+        **others: Any,
+    ) -> Any:
+        chosen: Options = {
+            "offline": offline_choice(offline=offline, script=offline_script),
+            "concurrency": concurrency,
+            "runner": runner,
+            "trust_project": trust_project,
+        }
+        return command(*arguments, chosen=chosen, **others)
+
+    wrapped = cast("Callback", gathered)
+    for option in (
+        _script_option,
+        offline_option,
+        _runner_option,
+        _concurrency_option,
+        trust_option,
+    ):
+        wrapped = option(wrapped)
+    return wrapped
+
+
+def wait_option(default_s: float, text: str) -> Callable[[Callback], Callback]:
+    """Return the option that waits for something, at most an hour."""
+    return click.option("--wait", "wait_s", type=FiniteRange(0, 3600), default=default_s, help=text)
 
 
 def verbosity_options(command: Callback) -> Callback:
@@ -88,10 +113,3 @@ def _sets(level: Verbosity) -> Callable[[click.Context, click.Parameter, bool], 
             ctx.ensure_object(Console).verbosity = level
 
     return callback
-
-
-def text_or_stdin(argument: str) -> str:
-    """Return the argument, or all of standard input where it is `-`."""
-    if argument != "-":
-        return argument
-    return sys.stdin.buffer.read().decode("utf-8-sig", "replace")

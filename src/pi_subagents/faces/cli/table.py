@@ -1,5 +1,5 @@
 """
-Print a table for people: columns as wide as their content, rows coloured by status.
+Print a table for people: columns as wide as their content, rows coloured by status; times in words.
 
 On a terminal the last column is cut so that lines fit; elsewhere somebody may want to search it.
 """
@@ -53,3 +53,12 @@ def _widths(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]
 def _line(row: Sequence[str], widths: Sequence[int]) -> str:
     padded = (cell + " " * (size - cells(cell)) for cell, size in zip(row, widths, strict=True))
     return GAP.join(padded).rstrip()
+
+
+def duration(milliseconds: float) -> str:
+    """Return a length of time as people say it."""
+    seconds = max(milliseconds, 0) / 1000
+    for size, unit in ((86_400, "d"), (3600, "h"), (60, "m")):
+        if seconds >= size:
+            return f"{seconds / size:.0f}{unit}"
+    return f"{seconds:.1f}s"

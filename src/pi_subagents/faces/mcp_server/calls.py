@@ -2,8 +2,9 @@
 Answer the calls of a host that may cut them, without losing what they began.
 
 In: a tool's name and parameters, and a way to report progress.  Out: the tool's answer, given in
-time: work that takes longer goes on by itself and is told as running.  A call that the host
-cancels stops its children; the end of the server stops all that still runs in its name.
+time: work that takes longer goes on by itself and is reported as running.  A call that the host
+cancels stops its children; the end of the server stops all that still runs in its name.  A person
+who does not answer a question in time is not waited for.
 """
 
 from __future__ import annotations
@@ -20,29 +21,28 @@ from pi_subagents.core.run.progress import LastWords
 from pi_subagents.core.run.result import RunResult
 from pi_subagents.core.session.retrieval import MAX_WAIT_S, say_how_it_stands, with_words
 from pi_subagents.core.stop_switch import StopSwitch
-from pi_subagents.faces.mcp_server.questions import LIMIT_S, patiently
 from pi_subagents.service import call as launch
-from pi_subagents.service.pool import Pool
-from pi_subagents.service.tools.offered import offered_tools
+from pi_subagents.service.call import Pool
+from pi_subagents.service.tools.offer import offered_tools
 from pi_subagents.view import messages as view_messages
-from pi_subagents.view.summary import refusal_to_json
-from pi_subagents.view.unfinished import progress_line, unfinished_to_json
+from pi_subagents.view.answers import progress_line, refusal_to_json, unfinished_to_json
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
-    from pi_subagents.faces.mcp_server.questions import Ask
     from pi_subagents.service.call import Options
-    from pi_subagents.service.planned_task import Update
+    from pi_subagents.service.delegation import Update
+    from pi_subagents.service.foreground import Windows
     from pi_subagents.service.tools.offer import Offer
     from pi_subagents.service.tools.tool import LiveWork, Tool
-    from pi_subagents.service.windows import Windows
 
     Answer = dict[str, object]
+    Ask = Callable[[str], Awaitable[bool | None]]
     Report = Callable[[float, str], Awaitable[None]]
 
 _TICK_S = 1.0
 _HEARTBEAT_TICKS = 5  # a host may take silence for death
+_QUESTION_S = 40.0  # hosts cut calls after a minute, and have to hear why it was refused
 MAX_TEXT = 40_000  # about what a host puts before its model at once
 
 
@@ -56,14 +56,14 @@ class McpCalls:
         self._within_s = answer_within_s
         self._tick_s = tick_s
         self._ending = StopSwitch()
-        self._going: dict[asyncio.Task[Answer], StopSwitch] = {}
+        self._running: dict[asyncio.Task[Answer], StopSwitch] = {}
         self._pool = Pool()
 
     @cached_property
     def offer(self) -> Offer:
-        """What the main models of this server's hosts are told of us, as long as it runs."""
+        """What the main models of this server's hosts read of us, as long as it runs."""
         cwd, env = launch.place_of(self._options)
-        return offered_tools(cwd, env, trusted=launch.trusts(self._options, cwd))
+        return offered_tools(cwd, env, trusted=launch.trust_of(self._options)(cwd))
 
     async def answer(
         self,
@@ -72,9 +72,9 @@ class McpCalls:
         report: Report,
         ask: Ask | None = None,
     ) -> Answer:
-        """Return what the tool says, or how its work stands when the time is up."""
+        """Return the tool's answer, or how its work stands when the time is up."""
         notes: list[str] = []
-        # A call that only waits ends with the server, and says what is known then.
+        # A call that only waits ends with the server, and answers what is known then.
         options: Options = {
             **self._options,
             "on_notice": notes.append,
@@ -85,20 +85,20 @@ class McpCalls:
             work = _Work(tool.live, parameters)
             answer = await self._delegate(tool.name, work, options, report, ask)
         else:
-            asked = self._bounded(tool, parameters)
-            answer = await _safely(tool.name, asked, self._asking(options, ask, self._ending))
+            given = self._bounded(tool, parameters)
+            answer = await _safely(tool.name, given, self._asking(options, ask, self._ending))
             if tool.reading is not None and not answer["isError"]:
-                told = tool.reading.tell(asked, answer, MAX_TEXT)
-                answer = say_how_it_stands(told, self._within_s or MAX_WAIT_S)
+                answer = tool.reading.mark_cut(given, answer, MAX_TEXT)
+                answer = say_how_it_stands(answer, self._within_s or MAX_WAIT_S)
         return with_words(answer, *map(view_messages.note, notes))
 
     async def close(self) -> None:
-        """Stop whatever goes on in the name of this server, and see it end."""
+        """Stop whatever runs in the name of this server, and see it end."""
         self._ending.stop()
-        for stop in self._going.values():
+        for stop in self._running.values():
             stop.stop()
-        if self._going:
-            await asyncio.wait(self._going)
+        if self._running:
+            await asyncio.wait(self._running)
         await self._pool.close()
 
     async def _delegate(
@@ -106,8 +106,8 @@ class McpCalls:
     ) -> Answer:
         watched = self._asking(work.watched(options), ask, work.stop)
         task = asyncio.create_task(_safely(tool, work.parameters, watched))
-        self._going[task] = work.stop
-        task.add_done_callback(self._going.pop)
+        self._running[task] = work.stop
+        task.add_done_callback(self._running.pop)
         reporting = asyncio.create_task(work.report(report, self._tick_s))
         try:
             await self._end_or_deadline(task)
@@ -128,23 +128,42 @@ class McpCalls:
         """Return the options of a call in which a person can be asked, if there is one."""
         if ask is None:
             return options
-        limit_s = min(self._within_s or LIMIT_S, LIMIT_S)
-        return {**options, "ask": patiently(ask, stop, limit_s)}
+        limit_s = min(self._within_s or _QUESTION_S, _QUESTION_S)
+
+        async def wait(question: str) -> bool | None:
+            asking = asyncio.ensure_future(ask(question))
+
+            def cancel(_level: int) -> None:
+                asking.cancel()
+
+            unlisten = stop.listen(cancel)
+            try:
+                await asyncio.wait([asking], timeout=limit_s)
+            finally:
+                unlisten()
+                asking.cancel()
+            answered = asking.done() and not asking.cancelled() and asking.exception() is None
+            return asking.result() if answered else None
+
+        return {**options, "ask": wait}
 
     async def _end_or_deadline(self, task: asyncio.Task[Answer]) -> None:
         await asyncio.wait({task}, timeout=self._within_s)
 
     def _bounded(self, tool: Tool[Any], parameters: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the parameters with a wait, and a text, that the host can take."""
-        asked = dict(parameters)
+        given = dict(parameters)
         if tool.default_wait_s is not None and self._within_s is not None:
-            wait = parameters.get("waitSeconds")
-            asked |= _bounded_wait(tool.default_wait_s if wait is None else wait, self._within_s)
-        return asked if tool.reading is None else tool.reading.ask(asked, MAX_TEXT)
+            wait = given.get("waitSeconds")
+            wait = tool.default_wait_s if wait is None else wait
+            # What is no number is refused by the tool itself.
+            if isinstance(wait, int | float) and not isinstance(wait, bool):
+                given["waitSeconds"] = min(wait, self._within_s)
+        return given if tool.reading is None else tool.reading.narrow(given, MAX_TEXT)
 
 
 class _Work:
-    """One delegation as it goes on."""
+    """One delegation while it runs."""
 
     def __init__(self, live: LiveWork, parameters: Mapping[str, Any]) -> None:
         self.stop = StopSwitch()
@@ -157,7 +176,7 @@ class _Work:
         self._known = asyncio.Event()
 
     def watched(self, options: Options) -> Options:
-        """Return the options of a call that can be told of while it goes on."""
+        """Return the options of a call that reports while it runs."""
         return {
             **options,
             "stop": self.stop,
@@ -182,20 +201,20 @@ class _Work:
             self._words.of_each,
             after_s=time.monotonic() - self._began,
             wait_s=wait_s,
-            asked=self._live.presets(self.parameters),  # which were taken, or nothing would run
+            request=self._live.presets(self.parameters),  # which were taken, or nothing would run
             can_stop=can_stop,
         )
 
     async def report(self, report: Report, tick_s: float) -> None:
-        """Tell the host how the work stands, when that changed and now and then anyway."""
-        told, silent = "", 0
+        """Report how the work stands, when that changed and now and then anyway."""
+        before, silent = "", 0
         with suppress(TimeoutError):
             await asyncio.wait_for(self._known.wait(), tick_s)
         while True:
             line = progress_line(self._windows.now(), self._words.latest) if self._windows else ""
             silent += 1
-            if line != told or silent >= _HEARTBEAT_TICKS:
-                told, silent = line, 0
+            if line != before or silent >= _HEARTBEAT_TICKS:
+                before, silent = line, 0
                 with suppress(Exception):  # a host that does not listen is no reason to stop
                     await report(time.monotonic() - self._began, line)
             await asyncio.sleep(tick_s)
@@ -212,15 +231,8 @@ class _Work:
 
 
 async def _safely(tool: str, parameters: Mapping[str, Any], options: Options) -> Answer:
-    """Return the answer; a fault of ours is told as one, and harms no other call."""
+    """Return the answer; a fault of ours is one too, and harms no other call."""
     try:
         return await api.call_tool(tool, parameters, **options)
     except Exception as error:  # noqa: BLE001 - the outer edge of this face
         return refusal_to_json(core_messages.internal_error(error))
-
-
-def _bounded_wait(asked: object, within_s: float) -> dict[str, float]:
-    """Return the wait that a call may take; what is no number is refused by the tool itself."""
-    if isinstance(asked, bool) or not isinstance(asked, int | float):
-        return {}
-    return {"waitSeconds": min(asked, within_s)}

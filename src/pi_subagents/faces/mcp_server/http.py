@@ -45,7 +45,7 @@ class Limits:
     """What one client may take of a server that others need too."""
 
     arrival_s: float = 10.0  # for the body of a request
-    connections: int = 512  # of those who have the token
+    connections: int = 512  # of clients that have the token
     strangers: int = 64  # connections on which no valid token was seen yet
     stranger_s: float = 5.0  # for such a one to show it
     sessions: int = 256

@@ -46,7 +46,7 @@ TEMPLATES = (
 
 def listed(options: Options) -> list[ResourceEntry]:
     """Return the sessions, profiles and presets there are."""
-    from pi_subagents.core.preset.text import preset_summary
+    from pi_subagents.core.preset.preset import preset_summary
     from pi_subagents.core.profile.text import profile_summary
     from pi_subagents.service.definitions.files import PresetFiles, ProfileFiles
     from pi_subagents.service.looking import LookingPlace
@@ -57,10 +57,10 @@ def listed(options: Options) -> list[ResourceEntry]:
     found = []
     for session in session_list(Runs(place.cwd, place.env)).sessions:
         latest, where = session.latest, f"sessions/{session.session_id}"
-        told = f"{latest.name}: {latest.tool_status}"
+        about = f"{latest.name}: {latest.tool_status}"
         found += [
-            ResourceEntry(where, f"session {session.session_id}", told, TEXT),
-            ResourceEntry(f"{where}/result", f"result {session.session_id}", told, JSON),
+            ResourceEntry(where, f"session {session.session_id}", about, TEXT),
+            ResourceEntry(f"{where}/result", f"result {session.session_id}", about, JSON),
         ]
     for name, profile in ProfileFiles(place).load().by_name.items():
         summary = profile_summary(profile.profile)
@@ -72,7 +72,7 @@ def listed(options: Options) -> list[ResourceEntry]:
 
 
 async def read(uri: str, options: Options) -> tuple[str, str] | None:
-    """Return the text at an address and what kind it is."""
+    """Return the text at an address and its MIME type."""
     if not uri.startswith(SCHEME):
         return None
     match uri.removeprefix(SCHEME).split("/"):
@@ -102,7 +102,7 @@ def _definition(kind: str, name: str, options: Options) -> str | None:
 
         profile = ProfileFiles(place).load().get(name)
         return None if profile is None else profile_detail(profile.profile)
-    from pi_subagents.core.preset.text import preset_detail
+    from pi_subagents.core.preset.preset import preset_detail
 
     preset = PresetFiles(place).load().get(name)
     return None if preset is None else preset_detail(preset.preset)

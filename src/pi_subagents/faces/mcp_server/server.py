@@ -1,7 +1,10 @@
 """
 The server as the protocol's own library wants it: tools, resources, prompts.
 
-In: how to delegate, and how long a host waits.  Out: an SDK server, for any transport.
+In: how to delegate, and how long a host waits.  Out: an SDK server, for any transport.  The person
+in front of a host can be asked where the host shows questions (the protocol's elicitation).  Only a
+yes or no that was chosen counts: a host that declines or dismisses a question, with or without
+showing it, said neither.
 """
 
 from __future__ import annotations
@@ -14,6 +17,8 @@ from mcp.shared.exceptions import MCPError
 from mcp.types import (
     INVALID_PARAMS,
     CallToolResult,
+    ClientCapabilities,
+    ElicitationCapability,
     GetPromptResult,
     ListPromptsResult,
     ListResourcesResult,
@@ -35,7 +40,6 @@ from pi_subagents._version import __version__
 from pi_subagents.core.session.retrieval import in_one_text
 from pi_subagents.faces.mcp_server import messages, resources
 from pi_subagents.faces.mcp_server.prompts import prompt_text, prompts_for
-from pi_subagents.faces.mcp_server.questions import person_at
 from pi_subagents.service.tools.offer import instructions
 from pi_subagents.service.tools.outputs import sendable, structured
 from pi_subagents.service.tools.registry import find_tool
@@ -49,12 +53,20 @@ if TYPE_CHECKING:
         ReadResourceRequestParams,
     )
 
-    from pi_subagents.faces.mcp_server.calls import McpCalls
+    from pi_subagents.faces.mcp_server.calls import Ask, McpCalls
     from pi_subagents.service.call import Options
     from pi_subagents.service.tools.offer import Offer
 
     Context = ServerRequestContext[Any]
     Page = PaginatedRequestParams | None
+
+
+_FIELD = "use"
+_FORM: dict[str, Any] = {
+    "type": "object",
+    "properties": {_FIELD: {"type": "boolean", "title": messages.ASK_TITLE}},
+    "required": [_FIELD],
+}
 
 
 def tool_list(offer: Offer) -> list[Tool]:
@@ -74,6 +86,21 @@ def tool_list(offer: Offer) -> list[Tool]:
         )
         for tool in offer.tools
     ]
+
+
+def person_at(context: Context) -> Ask | None:
+    """Return how to ask the person in front of the host that made a call; None if it cannot."""
+    session = context.session
+    can_show = ClientCapabilities(elicitation=ElicitationCapability())
+    if not (session.can_send_request and session.check_client_capability(can_show)):
+        return None
+
+    async def ask(question: str) -> bool | None:
+        said = await session.elicit_form(question, _FORM, context.request_id)
+        chosen = (said.content or {}).get(_FIELD) if said.action == "accept" else None
+        return chosen if isinstance(chosen, bool) else None
+
+    return ask
 
 
 def build_server(calls: McpCalls, options: Options) -> Server[Any]:

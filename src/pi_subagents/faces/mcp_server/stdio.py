@@ -65,7 +65,7 @@ async def _read(wire: Wire, max_message: int, arriving: Arriving, writer: LineWr
 
 
 async def _write(leaving: Leaving, arriving: Arriving, writer: LineWriter) -> None:
-    """Write what the SDK says; a host that does not take it has ended the connection."""
+    """Write what the SDK sends; a host that does not take it has ended the connection."""
     async with leaving, arriving:
         with suppress(OSError):
             async for sent in leaving:
@@ -100,12 +100,12 @@ def _validated(data: bytes) -> JSONRPCMessage:
         return jsonrpc_message_adapter.validate_json(data, by_name=False)
     except ValueError:
         value: object = json.loads(data)
-        told = sendable(value)
-        if told == value or not isinstance(told, dict) or not isinstance(value, dict):
+        mended = sendable(value)
+        if mended == value or not isinstance(mended, dict) or not isinstance(value, dict):
             raise
-        if told.get("id") != value.get("id"):  # its sender would not know the answer
+        if mended.get("id") != value.get("id"):  # its sender would not know the answer
             raise
-        return jsonrpc_message_adapter.validate_json(json.dumps(told), by_name=False)
+        return jsonrpc_message_adapter.validate_json(json.dumps(mended), by_name=False)
 
 
 def _refusal(data: bytes) -> bytes:

@@ -22,7 +22,7 @@ Client = tuple[str, int]
 
 
 class Strangers:
-    """Everybody who has not shown the token yet, the longest waiting first."""
+    """Every client that has not shown the token yet, the longest waiting first."""
 
     def __init__(
         self,
@@ -39,7 +39,7 @@ class Strangers:
         self._waiting: dict[Client, asyncio.Transport] = {}
 
     def came(self, client: Client, transport: asyncio.Transport) -> None:
-        """Take somebody new."""
+        """Take a new client."""
         if len(self._waiting) >= self._most:  # before anything that costs more than this
             self._cut(next(iter(self._waiting)))
         self._waiting[client] = transport
@@ -49,12 +49,12 @@ class Strangers:
         asyncio.get_running_loop().call_later(self._patience_s, self._cut, client, transport)
 
     def has_token(self, client: Client | None) -> None:
-        """Let somebody be who has shown the token."""
+        """Take it that a client has shown the token."""
         if client is not None:
             self._waiting.pop(client, None)
 
     def left(self, client: Client, transport: asyncio.Transport) -> None:
-        """Forget somebody; the same number may be another's by now."""
+        """Forget a client; its port may be another's by now."""
         if self._waiting.get(client) is transport:
             del self._waiting[client]
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import sys
-import unicodedata
 from typing import TYPE_CHECKING
 
 from pi_subagents.core.plain_text import one_line, printable
@@ -19,7 +18,7 @@ from pi_subagents.faces.profile_wizard.keys import Keys, key_mode
 from pi_subagents.faces.profile_wizard.line_prompts import LinePrompts
 from pi_subagents.faces.profile_wizard.messages import editor_opens
 from pi_subagents.faces.profile_wizard.typed_line import TypedLine
-from pi_subagents.faces.terminal.cells import cells, cut, wrapped
+from pi_subagents.faces.terminal.cells import beginning, cells, cut, wrapped
 
 if TYPE_CHECKING:
     from pi_subagents.core.profile.questions import Confirm, LongText, Text
@@ -48,17 +47,23 @@ class ArrowPrompts:
 
     def choose(self, question: Choose) -> int | Gesture:
         """Take an option from a menu."""
-        at = self._menu(question)
-        self._close(question.title, at if isinstance(at, Gesture) else question.options[at])
-        return at
+        at, key = question.default, ""
+        with key_mode(self._descriptor):
+            keys = Keys(self._descriptor)
+            while key != "enter" and key not in GESTURES:
+                self._paint(_menu_rows(question, at))
+                key = keys.read()
+                moved = {"up": at - 1, "down": at + 1, "home": 0, "end": -1}
+                at = moved.get(key, at) % len(question.options)
+        gesture = GESTURES.get(key)
+        self._close(question.title, gesture or question.options[at])
+        return gesture or at
 
     def confirm(self, question: Confirm) -> bool | Gesture:
         """Take a yes or a no from a menu."""
         if question.text:
             _write(f"\n{printable(question.text).rstrip()}\n\n")
-        options = ("Yes", "No")
-        at = self._menu(Choose(question.question, options, 0 if question.default else 1))
-        self._close(question.question, at if isinstance(at, Gesture) else options[at])
+        at = self.choose(Choose(question.question, ("Yes", "No"), 0 if question.default else 1))
         return at if isinstance(at, Gesture) else at == 0
 
     def text(self, question: Text) -> str | Gesture:
@@ -87,20 +92,6 @@ class ArrowPrompts:
         answer = written_in(editor, question.prefill)
         self._close(question.title, answer)
         return answer
-
-    def _menu(self, question: Choose) -> int | Gesture:
-        at, count = question.default, len(question.options)
-        with key_mode(self._descriptor):
-            keys = Keys(self._descriptor)
-            while True:
-                self._paint(_menu_rows(question, at))
-                key = keys.read()
-                if key == "enter":
-                    return at
-                if key in GESTURES:
-                    return GESTURES[key]
-                moved = {"up": at - 1, "down": at + 1, "home": 0, "end": -1}
-                at = moved.get(key, at) % count
 
     def _paint(self, rows: list[Row]) -> None:
         """Put rows in place of those that are there."""
@@ -165,12 +156,9 @@ def _fitted(row: Row, room: int) -> str:
     """Return the row as far as it fits, so that it never takes a second line of the terminal."""
     painted = ""
     for text, style in row:
-        shown = ""
-        for character in printable(text).replace("\n", " ").replace("\t", " "):
-            room -= 2 if unicodedata.east_asian_width(character) in "WF" else 1
-            if room < 0:
-                break
-            shown += character
+        whole = printable(text).replace("\n", " ").replace("\t", " ")
+        shown = beginning(whole, room)
+        room = room - cells(shown) if shown == whole else 0
         painted += f"{style}{shown}{RESET}" if style else shown
     return painted
 

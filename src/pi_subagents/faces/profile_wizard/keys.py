@@ -58,9 +58,7 @@ class Keys:
     def read(self) -> str:
         """Wait for a key; a terminal that is gone cancels."""
         character = self._character()
-        if character != ESCAPE:
-            return CONTROLS.get(character, character)
-        return self._sequence()
+        return self._sequence() if character == ESCAPE else CONTROLS.get(character, character)
 
     def _sequence(self) -> str:
         """Return what an escape sequence means; nothing if it is not known."""

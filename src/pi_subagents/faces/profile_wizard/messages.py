@@ -4,7 +4,6 @@ from __future__ import annotations
 
 # What is said of the profile a task names.
 
-
 ASKING_PI_FOR_MODELS = "Asking pi which models it has..."
 
 

@@ -11,8 +11,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pi_subagents.core import messages as core_messages
 from pi_subagents.core.profile.steps import Offers
-from pi_subagents.core.run import messages as run_messages
 from pi_subagents.errors import SubagentsError
 from pi_subagents.faces.profile_wizard import messages
 
@@ -31,7 +31,7 @@ def offers_here(console: Console) -> Offers:
         console.progress(messages.ASKING_PI_FOR_MODELS, dim=True)
         try:
             found = tuple(model.reference for model in place.models().models)
-            why = "" if found else run_messages.NOTE_NO_MODEL
+            why = "" if found else core_messages.NOTE_NO_MODEL
         except SubagentsError as error:
             found, why = (), str(error)
         if why:

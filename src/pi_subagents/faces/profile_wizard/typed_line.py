@@ -73,23 +73,19 @@ class TypedLine:
             case "end":
                 return replace(self, cursor=len(self.text))
             case "clear":
-                return self._with("", 0)
+                return self._edited(0, len(self.text))
             case "backspace" if self.cursor:
-                return self._with(
-                    self.text[: self.cursor - 1] + self.text[self.cursor :], self.cursor - 1
-                )
+                return self._edited(self.cursor - 1, self.cursor)
             case "delete":
-                return self._with(
-                    self.text[: self.cursor] + self.text[self.cursor + 1 :], self.cursor
-                )
+                return self._edited(self.cursor, self.cursor + 1)
         if len(key) != 1 or printable(key) != key:
             return self
-        return self._with(
-            self.text[: self.cursor] + key + self.text[self.cursor :], self.cursor + 1
-        )
+        return self._edited(self.cursor, self.cursor, key)
 
-    def _with(self, text: str, cursor: int) -> TypedLine:
-        return replace(self, text=text, cursor=cursor, pointed=None)
+    def _edited(self, start: int, end: int, new: str = "") -> TypedLine:
+        """Return the line with a new text in place of a part, the cursor behind it."""
+        text = self.text[:start] + new + self.text[end:]
+        return replace(self, text=text, cursor=start + len(new), pointed=None)
 
     def _pointing(self, step: int) -> TypedLine:
         count = len(self.matching)
@@ -101,7 +97,7 @@ class TypedLine:
     def _completed(self, place: int) -> TypedLine:
         before, _ = self._halves()
         text = f"{before} {self.matching[place]}" if before else self.matching[place]
-        return self._with(text, len(text))
+        return self._edited(0, len(self.text), text)
 
     def _halves(self) -> tuple[str, str]:
         """Return what is complete, and what is being typed: in a list, the last item."""

@@ -14,17 +14,15 @@ import signal
 from typing import TYPE_CHECKING, Protocol
 
 from pi_subagents.core.value import replace
-from pi_subagents.faces.terminal.keys import KeyReader
+from pi_subagents.faces.terminal.cells import as_text, changes
 from pi_subagents.faces.terminal.painting import AROUND, View, paint, paint_ended
-from pi_subagents.faces.terminal.styled import as_text, changes
-from pi_subagents.faces.terminal.terminal import open_terminal
+from pi_subagents.faces.terminal.terminal import KeyReader, open_terminal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from pi_subagents.faces.terminal.keys import Key
-    from pi_subagents.faces.terminal.styled import StyledLine
-    from pi_subagents.faces.terminal.terminal import Terminal
+    from pi_subagents.faces.terminal.cells import StyledLine
+    from pi_subagents.faces.terminal.terminal import Key, Terminal
     from pi_subagents.view.window import Window
 
 GATHER_S = 0.05
@@ -36,11 +34,10 @@ _WHOLE_JOB = 0  # as the terminal itself would do it: everybody in the foregroun
 
 
 class Source(Protocol):
-    """Where windows come from: `delegation.windows.Windows`."""
+    """Where windows come from: the service's `Windows`."""
 
     def now(self) -> tuple[Window, ...]:
         """Return every window as it is."""
-        ...
 
 
 def open_display(

@@ -1,9 +1,8 @@
-"""What `faces/terminal` says to people."""
+"""What `faces/terminal` says to people, around the windows of a display."""
 
 from __future__ import annotations
 
 # What a display of windows says around them.
-
 
 DISPLAY_KEYS = "Ctrl+O full history • Ctrl+C stop"
 DISPLAY_KEYS_EXPANDED = "Ctrl+O back • ↑↓ PgUp PgDn • Ctrl+C stop"

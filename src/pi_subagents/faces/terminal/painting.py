@@ -3,7 +3,8 @@ Paint windows on a screen of so many columns and rows.
 
 In: windows and how a person wants to see them.  Out: the lines of the screen, each one fitting;
 nothing here touches a terminal.  Only what is visible is worked out, so that a screen costs about
-the same however much the sub-agents say.
+the same however much the sub-agents write.  Where rows are scarce, windows at work come first, then
+those with an error, then the rest; one row each, round by round.
 """
 
 from __future__ import annotations
@@ -13,22 +14,21 @@ from typing import TYPE_CHECKING
 
 from pi_subagents.core.value import value
 from pi_subagents.faces.terminal import messages
-from pi_subagents.faces.terminal.cells import cells, cut, wrapped
-from pi_subagents.faces.terminal.sharing import Claim, share
-from pi_subagents.faces.terminal.styled import fitted
+from pi_subagents.faces.terminal.cells import cells, cut, fitted, wrapped
 from pi_subagents.view.window_view import (
     STATUS_OF_ALL,
-    header_parts,
     header_rests,
     places,
     shown_lines,
     status_counts,
+    window_icon,
+    window_name,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from pi_subagents.faces.terminal.styled import Style, StyledLine
+    from pi_subagents.faces.terminal.cells import Style, StyledLine
     from pi_subagents.view.window import Window, WindowLine, WindowStatus
 
 INDENT = "  "
@@ -36,6 +36,7 @@ AROUND = 2  # rows for the status above and the keys below
 _STATUS_STYLES: Mapping[WindowStatus, Style] = {
     "queued": "muted", "running": "running", "completed": "done", "error": "error",
 }  # fmt: skip
+_RANKS: Mapping[WindowStatus, int] = {"running": 0, "error": 1, "completed": 2, "queued": 3}
 
 
 @value
@@ -94,7 +95,7 @@ def _keys(*, expanded: bool, scrolled: bool) -> str:
 
 
 def _collapsed(windows: Sequence[Window], width: int, room: int) -> list[StyledLine]:
-    contents = [_latest(window, width) + _error_line(window) for window in windows]
+    contents = [_latest(window, width) + _error_lines(window) for window in windows]
     claims = [
         Claim(window.status, len(content))
         for window, content in zip(windows, contents, strict=True)
@@ -104,14 +105,14 @@ def _collapsed(windows: Sequence[Window], width: int, room: int) -> list[StyledL
     roomy = len(windows) * 2 - 1 + sum(claim.rows for claim in claims) <= room
     lines: list[StyledLine] = []
     for index, (window, content) in enumerate(zip(windows, contents, strict=True)):
-        rows = shares.rows[index]
+        rows = shares[index]
         if rows is None:
             continue
         lines += [()] if roomy and lines else []
         lines.append(_header(window, width, waiting[index]))
         lines += content[len(content) - rows :]
-    if shares.left_out:
-        lines.append(((messages.display_left_out(shares.left_out), "muted"),))
+    if left_out := shares.count(None):
+        lines.append(((messages.display_left_out(left_out), "muted"),))
     return lines[:room]
 
 
@@ -159,20 +160,13 @@ def _wrapped_line(line: WindowLine, width: int) -> list[StyledLine]:
     return [((INDENT, "plain"), (part, style)) for part in _parts(line.mark + line.text, width)]
 
 
-def _error_line(window: Window) -> list[StyledLine]:
-    return [((INDENT, "plain"), (text, "error")) for text in _error(window)]
-
-
-def _error_lines(window: Window, width: int) -> list[StyledLine]:
-    return [
-        ((INDENT, "plain"), (part, "error"))
-        for text in _error(window)
-        for part in _parts(text, width)
-    ]
-
-
-def _error(window: Window) -> list[str]:
-    return [f"Error: {window.error_message}"] if window.error_message else []
+def _error_lines(window: Window, width: int | None = None) -> list[StyledLine]:
+    """Return the error, if there is one; wrapped where a width is given."""
+    if not window.error_message:
+        return []
+    text = f"Error: {window.error_message}"
+    parts = (text,) if width is None else _parts(text, width)
+    return [((INDENT, "plain"), (part, "error")) for part in parts]
 
 
 def _parts(text: str, width: int) -> tuple[str, ...]:
@@ -181,8 +175,7 @@ def _parts(text: str, width: int) -> tuple[str, ...]:
 
 def _header(window: Window, width: int, place: int) -> StyledLine:
     """Return the line above a window; where it does not fit, what matters least goes first."""
-    told = header_parts(window)
-    icon, name = f"{told.icon} ", told.name
+    icon, name = f"{window_icon(window)} ", window_name(window)
     rests = list(header_rests(window, place, clock=True))
     rest = next((each for each in rests if cells(icon + name + each) <= width), rests[-1])
     name = cut(name, max(width - cells(icon + rest), 1))
@@ -197,8 +190,41 @@ def _footer(windows: Sequence[Window]) -> list[StyledLine]:
     failed = [window for window in known if window.status == "error"]
     lines: list[StyledLine] = [((messages.DISPLAY_SESSIONS, "muted"),)]
     lines += [
-        ((f"    {header_parts(window).name}: {window.title.session_id}", "muted"),)
-        for window in known
+        ((f"    {window_name(window)}: {window.title.session_id}", "muted"),) for window in known
     ]
     next_command = messages.display_next((failed or known)[0].title.session_id)
     return [*lines, ((next_command, "muted"),)]
+
+
+@value
+class Claim:
+    """How a window stands, and how many rows it would like under its header."""
+
+    status: WindowStatus
+    rows: int
+
+
+def share(claims: Sequence[Claim], room: int) -> tuple[int | None, ...]:
+    """Return the rows under each header, as many as there is room for; None without a header."""
+    by_rank = sorted(range(len(claims)), key=lambda index: _RANKS[claims[index].status])
+    # Where not all headers fit, one row says how many are missing.
+    shown = by_rank if len(claims) <= room else by_rank[: max(room - 1, 0)]
+    left = room - len(shown) - (len(shown) < len(claims))
+    given = dict.fromkeys(shown, 0)
+    left = _hand_out(given, claims, [i for i in shown if claims[i].status == "running"], left)
+    _hand_out(given, claims, shown, left)
+    return tuple(given.get(index) for index in range(len(claims)))
+
+
+def _hand_out(
+    given: dict[int, int], claims: Sequence[Claim], group: Sequence[int], left: int
+) -> int:
+    """Give one row each, round by round; return what is left."""
+    while left > 0:
+        wanting = [index for index in group if given[index] < claims[index].rows][:left]
+        if not wanting:
+            break
+        for index in wanting:
+            given[index] += 1
+        left -= len(wanting)
+    return left

@@ -1,5 +1,5 @@
 r"""
-Own the terminal while windows are shown, and give it back as it was.
+Own the terminal while windows are shown, understand its keys, and give it back as it was.
 
 Opened a second time, for us alone, so that not waiting for it (O_NONBLOCK) concerns nobody else.
 What is sent is never waited for until the end; a terminal that is gone swallows everything.
@@ -11,11 +11,17 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import select
 import termios
 import time
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Key = Literal["suspend", "expand", "up", "down", "page up", "page down", "home", "end"]
 
 _ENTER = "\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[2J"  # a screen of our own, no cursor, no wrapping
 _LEAVE = "\x1b[0m\x1b[?7h\x1b[?25h\x1b[?1049l"
@@ -23,6 +29,18 @@ _FRAME = "\x1b[?2026h{}\x1b[?2026l"  # shown at once, where that is known; else 
 _INPUT, _LOCAL, _CONTROL = 0, 3, 6  # places in what tcgetattr returns
 _PIECE = 1024
 _PATIENCE_S = 5.0  # nobody reads it any more: the command must end all the same
+_KEYS: Mapping[bytes, Key] = {
+    b"\x1a": "suspend",  # Ctrl+Z
+    b"\x0f": "expand",  # Ctrl+O
+    b"\x1b[A": "up", b"\x1bOA": "up", b"k": "up",
+    b"\x1b[B": "down", b"\x1bOB": "down", b"j": "down",
+    b"\x1b[5~": "page up", b"\x1b[6~": "page down", b" ": "page down",
+    b"\x1b[H": "home", b"\x1bOH": "home", b"\x1b[1~": "home", b"\x1b[7~": "home", b"g": "home",
+    b"\x1b[F": "end", b"\x1bOF": "end", b"\x1b[4~": "end", b"\x1b[8~": "end", b"G": "end",
+}  # fmt: skip
+_STROKE = re.compile(rb"\x1b\[[0-?]*[ -/]*[@-~]|\x1bO[@-~]|[^\x1b]|\x1b(?![\[O]|$)")
+_BEGUN = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*|O)?\Z")
+_LONGEST_KEY = 32
 
 
 class Terminal:
@@ -35,17 +53,17 @@ class Terminal:
 
     @property
     def entered(self) -> bool:
-        """Tell whether the screen is ours."""
+        """Whether the screen is ours."""
         return self._before is not None
 
     @property
     def busy(self) -> bool:
-        """Tell whether it has not yet taken what it was sent."""
+        """Whether it has not yet taken what it was sent."""
         return bool(self._waiting)
 
     @property
     def backlog(self) -> int:
-        """Return how many bytes it has yet to take."""
+        """Return how many bytes the terminal has not taken yet."""
         return len(self._waiting)
 
     def size(self) -> tuple[int, int]:
@@ -99,17 +117,17 @@ class Terminal:
         self._send(_LEAVE + last_words)
         give_up_at = time.monotonic() + _PATIENCE_S
         while self.busy and (left_s := give_up_at - time.monotonic()) > 0:
-            waiting = self.backlog
+            waiting = len(self._waiting)
             select.select([], [self.descriptor], [], left_s)
             self.flush()
-            if self.backlog < waiting:
+            if len(self._waiting) < waiting:
                 give_up_at = time.monotonic() + _PATIENCE_S
         with suppress(termios.error):  # a terminal that is gone has no modes
             termios.tcsetattr(self.descriptor, termios.TCSANOW, self._before or [])
         self._before = None
 
     def close(self) -> None:
-        """Let it go."""
+        """Close our descriptor of it."""
         os.close(self.descriptor)
 
     def _send(self, text: str) -> None:
@@ -132,3 +150,18 @@ def open_terminal(stream_descriptor: int) -> Terminal | None:
         return Terminal(descriptor)
     os.close(descriptor)
     return None
+
+
+class KeyReader:
+    """Turn input, in pieces of any size, into the keys that mean something here."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+
+    def feed(self, data: bytes) -> list[Key]:
+        """Return the keys that are complete now."""
+        data = self._rest + data
+        begun = _BEGUN.search(data)
+        self._rest = begun.group() if begun and len(begun.group()) < _LONGEST_KEY else b""
+        strokes = _STROKE.findall(data[: len(data) - len(self._rest)])
+        return [_KEYS[stroke] for stroke in strokes if stroke in _KEYS]

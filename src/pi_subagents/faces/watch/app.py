@@ -13,19 +13,18 @@ import signal
 import threading
 import time
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import App
 from textual.binding import Binding
 from textual.content import Content
-from textual.message import Message
 from textual.widgets import Footer, Input, Static
 
 from pi_subagents.errors import ResumeStillRunning
 from pi_subagents.faces.watch import messages
 from pi_subagents.faces.watch.dialogs import Help, ResumeQuestion, SteerQuestion, StopQuestion
 from pi_subagents.faces.watch.fleet_list import FleetList
-from pi_subagents.faces.watch.today import today_ms
+from pi_subagents.faces.watch.once import today_ms
 from pi_subagents.faces.watch.transcript import Transcript
 from pi_subagents.service import messages as service_messages
 from pi_subagents.view.fleet import WHICH, Wanted, Which, arranged, totals
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
 
     from textual.app import ComposeResult
     from textual.binding import BindingType
+    from textual.screen import ModalScreen
 
     from pi_subagents.core.run.record import RunRecord
     from pi_subagents.service.fleet import Fleet
@@ -73,23 +73,6 @@ class WatchApp(App[None]):
         Binding("escape", "clear", show=False),
     ]
 
-    class Changed(Message):
-        """The rows are different."""
-
-    class Said(Message):
-        """An action has something to say."""
-
-        def __init__(self, told: ActionReport) -> None:
-            super().__init__()
-            self.told = told
-
-    class Broke(Message):
-        """A thread of ours broke down."""
-
-        def __init__(self, failure: BaseException) -> None:
-            super().__init__()
-            self.failure = failure
-
     def __init__(
         self,
         fleet: Fleet,
@@ -99,7 +82,7 @@ class WatchApp(App[None]):
     ) -> None:
         super().__init__()
         self._fleet = fleet
-        self._actions = actions(lambda told: self._post(self.Said(told)))
+        self._actions = actions(partial(self._in_loop, self._report))
         self.failure: BaseException | None = None
         self._machine = machine
         self._wanted = Wanted()
@@ -122,33 +105,28 @@ class WatchApp(App[None]):
         yield Footer(compact=True, show_command_palette=False)
 
     def on_mount(self) -> None:
-        """Begin to follow; who is told to end leaves the terminal as it was."""
+        """Begin to follow; a signal to end leaves the terminal as it was."""
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, self.exit)
         self._list.focus()
         self._paint_wanted()
         self.set_interval(TICK_S, self._tick)
-        self._in_thread(partial(self._fleet.follow, lambda: self._post(self.Changed())))
+        self._in_thread(partial(self._fleet.follow, partial(self._in_loop, self._take)))
 
     def on_resize(self) -> None:
-        """Say in fewer words what has less room."""
+        """Use fewer words where there is less room."""
         self.call_after_refresh(self._paint_totals)
 
     def on_unmount(self) -> None:
-        """Let the thread that follows end."""
+        """End the thread that follows."""
         self._fleet.close()
 
-    def on_watch_app_changed(self) -> None:
-        """Show what is different."""
-        self._take()
+    def _report(self, report: ActionReport) -> None:
+        """Show how an action went."""
+        self.notify(report.text, severity="error" if report.bad else "information", markup=False)
 
-    def on_watch_app_said(self, message: Said) -> None:
-        """Pass on what an action says."""
-        told = message.told
-        self.notify(told.text, severity="error" if told.bad else "information", markup=False)
-
-    def on_watch_app_broke(self, message: Broke) -> None:
-        """End: what does not follow the disk any more would tell untruths."""
-        self.failure = message.failure
+    def _break(self, failure: BaseException) -> None:
+        """End: what does not follow the disk any more would show untruths."""
+        self.failure = failure
         self.exit()
 
     def _take(self) -> None:
@@ -160,11 +138,8 @@ class WatchApp(App[None]):
         self._paint_totals()
         for screen in self.screen_stack:
             if isinstance(screen, Transcript):
-                row = self._row(screen.row.run_id)
-                screen.look(row or screen.row)
-
-    def _row(self, run_id: str) -> RunRecord | None:
-        return next((row for row in self._rows if row.run_id == run_id), None)
+                same = (row for row in self._rows if row.run_id == screen.row.run_id)
+                screen.look(next(same, screen.row))
 
     def _current(self) -> RunRecord | None:
         """Return the run that a key is meant for: the one that is read, or the chosen one."""
@@ -198,16 +173,16 @@ class WatchApp(App[None]):
             for each in WHICH
             for here in (each == self._wanted.which,)
         ]
-        told = Content("  ").join(words)
+        line = Content("  ").join(words)
         if self._wanted.text:
-            told += Content(f"  / {self._wanted.text}")
-        self._filter.update(told)
+            line += Content(f"  / {self._wanted.text}")
+        self._filter.update(line)
 
     def on_fleet_list_chosen(self) -> None:
-        """Tell more of the chosen run."""
+        """Show more of the chosen run."""
         row = self._list.chosen
-        told = details(row, time.time_ns() // 1_000_000, self._home) if row else ""
-        self._details.update(told)
+        now_ms = time.time_ns() // 1_000_000
+        self._details.update(details(row, now_ms, self._home) if row else "")
 
     # What is wanted
 
@@ -256,8 +231,8 @@ class WatchApp(App[None]):
         if row := self._current():
             self.push_screen(Transcript(row))
 
-    def _going_on(self) -> RunRecord | None:
-        """Return the run that a key is meant for, if it goes on; say so where it does not."""
+    def _active(self) -> RunRecord | None:
+        """Return the run that a key is meant for, if it is active; show where it is not."""
         row = self._current()
         if row is not None and not row.active:
             self.notify(service_messages.RUN_IS_OVER)
@@ -266,32 +241,20 @@ class WatchApp(App[None]):
 
     def action_stop(self) -> None:
         """Ask, then stop."""
-        row = self._going_on()
-        if row is None:
-            return
-
-        def answered(answer: bool | None) -> None:  # noqa: FBT001 - textual's own
-            if answer:
-                self.notify(messages.stopping(row.name), markup=False)
-                self._do(partial(self._actions.stop, row.run_id))
-
-        self.push_screen(StopQuestion(messages.stop_question(row.name)), answered)
+        if row := self._active():
+            question = StopQuestion(messages.stop_question(row.name))
+            work = partial(self._actions.stop, row.run_id)
+            self._ask(question, lambda _: work(), messages.stopping(row.name))
 
     def action_steer(self) -> None:
-        """Ask what to say, then say it."""
-        row = self._going_on()
-        if row is None:
-            return
-
-        def answered(message: str | None) -> None:
-            if message is not None:
-                self.notify(messages.steering(row.name), markup=False)
-                self._do(partial(self._actions.steer, row.run_id, message))
-
-        self.push_screen(SteerQuestion(messages.steer_question(row.name)), answered)
+        """Ask for a message, then send it."""
+        if row := self._active():
+            question = SteerQuestion(messages.steer_question(row.name))
+            work = partial(self._actions.steer, row.run_id)
+            self._ask(question, work, messages.steering(row.name))
 
     def action_resume(self) -> None:
-        """Ask what to do now, then go on; ask nothing where it would be refused."""
+        """Ask what to do now, then resume; ask nothing where it would be refused."""
         row = self._current()
         if row is None:
             return
@@ -299,45 +262,52 @@ class WatchApp(App[None]):
             refusal = ResumeStillRunning(row.session_id)
             self.notify(service_messages.not_resumed(str(refusal)), markup=False)
             return
-
-        def answered(prompt: str | None) -> None:
-            if prompt is not None:
-                self._do(partial(self._actions.resume, row.run_id, prompt))
-
-        self.push_screen(ResumeQuestion(messages.resume_question(row.name)), answered)
+        question = ResumeQuestion(messages.resume_question(row.name))
+        self._ask(question, partial(self._actions.resume, row.run_id))
 
     def action_copy_id(self) -> None:
         """Put the id on the clipboard."""
         if row := self._current():
-            self.copy_to_clipboard(row.run_id)
-            self.notify(messages.copied(row.run_id), markup=False)
+            self._copy(row.run_id)
 
     def action_directory(self) -> None:
-        """Show the directory on the desktop, or say where it is."""
+        """Show the directory on the desktop, or copy where it is."""
         if row := self._current():
             if self._actions.open_on_desktop(row.path):
                 self.notify(messages.opened(row.path), markup=False)
             else:
-                self.copy_to_clipboard(row.path)
-                self.notify(messages.copied(row.path), markup=False)
+                self._copy(row.path)
 
     def action_help(self) -> None:
         """Show the keys."""
         self.push_screen(Help())
 
-    def _do(self, work: Callable[[], ActionReport]) -> None:
-        """Do something that may take its time, and tell how it went."""
-        self._in_thread(lambda: self._post(self.Said(work())))
+    def _copy(self, text: str) -> None:
+        self.copy_to_clipboard(text)
+        self.notify(messages.copied(text), markup=False)
 
-    def _post(self, message: Message) -> None:
-        """Hand a message over from another thread, without waiting for anybody."""
-        self.post_message(message)
+    def _ask(
+        self, question: ModalScreen[Any], act: Callable[[Any], ActionReport], notice: str = ""
+    ) -> None:
+        """Ask, then do in a thread what the answer says, and show how it went."""
+
+        def answered(answer: object) -> None:
+            if answer:
+                if notice:
+                    self.notify(notice, markup=False)
+                self._in_thread(lambda: self._in_loop(self._report, act(answer)))
+
+        self.push_screen(question, answered)
+
+    def _in_loop(self, work: Callable[..., None], *given: object) -> None:
+        """Do something for another thread, which does not wait for it."""
+        self.call_later(work, *given)
 
     def _in_thread(self, work: Callable[[], None]) -> None:
         def guarded() -> None:
             try:
                 work()
-            except BaseException as error:  # noqa: BLE001 - told where the user is
-                self._post(self.Broke(error))
+            except BaseException as error:  # noqa: BLE001 - shown where the user is
+                self._in_loop(self._break, error)
 
         threading.Thread(target=guarded, name="watch", daemon=True).start()

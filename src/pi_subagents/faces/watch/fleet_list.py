@@ -1,8 +1,8 @@
 """
 The list of runs as a widget: paints the lines that are in view, and no others.
 
-In: groups of rows.  Out: the run that is chosen, and messages when another is chosen or one is
-opened.  The choice follows its run when the order changes.
+In: rows, each with whether it follows one of its session.  Out: the run that is chosen, and
+messages when another is chosen or one is opened.  The choice follows its run in another order.
 """
 
 from __future__ import annotations
@@ -22,14 +22,11 @@ from pi_subagents.faces.watch.once import padded
 from pi_subagents.view.fleet_table import cell_text, layout, sign_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from rich.style import Style
     from textual import events
     from textual.binding import BindingType
 
     from pi_subagents.core.run.record import RunRecord
-    from pi_subagents.view.fleet import SessionGroup
 
 HEADING_LINES = 1
 # Seen without colours too: what is chosen has a mark in front of it.
@@ -79,7 +76,7 @@ class FleetList(ScrollView, can_focus=True):
         """The run that actions are meant for."""
         return self._lines[self._place][0] if self._lines else None
 
-    def show(self, groups: Iterable[SessionGroup]) -> None:
+    def show(self, lines: list[tuple[RunRecord, bool]]) -> None:
         """
         Replace the content; the chosen run stays chosen where it is still there.
 
@@ -87,8 +84,8 @@ class FleetList(ScrollView, can_focus=True):
         """
         before = self.chosen
         was_in_view = self._place in self._in_view
-        self._lines = [(row, place > 0) for group in groups for place, row in enumerate(group.rows)]
-        ids = [row.run_id for row, _ in self._lines]
+        self._lines = lines
+        ids = [row.run_id for row, _ in lines]
         if before is not None and before.run_id in ids:
             self._place = ids.index(before.run_id)
         self._place = max(min(self._place, len(ids) - 1), 0)

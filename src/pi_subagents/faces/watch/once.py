@@ -7,6 +7,7 @@ In: rows.  Out: a table or one JSON object on standard output.
 from __future__ import annotations
 
 import sys
+import time
 from typing import TYPE_CHECKING
 
 from pi_subagents.faces.cli.console import width
@@ -25,13 +26,8 @@ if TYPE_CHECKING:
 
 def print_json(console: Console, rows: Sequence[RunRecord], today_ms: int) -> None:
     """Print all of it for a script, in the order of the list."""
-    groups = arranged(rows, Wanted())
-    console.json(
-        {
-            "totals": totals_to_json(totals(rows, today_ms)),
-            "runs": [row_to_json(row) for group in groups for row in group.rows],
-        }
-    )
+    runs = [row_to_json(row) for row, _ in arranged(rows, Wanted())]
+    console.json({"totals": totals_to_json(totals(rows, today_ms)), "runs": runs})
 
 
 def print_list(
@@ -45,14 +41,20 @@ def print_list(
     console.answer(totals_line(totals(rows, today_ms), room), bold=True)
     columns = layout(room)
     console.answer(_line([cell.heading for cell in columns], columns))
-    for group in arranged(rows, Wanted()):
-        for place, row in enumerate(group.rows):
-            texts = [cell_text(row, cell, now_ms, follows=place > 0) for cell in columns]
-            console.answer(_line(texts, columns))
+    for row, follows in arranged(rows, Wanted()):
+        texts = [cell_text(row, cell, now_ms, follows=follows) for cell in columns]
+        console.answer(_line(texts, columns))
 
 
 def _line(texts: Sequence[str], columns: Sequence[Cell]) -> str:
     return " ".join(padded(text, cell) for text, cell in zip(texts, columns, strict=True)).rstrip()
+
+
+def today_ms() -> int:
+    """Return the last midnight of the local time zone."""
+    now = time.localtime()
+    midnight = (now.tm_year, now.tm_mon, now.tm_mday, 0, 0, 0, 0, 0, -1)
+    return int(time.mktime(midnight)) * 1000
 
 
 def padded(text: str, cell: Cell) -> str:

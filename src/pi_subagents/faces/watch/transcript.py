@@ -46,7 +46,7 @@ class Transcript(Screen[None]):
         self.row = row
         self._tail = follow_transcript(row)
         self._kept: deque[str] = deque(maxlen=MAX_LINES)
-        self._is_there = False
+        self._is_ready = False
 
     def compose(self) -> ComposeResult:
         """Show a heading, the transcript and the keys."""
@@ -56,7 +56,7 @@ class Transcript(Screen[None]):
 
     def on_mount(self) -> None:
         """Read what is there."""
-        self._is_there = True
+        self._is_ready = True
         self.query_one(RichLog).focus()
         self.call_after_refresh(lambda: self.look(self.row))
 
@@ -73,7 +73,7 @@ class Transcript(Screen[None]):
         """Take what is new of the run."""
         self.row = row
         # Changes may come before the screen did, whose beginning takes them, or while it goes.
-        if not self._is_there or not self.query("#heading"):
+        if not self._is_ready or not self.query("#heading"):
             return
         self.query_one("#heading", Static).update(heading(row))
         log = self.query_one(RichLog)

@@ -25,9 +25,8 @@ from typing import TYPE_CHECKING, Any, cast
 from pi_subagents.errors import PortUnavailable
 from pi_subagents.faces.loopback_peer import is_own_peer
 from pi_subagents.faces.watch import messages
-from pi_subagents.faces.watch.hub import Hub
 from pi_subagents.faces.watch.web_guard import LOOPBACK, Asked, PageGuard
-from pi_subagents.faces.watch.web_stream import list_events, transcript_events
+from pi_subagents.faces.watch.web_stream import Hub, list_events, transcript_events
 from pi_subagents.service.fleet_actions import ActionReport, FleetActions
 from pi_subagents.view.fleet import WHICH, Wanted, Which
 
@@ -49,7 +48,7 @@ _INLINE = re.compile(rb"<(style|script)>(.*?)</\1>", re.DOTALL)
 def serve(console: Console, fleet: Fleet, *, port: int, open_browser: bool) -> None:
     """Serve until Ctrl+C."""
     hub = Hub(fleet)
-    actions = FleetActions(Path.cwd(), os.environ, hub.tell)
+    actions = FleetActions(Path.cwd(), os.environ, hub.report)
     with WatchServer(port, hub, actions) as server:
         hub.start()
         # It has nothing to look after: a connection wakes it, and the end of the process ends it.
@@ -92,7 +91,7 @@ class WatchServer(ThreadingHTTPServer):
         self.server_name, self.server_port = LOOPBACK, self.server_address[1]
 
     def verify_request(self, request: Any, client_address: Any) -> bool:
-        """Let only this user's programs connect, where the kernel tells whose they are."""
+        """Let only this user's programs connect, where the kernel shows whose they are."""
         del request
         address, port = client_address
         return is_own_peer(address, port, self.server_port)
@@ -145,7 +144,7 @@ class _Handler(BaseHTTPRequestHandler):
                 self._send(404)
 
     def do_POST(self) -> None:
-        """Do something to a run, and tell how it went."""
+        """Do something to a run, and report how it went."""
         asked = self._admitted()
         body = self._body() if asked else None
         if asked is None or body is None:
@@ -155,11 +154,11 @@ class _Handler(BaseHTTPRequestHandler):
         actions = self._watch.actions
         match asked.words:
             case ("stop", run_id):
-                self._tell(actions.stop(run_id))
+                self._report(actions.stop(run_id))
             case ("steer", run_id) if isinstance(message, str):
-                self._tell(actions.steer(run_id, message))
+                self._report(actions.steer(run_id, message))
             case ("resume", run_id) if isinstance(prompt, str):
-                self._tell(actions.resume(run_id, prompt))
+                self._report(actions.resume(run_id, prompt))
             case _:
                 self._send(404)
 
@@ -173,7 +172,7 @@ class _Handler(BaseHTTPRequestHandler):
         return "subagents"
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base's name
-        """Say nothing: an address with its token belongs into no log."""
+        """Log nothing: an address with its token belongs into no log."""
 
     def _admitted(self) -> Asked | None:
         names = [name.title() for name in self.headers]
@@ -192,8 +191,8 @@ class _Handler(BaseHTTPRequestHandler):
             return None
         return value if isinstance(value, dict) else None
 
-    def _tell(self, told: ActionReport) -> None:
-        data = json.dumps({"text": told.text, "bad": told.bad}).encode("ascii")
+    def _report(self, report: ActionReport) -> None:
+        data = json.dumps({"text": report.text, "bad": report.bad}).encode("ascii")
         self._send(200, data, "application/json")
 
     def _stream(self, events: Iterable[bytes]) -> None:

@@ -8,16 +8,9 @@ from pi_subagents.config.settings_files import load_settings
 from pi_subagents.core.check import Check, Subject
 from pi_subagents.engines.pi.command import VARIABLE
 from pi_subagents.errors import PI_CHOSEN_BY
-from pi_subagents.hosts.pi.extension import (
-    NamedPackages,
-    extension_dir,
-    named_packages,
-    pi_settings_file,
-)
+from pi_subagents.hosts.pi.extension import extension_dir, named_packages, pi_settings_file
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from pi_subagents.system.home import CheckedPlace
 
 PI_EXTENSION = Subject("pi-extension", "Extension in pi")
@@ -26,8 +19,8 @@ _INSTALL = "`subagents install pi` names the one that is there."
 
 
 def check_pi_extension(place: CheckedPlace) -> Check:
-    """Tell whether pi loads the extension of this Python, and what else it would load."""
-    # A settings file that cannot be read is told by the checks of settings.
+    """Check whether pi loads the extension of this Python, and what else it would load."""
+    # A settings file that cannot be read is reported by the checks of settings.
     both = [
         named_packages(pi_settings_file(place.cwd, place.env, project=project), place.env)
         for project in (False, True)
@@ -42,7 +35,7 @@ def check_pi_extension(place: CheckedPlace) -> Check:
         return PI_EXTENSION.problem("\n".join(gone), _INSTALL)
     if not named:
         return PI_EXTENSION.ok("not installed in pi (`subagents install pi` does it)")
-    if rivals := _rivals(both):
+    if rivals := [rival for each in both for rival in each.rivals]:
         return PI_EXTENSION.problem(
             f"installed, and so is {', '.join(rivals)}, whose tools have the same names",
             f"Remove one: `pi remove {rivals[0]}`, or `subagents uninstall pi`.",
@@ -58,14 +51,10 @@ def check_pi_extension(place: CheckedPlace) -> Check:
 
 
 def _inside_pi(place: CheckedPlace) -> str:
-    """Return which pi sub-agents have there: another than the check of pi tells of."""
+    """Return which pi sub-agents run on there: another than the check of pi reports."""
     settings, _ = load_settings(place.cwd, place.env)
     if place.env.get(VARIABLE, "").strip():
         return f"sub-agents there run on the pi from {PI_CHOSEN_BY['environment']}"
     if settings.pi_command is not None:
         return f"sub-agents there run on the pi from {PI_CHOSEN_BY['settings']}"
     return "sub-agents there run on that very pi"
-
-
-def _rivals(both: Sequence[NamedPackages]) -> list[str]:
-    return [rival for each in both for rival in each.rivals]

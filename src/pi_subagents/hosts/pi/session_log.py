@@ -22,8 +22,7 @@ from pi_subagents.core.run import events as ev
 from pi_subagents.core.run.outcome import Status
 from pi_subagents.core.run.record import RunMeta, RunRecord
 from pi_subagents.core.run.result import RunResult
-from pi_subagents.core.session.history import keep_messages
-from pi_subagents.core.session.log_entry import ENTRY_TYPE, VERSION
+from pi_subagents.core.session.history import ENTRY_TYPE, VERSION, keep_messages
 from pi_subagents.core.session.recent import SessionView
 from pi_subagents.core.usage import Usage, parse_usage
 from pi_subagents.core.value import replace

@@ -1,8 +1,8 @@
 """
-The profiles and presets of a place, for whoever lists, checks, writes and removes them.
+The profiles and presets of a place: list, check, write and remove them.
 
-In: a place.  Out: what is there, and where; a profile is written whole after a proof that it will
-be read as it is, and only if calls could use it, or the writer was told why not.
+In: a place.  Out: what is there, where, and what is wrong with it, by path and line.  A profile is
+written whole, after a proof that it will be read as it is; warnings about it are returned.
 """
 
 from __future__ import annotations
@@ -10,19 +10,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pi_subagents.config import preset_files, profile_files
-from pi_subagents.core.definitions.definition import GLOBAL, PROJECT
-from pi_subagents.engines.base import REFUSED, WARNING
+from pi_subagents.core.definitions.definition import GLOBAL, PROJECT, FileProblem
+from pi_subagents.core.preset.preset import preset_profile
+from pi_subagents.engines.base import NOTE, REFUSED, WARNING
 from pi_subagents.errors import ProfileRefused
-from pi_subagents.service.definitions import checking
 from pi_subagents.system.safe_io import read_bounded
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from pi_subagents.config.preset_files import Presets
     from pi_subagents.config.profile_files import Profiles
-    from pi_subagents.core.definitions.definition import FileProblem
     from pi_subagents.core.profile.profile import LoadedProfile, Profile
+    from pi_subagents.engines.base import EngineCall, Finding
     from pi_subagents.service.looking import LookingPlace
 
 
@@ -38,7 +39,7 @@ class PresetFiles:
 
     def lint(self) -> tuple[FileProblem, ...]:
         """Return everything wrong with every file."""
-        return checking.lint_presets(self._place.cwd, self._place.env, self._place.preview())
+        return lint_presets(self._place.cwd, self._place.env, self._place.preview())
 
     def directories(self) -> dict[str, Path]:
         """Return where the files of each scope are, or would be."""
@@ -62,7 +63,7 @@ class ProfileFiles:
 
     def lint(self) -> tuple[FileProblem, ...]:
         """Return everything wrong with every file."""
-        return checking.lint_profiles(self._place.cwd, self._place.env, self._place.preview())
+        return lint_profiles(self._place.cwd, self._place.env, self._place.preview())
 
     def directories(self) -> dict[str, Path]:
         """Return where the files of each scope are, or would be."""
@@ -107,3 +108,41 @@ class ProfileFiles:
 def field_text(path: Path, most_bytes: int) -> str:
     """Return the text of a file that a field is to have; OSError or ValueError if it has none."""
     return read_bounded(path.resolve(), most_bytes).decode()
+
+
+def lint_profiles(cwd: Path, env: Mapping[str, str], engine: EngineCall) -> tuple[FileProblem, ...]:
+    """Return everything wrong with every file, as it is now, by path and line."""
+    problems: list[FileProblem] = []
+    for directory in profile_files.read_profile_dirs(cwd, env):
+        problems += directory.problems
+        for file in directory.files:
+            found = engine.check_profile(file.loaded.profile)
+            problems += _problems(file.loaded.path, file.lines, found)
+    return _sorted(problems)
+
+
+def lint_presets(cwd: Path, env: Mapping[str, str], engine: EngineCall) -> tuple[FileProblem, ...]:
+    """Return everything wrong with every file, as it is now, by path and line."""
+    presets = preset_files.read_presets(cwd, env)
+    problems = list(presets.problems)
+    for loaded in presets.by_name.values():
+        problems += _problems(loaded.path, {}, engine.check_preset(preset_profile(loaded.preset)))
+    return _sorted(problems)
+
+
+def _problems(path: str, lines: Mapping[str, int], found: Iterable[Finding]) -> list[FileProblem]:
+    """Return why a call would be refused, or the file not do what it seems to."""
+    return [
+        FileProblem(
+            path,
+            lines.get(each.field, 1),
+            each.text,
+            fatal=each.kind == REFUSED,
+            is_note=each.kind == NOTE,
+        )
+        for each in found
+    ]
+
+
+def _sorted(problems: Iterable[FileProblem]) -> tuple[FileProblem, ...]:
+    return tuple(sorted(problems, key=lambda found: (found.path, found.line)))

@@ -1,9 +1,13 @@
-"""Check what the user configured: agent directory, settings files, profiles, presets."""
+"""Check what the user configured: agent directory, settings, profiles, presets, MCP hosts."""
 
 from __future__ import annotations
 
 import difflib
 import os
+import shutil
+import sys
+from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pi_subagents.config import messages as config_messages
@@ -13,17 +17,18 @@ from pi_subagents.config.settings_files import (
     load_settings,
     project_settings_file,
 )
+from pi_subagents.core import messages as core_messages
 from pi_subagents.core import settings as core_settings
 from pi_subagents.core.check import Check, Subject
-from pi_subagents.core.definitions import messages as definitions_messages
+from pi_subagents.errors import McpNotInstalled
+from pi_subagents.hosts.files import Configured, configured_hosts
 from pi_subagents.service.definitions.files import PresetFiles, ProfileFiles
 from pi_subagents.service.looking import LookingPlace
 from pi_subagents.system.home import AGENT_DIR_VARIABLES, CheckedPlace, agent_dir
 from pi_subagents.system.safe_io import read_json
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
+    from collections.abc import Mapping, Sequence
 
     from pi_subagents.core.definitions.definition import FileProblem
     from pi_subagents.core.settings import SettingsProblem
@@ -33,15 +38,17 @@ GLOBAL_SETTINGS = Subject("settings-global", "Global settings")
 PROJECT_SETTINGS = Subject("settings-project", "Project settings")
 PROFILES = Subject("profiles", "Profiles")
 PRESETS = Subject("presets", "Presets")
+HOSTS = Subject("mcp-hosts", "MCP hosts")
 
 OURS, PIS = AGENT_DIR_VARIABLES
 LIKENESS = 0.85
 READABLE = os.R_OK | os.X_OK
 MAX_LISTED = 10
+NO_LIBRARY = "the library `mcp` is not installed here: `subagents mcp` cannot start"
 
 
 def check_agent_dir(place: CheckedPlace) -> Check:
-    """Tell where pi's own configuration is looked for, and who says so."""
+    """Check where pi's own configuration is looked for, and why there."""
     directory = agent_dir(place.env)
     chosen = next((name for name in (OURS, PIS) if place.env.get(name)), None)
     found = f"{directory} ({f'from {chosen}' if chosen else 'the default'})"
@@ -61,12 +68,12 @@ def check_agent_dir(place: CheckedPlace) -> Check:
 
 
 def check_global_settings(place: CheckedPlace) -> Check:
-    """Tell what is wrong with the user's own settings."""
+    """Check the user's own settings."""
     return _settings(GLOBAL_SETTINGS, core_settings.GLOBAL, global_settings_file(place.env), place)
 
 
 def check_project_settings(place: CheckedPlace) -> Check:
-    """Tell what is wrong with the project's settings."""
+    """Check the project's settings."""
     return _settings(
         PROJECT_SETTINGS, core_settings.PROJECT, project_settings_file(place.cwd), place
     )
@@ -111,7 +118,7 @@ def _typos(path: Path) -> list[str]:
 
 
 def check_profiles(place: CheckedPlace) -> Check:
-    """Tell which profiles cannot be used, and which show their key to others."""
+    """Check which profiles cannot be used, and which show their key to others."""
     files = ProfileFiles(LookingPlace(place.cwd, place.env))
     problems = [each for each in files.lint() if not each.is_note]
     known = files.load()
@@ -122,7 +129,7 @@ def check_profiles(place: CheckedPlace) -> Check:
 
 
 def check_presets(place: CheckedPlace) -> Check:
-    """Tell which presets cannot be used."""
+    """Check which presets cannot be used."""
     files = PresetFiles(LookingPlace(place.cwd, place.env))
     problems = files.lint()
     return _definitions(PRESETS, "preset", len(files.load().by_name), problems, [])
@@ -131,20 +138,16 @@ def check_presets(place: CheckedPlace) -> Check:
 def _definitions(
     subject: Subject, noun: str, in_use: int, problems: Sequence[FileProblem], keys: list[str]
 ) -> Check:
-    """Tell how files of one kind stand; `keys` are the lines about keys that others may read."""
+    """Return the check of one kind of files; `keys` are lines about keys that others may read."""
     count = f"{in_use} in use" if in_use else "none"
     broken = [f"{each.path}:{each.line}: cannot be used" for each in problems if each.fatal]
     if broken or keys:
         listed = [count, *broken, *keys]
-        more = len(listed) - MAX_LISTED
+        if (more := len(listed) - MAX_LISTED) > 0:
+            listed[MAX_LISTED:] = [core_messages.more_lines(more)]
         with_keys = f", {len(keys)} with a key that others may read" if keys else ""
         return subject.problem(
-            "\n".join(
-                [
-                    *listed[:MAX_LISTED],
-                    *([definitions_messages.more_lines(more)] if more > 0 else []),
-                ]
-            ),
+            "\n".join(listed),
             f"`subagents {noun} lint` says what is wrong, line by line.",
             public=f"{count}; {len(broken)} broken{with_keys}",
         )
@@ -152,3 +155,45 @@ def _definitions(
         found = f"{count}; {len(problems)} warning{'' if len(problems) == 1 else 's'}"
         return subject.note(found, f"`subagents {noun} lint` lists them.")
     return subject.ok(count)
+
+
+def check_hosts(place: CheckedPlace) -> Check:
+    """Check which hosts start our server, and what keeps the server from starting."""
+    found = list(configured_hosts(place.cwd, place.env))
+    unreadable = [each for each in found if each.problem]
+    entries = [each for each in found if not each.problem]
+    gone = [each for each in entries if _program(each, place.env) is None]
+    titles = ", ".join(dict.fromkeys(each.host.title for each in entries)) or "none"
+    found_out = [f"{each.path}: {each.argv[0]} is gone" for each in gone]
+    fixes = [f"subagents install {each.host.name}" for each in gone]
+    public = [f"{len(gone)} with a command that is gone"] if gone else []
+    if any(_is_ours(each, place.env) for each in entries) and find_spec("mcp") is None:
+        found_out.append(NO_LIBRARY)
+        fixes.append(str(McpNotInstalled()))
+        public.append(NO_LIBRARY)
+    if found_out:
+        return HOSTS.problem(
+            "\n".join([titles, *found_out]),
+            "; ".join(dict.fromkeys(fixes)),
+            public="; ".join([titles, *public]),
+        )
+    if unreadable:
+        count = f"{len(unreadable)} file{'' if len(unreadable) == 1 else 's'}"
+        return HOSTS.note(
+            "\n".join([titles, *(f"{each.path}: {each.problem}" for each in unreadable)]),
+            "Correct these files, if those hosts are to start our server.",
+            public=f"{titles}; {count} cannot be read",
+        )
+    return HOSTS.ok(titles)
+
+
+def _is_ours(entry: Configured, env: Mapping[str, str]) -> bool:
+    """Return whether a host starts this very installation: of others nothing is known here."""
+    program = _program(entry, env)
+    return program is not None and Path(program).resolve().parent == Path(sys.executable).parent
+
+
+def _program(entry: Configured, env: Mapping[str, str]) -> str | None:
+    """Return what a host would start, by its path or from PATH."""
+    program = os.path.expanduser(entry.argv[0])  # noqa: PTH111 - text of a file, not yet a path
+    return shutil.which(program, path=env.get("PATH", os.defpath))

@@ -13,13 +13,11 @@ from typing import TYPE_CHECKING
 from pi_subagents.core.check import Check, Subject
 from pi_subagents.engines.table import ENGINES, load_engine
 from pi_subagents.service.doctor import machine
-from pi_subagents.system.home import CheckedPlace
+from pi_subagents.system.home import CheckedPlace, data_dir
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
-
-    from pi_subagents.service.runs import Runs
 
 CWD = Subject("cwd", "Working directory")
 
@@ -35,21 +33,23 @@ def examine(cwd: Path, env: Mapping[str, str], *, reindex: bool = False) -> Iter
         yield CWD.fatal(f"{place.cwd} does not exist any more", "Change to another directory.")
         return
     yield machine.NESTING.guarded(lambda: machine.check_nesting(place))
-    yield from _configuration(place)
-    yield from _children(place)
-    yield from _store(place, reindex=reindex)
-    yield from _hosts(place)
+    yield from _examine_place(place, reindex=reindex)
     yield machine.TMUX.guarded(lambda: machine.check_tmux(place))
 
 
 def can_delegate(checks: Iterable[Check]) -> bool:
-    """Tell whether nothing was found that keeps delegation from working."""
+    """Return whether nothing was found that keeps delegation from working."""
     return all(check.state != "fatal" for check in checks)
 
 
-def _configuration(place: CheckedPlace) -> Iterator[Check]:
+def _examine_place(place: CheckedPlace, *, reindex: bool) -> Iterator[Check]:
     from pi_subagents.hosts.pi import doctor as pi_host
     from pi_subagents.service.doctor import configuration as conf
+    from pi_subagents.service.doctor import store
+    from pi_subagents.service.runs import Runs
+
+    def runs() -> Runs:
+        return Runs(place.cwd, place.env)
 
     # Before a child is asked anything: pi makes its agent directory when it runs.
     yield conf.AGENT_DIR.guarded(lambda: conf.check_agent_dir(place))
@@ -60,22 +60,8 @@ def _configuration(place: CheckedPlace) -> Iterator[Check]:
     yield conf.PROFILES.guarded(lambda: conf.check_profiles(place))
     yield conf.PRESETS.guarded(lambda: conf.check_presets(place))
     yield pi_host.PI_EXTENSION.guarded(lambda: pi_host.check_pi_extension(place))
-
-
-def _children(place: CheckedPlace) -> Iterator[Check]:
     for name in ENGINES:
         yield from load_engine(name).examine(place)
-
-
-def _store(place: CheckedPlace, *, reindex: bool) -> Iterator[Check]:
-    from pi_subagents.service.doctor import store
-    from pi_subagents.system.home import data_dir
-
-    def runs() -> Runs:
-        from pi_subagents.service.runs import Runs
-
-        return Runs(place.cwd, place.env)
-
     yield store.RUN_DIR.guarded(lambda: store.check_run_dir(runs(), place))
     yield machine.DISK.guarded(
         lambda: machine.check_disk([runs().store.runs_dir, data_dir(place.env)])
@@ -85,10 +71,5 @@ def _store(place: CheckedPlace, *, reindex: bool) -> Iterator[Check]:
     yield store.RECOVERY.guarded(lambda: store.check_recovery(runs()))
     yield store.INDEX.guarded(lambda: store.check_index(runs(), place))
     yield store.UNKNOWN.guarded(lambda: store.check_unknown(runs()))
-    yield store.LEFTOVERS.guarded(lambda: store.check_orphans(runs()))
-
-
-def _hosts(place: CheckedPlace) -> Iterator[Check]:
-    from pi_subagents.service.doctor import hosts
-
-    yield hosts.HOSTS.guarded(lambda: hosts.check_hosts(place))
+    yield store.ORPHANS.guarded(lambda: store.check_orphans(runs()))
+    yield conf.HOSTS.guarded(lambda: conf.check_hosts(place))

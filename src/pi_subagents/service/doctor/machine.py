@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from pi_subagents.core.check import Check, Subject
-from pi_subagents.core.run.markers import CHILD_VARIABLE
+from pi_subagents.core.run.files import CHILD_VARIABLE
 from pi_subagents.errors import PlatformNotSupported
 from pi_subagents.system.identity import handles_are_offered
 from pi_subagents.system.programs import search_program
@@ -31,7 +31,7 @@ TMUX = Subject("tmux", "tmux")
 
 
 def check_python() -> Check:
-    """Tell which Python runs us."""
+    """Check which Python runs us."""
     version = platform.python_version()
     if sys.version_info < OLDEST_PYTHON:
         oldest = ".".join(map(str, OLDEST_PYTHON))
@@ -40,7 +40,7 @@ def check_python() -> Check:
 
 
 def check_platform(system: str = sys.platform) -> Check:
-    """Tell how well children can be supervised here."""
+    """Check how well children can be supervised here."""
     if system == "win32":
         return PLATFORM.fatal("Windows", str(PlatformNotSupported("Windows")))
     if system != "linux":
@@ -62,7 +62,7 @@ def check_platform(system: str = sys.platform) -> Check:
 
 
 def check_nesting(place: CheckedPlace) -> Check:
-    """Tell whether this process is a sub-agent itself."""
+    """Check whether this process is a sub-agent itself."""
     if place.env.get(CHILD_VARIABLE) == "1":
         return NESTING.fatal(
             f"refused: this process is itself a sub-agent ({CHILD_VARIABLE}=1)",
@@ -73,7 +73,7 @@ def check_nesting(place: CheckedPlace) -> Check:
 
 
 def check_tmux(place: CheckedPlace) -> Check:
-    """Tell whether tmux is there; nothing needs it."""
+    """Check whether tmux is there; nothing needs it."""
     found = search_program("tmux", place.env, place.cwd).found
     if found is None:
         return TMUX.note("not found; it is optional")
@@ -81,7 +81,7 @@ def check_tmux(place: CheckedPlace) -> Check:
 
 
 def check_disk(directories: Iterable[Path]) -> Check:
-    """Tell how much room there is where we write, the smallest counts."""
+    """Check how much room there is where we write; the smallest counts."""
     free, where = min((shutil.disk_usage(existing(path)).free, path) for path in directories)
     if free < LEAST_FREE_BYTES:
         return DISK.problem(

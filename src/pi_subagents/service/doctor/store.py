@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pi_subagents.core.check import Check, Subject
 from pi_subagents.service.doctor.machine import existing
-from pi_subagents.store.orphan_scan import Marked, find_orphans, marker_of
+from pi_subagents.store.orphans import Marked, find_orphans, marker_of
 from pi_subagents.system import safe_io
 from pi_subagents.system.home import CheckedPlace, data_dir, project_root
 from pi_subagents.system.identity import all_processes
@@ -19,13 +19,13 @@ RUN_DIR = Subject("run-dir", "Run directory")
 INDEX = Subject("index", "Index of runs")
 REINDEX = Subject("reindex", "Reindexing")
 RECOVERY = Subject("recovery", "Lost runs")
-LEFTOVERS = Subject("leftover-processes", "Leftover processes")
+ORPHANS = Subject("leftover-processes", "Leftover processes")
 UNKNOWN = Subject("unknown-runs", "Unknown runs")
 SHOWN = 5
 
 
 def check_run_dir(runs: Runs, place: CheckedPlace) -> Check:
-    """Tell where runs are kept, and prove that a file can be made there."""
+    """Check where runs are kept, and prove that a file can be made there."""
     directory = runs.store.runs_dir
     target = existing(directory)
     # Nothing is left behind, so a project that never delegated stays as it is.
@@ -50,7 +50,7 @@ def check_run_dir(runs: Runs, place: CheckedPlace) -> Check:
 
 
 def check_index(runs: Runs, place: CheckedPlace) -> Check:
-    """Tell whether runs are found by id from anywhere."""
+    """Check whether runs are found by id from anywhere."""
     directory = data_dir(place.env)
     try:
         known = len(runs.index.all())
@@ -72,7 +72,7 @@ def check_index(runs: Runs, place: CheckedPlace) -> Check:
 
 
 def reindex(runs: Runs) -> Check:
-    """Adopt the project's unknown run directories, rebuild the index, and tell what that did."""
+    """Adopt the project's unknown run directories, rebuild the index, and report what that did."""
     done = runs.reindex()
     parts = [f"{done.adopted} run director{'y' if done.adopted == 1 else 'ies'} adopted"]
     if done.forgotten:
@@ -90,7 +90,7 @@ def reindex(runs: Runs) -> Check:
 
 
 def check_recovery(runs: Runs) -> Check:
-    """Conclude what a crash left, and tell how many runs that were."""
+    """Conclude what a crash left, and report how many runs that were."""
     concluded = len(runs.recover(thorough=True))
     cleared = runs.clear_desks()
     if concluded:
@@ -105,17 +105,17 @@ def check_recovery(runs: Runs) -> Check:
 
 
 def check_orphans(runs: Runs) -> Check:
-    """Tell which processes outlived their run; recovery has ended those it could."""
+    """Check which processes outlived their run; recovery has ended those it could."""
     if not all_processes():
-        return LEFTOVERS.note("cannot be looked for on this system")
+        return ORPHANS.note("cannot be looked for on this system")
     left = [each for each in find_orphans() if _is_left(each, runs)]
     if not left:
-        return LEFTOVERS.ok("none")
+        return ORPHANS.ok("none")
     shown = [f"process {each.pid} of run {each.run_id}" for each in left[:SHOWN]]
     if len(left) > SHOWN:
         shown.append(f"and {len(left) - SHOWN} more")
     pids = " ".join(str(each.pid) for each in left[:SHOWN])
-    return LEFTOVERS.problem(
+    return ORPHANS.problem(
         "\n".join(shown),
         f"Look at them, then end them: ps -fp {pids.replace(' ', ',')}; kill -9 {pids}",
         public=f"{len(left)}",
@@ -130,7 +130,7 @@ def _is_left(process: Marked, runs: Runs) -> bool:
 
 
 def check_unknown(runs: Runs) -> Check:
-    """Tell which run directories of this project are not ours."""
+    """Check which run directories of this project are not ours."""
     unknown = runs.unknown()
     if not unknown:
         return UNKNOWN.ok("none")

@@ -31,35 +31,19 @@ class HostEdit:
 
     change: HostChange
     name: str  # under which the host knows the server
-
-    @property
-    def host(self) -> str:
-        """The host, by the name we have for it."""
-        return self.change.host.name
-
-    @property
-    def title(self) -> str:
-        """The host, for people."""
-        return self.change.host.title
-
-    @property
-    def check(self) -> str:
-        """How to see whether it works."""
-        return self.change.host.check
-
-    @property
-    def path(self) -> Path:
-        """The file."""
-        return self.change.path
+    host: str  # by the name we have for it
+    title: str  # of the host, for people
+    check: str  # how to see whether it works
+    path: Path
 
     @property
     def is_needed(self) -> bool:
-        """Tell whether anything has to be written."""
+        """Return whether anything has to be written."""
         return self.change.is_needed
 
     @property
     def is_removal(self) -> bool:
-        """Tell whether nothing would be left in the file, so that it goes."""
+        """Return whether nothing would be left in the file, so that it is removed."""
         return self.change.before is not None and self.change.after is None
 
     def difference(self) -> Iterable[str]:
@@ -91,13 +75,13 @@ class HostFile:
         self.path = host_file(self._host, cwd, env, project=project)
 
     def install(self) -> HostEdit:
-        """Return what puts our entry in; an entry of somebody else's is refused."""
+        """Return what puts our entry in; an entry that is not ours is refused."""
         from pi_subagents.hosts.files import plan_install
 
         return self._edit(plan_install(self._host, self.path, self._name, _server_command()))
 
     def uninstall(self) -> HostEdit:
-        """Return what takes our entry out; an entry of somebody else's is refused."""
+        """Return what takes our entry out; an entry that is not ours is refused."""
         from pi_subagents.hosts.files import plan_uninstall
 
         return self._edit(plan_uninstall(self._host, self.path, self._name))
@@ -109,7 +93,7 @@ class HostFile:
         return snippet(self._host, self._name, _server_command())
 
     def facts(self) -> dict[str, object]:
-        """Return for a script what the entry says."""
+        """Return the entry's facts, for a script."""
         argv = _server_command()
         return {
             "host": self._host.name,
@@ -122,7 +106,8 @@ class HostFile:
         }
 
     def _edit(self, change: HostChange) -> HostEdit:
-        return HostEdit(change, self._name)
+        host = change.host
+        return HostEdit(change, self._name, host.name, host.title, host.check, change.path)
 
 
 def own_command(invoked: str, python: str) -> tuple[str, ...]:

@@ -1,8 +1,8 @@
 """
 The extension as a package of pi: installed, removed, or tried once.
 
-In: whose settings of pi are meant, the user's or this project's.  Out: what they say now; pi
-changes them itself.
+In: which settings of pi, the user's or this project's.  Out: what they hold now; pi changes them
+itself.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @value
 class ExtensionOutcome:
-    """What pi's settings say of the extension."""
+    """What pi's settings hold of the extension."""
 
     settings: Path
     folder: Path

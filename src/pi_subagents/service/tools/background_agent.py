@@ -8,7 +8,6 @@ from pi_subagents.core.preset.request import PresetTask, parse_background
 from pi_subagents.core.settings import PRESET_TOOLS
 from pi_subagents.service.call import place_of
 from pi_subagents.service.tools import schemas
-from pi_subagents.service.tools.caller import known_runs_of
 from pi_subagents.service.tools.outputs import short_run
 from pi_subagents.service.tools.tool import Tool
 from pi_subagents.view.background import started_to_json
@@ -18,12 +17,8 @@ if TYPE_CHECKING:
     from pi_subagents.service.call import Options
 
 
-def _parse(parameters: object, options: Options) -> PresetTask:
-    return parse_background(parameters, str(place_of(options)[0]))
-
-
 async def _run(task: PresetTask, options: Options) -> JsonObject:
-    from pi_subagents.service.background import ask_and_start
+    from pi_subagents.service.background import ask_and_start, known_runs_of
 
     run = await ask_and_start(task, options)
     return started_to_json(run, known_runs_of(options).began(run))
@@ -38,7 +33,7 @@ TOOL = Tool(
         *schemas.BACKGROUND_RUN_OPTIONAL,
         "counts",
     ),
-    parse=_parse,
+    parse=lambda given, options: parse_background(given, str(place_of(options)[0])),
     run=_run,
     effect="acts",
     snippet="Start a task with a preset and go on",

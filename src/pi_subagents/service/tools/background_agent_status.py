@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from pi_subagents.core.preset.request import StatusRequest, parse_status
 from pi_subagents.core.settings import PRESET_TOOLS
 from pi_subagents.core.value import replace
+from pi_subagents.service.call import switch_of
 from pi_subagents.service.tools import schemas
-from pi_subagents.service.tools.caller import known_runs_of, switch_of
 from pi_subagents.service.tools.outputs import short_runs
 from pi_subagents.service.tools.tool import Tool
+from pi_subagents.view.answers import with_short_rows
 from pi_subagents.view.background import status_to_json
-from pi_subagents.view.bounded_details import with_short_rows
 
 if TYPE_CHECKING:
     from pi_subagents.core.value import JsonObject
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 
 async def _run(request: StatusRequest, options: Options) -> JsonObject:
+    from pi_subagents.service.background import known_runs_of
+
     known = known_runs_of(options)
     if request.run_id is not None:
         request = replace(request, run_id=known.find(request.run_id))

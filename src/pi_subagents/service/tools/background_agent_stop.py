@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 from pi_subagents.core.preset.request import parse_stop
 from pi_subagents.core.settings import PRESET_TOOLS
 from pi_subagents.service.tools import schemas
-from pi_subagents.service.tools.caller import known_runs_of
 from pi_subagents.service.tools.outputs import short_runs
 from pi_subagents.service.tools.tool import Tool
+from pi_subagents.view.answers import with_short_rows
 from pi_subagents.view.background import stopped_to_json
-from pi_subagents.view.bounded_details import with_short_rows
 
 if TYPE_CHECKING:
     from pi_subagents.core.value import JsonObject
@@ -19,6 +18,8 @@ if TYPE_CHECKING:
 
 
 async def _run(run_id: str | None, options: Options) -> JsonObject:
+    from pi_subagents.service.background import known_runs_of
+
     return stopped_to_json(*await known_runs_of(options).stop(run_id))
 
 

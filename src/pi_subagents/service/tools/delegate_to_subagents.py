@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pi_subagents.core.definitions.project_choice import PROFILE
+from pi_subagents.core.definitions.found import PROFILE
 from pi_subagents.core.settings import PROFILE_TOOLS
 from pi_subagents.core.task.request import MAX_TIMEOUT_S, MIN_TIMEOUT_S, parse_delegate
 from pi_subagents.service import foreground
@@ -62,10 +62,6 @@ async def _run(request: DelegateRequest, options: Options) -> JsonObject:
     return (await foreground.delegate_request(request, options)).to_json()
 
 
-def _prewarm(parameters: object, options: Options) -> None:
-    foreground.prewarm(parse_delegate(parameters), options)
-
-
 TOOL = Tool(
     name="delegate_to_subagents",
     description="Run 1 to 16 independent tasks in parallel, each in a sub-agent with its own "
@@ -96,9 +92,11 @@ TOOL = Tool(
     family=PROFILE_TOOLS,
     lists=PROFILE,
     live=LiveWork(WindowUpdates),
-    prewarming=Prewarming("tasks", _prewarm),
+    prewarming=Prewarming(
+        "tasks", lambda given, options: foreground.prewarm(parse_delegate(given), options)
+    ),
     structured=short_results,
-    said=(
+    headline=(
         ToolWords(("tasks",), counted=messages.CALL_SUB_AGENTS),
         ToolWords(("profile",), "dim", messages.CALL_DEFAULT_PROFILE),
         ToolWords(("tasks", "profile"), "dim", messages.CALL_PROFILES, distinct=True),

@@ -10,10 +10,9 @@ from pi_subagents.core.session.retrieval import (
     parse_output_request,
     with_words,
 )
-from pi_subagents.service.call import history_of
+from pi_subagents.service.call import history_of, max_lines, runs_of, switch_of
 from pi_subagents.service.sessions import wait_for_session
 from pi_subagents.service.tools import messages, schemas
-from pi_subagents.service.tools.caller import max_lines, runs_of, switch_of
 from pi_subagents.service.tools.outputs import with_text
 from pi_subagents.service.tools.tool import SessionReading, Tool
 
@@ -31,17 +30,17 @@ async def _run(request: OutputRequest, options: Options) -> JsonObject:
     return output_to_json(found, request, max_lines=max_lines(options))
 
 
-def _ask(given: Given, most: int) -> Given:
+def _narrow(given: Given, most: int) -> Given:
     whole = given.get("limit") is given.get("tail") is None
     return {**given, "limit": most} if whole else given
 
 
-def _tell(asked: Given, answer: JsonObject, _most: int) -> JsonObject:
+def _mark_cut(given: Given, answer: JsonObject, _most: int) -> JsonObject:
     details = answer["details"]
     assert isinstance(details, dict)
     shown, total = details.get("shownCharacters", 0), details["totalCharacters"]
-    start = asked.get("offset") or 0
-    if asked.get("tail") or not start < start + shown < total:
+    start = given.get("offset") or 0
+    if given.get("tail") or not start < start + shown < total:
         return answer
     return with_words(answer, messages.text_goes_on(start, start + shown, total))
 
@@ -77,6 +76,6 @@ TOOL = Tool(
     snippet="Read what a sub-agent answered",
     rules=("Read answers with get_subagent_output before you report on them.",),
     default_wait_s=0.0,
-    reading=SessionReading(_ask, _tell),
+    reading=SessionReading(_narrow, _mark_cut),
     structured=with_text,
 )

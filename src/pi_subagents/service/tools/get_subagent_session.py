@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pi_subagents.core.session.retrieval import parse_session_request, session_to_json, with_words
-from pi_subagents.service.call import history_of
+from pi_subagents.service.call import history_of, max_lines, runs_of
 from pi_subagents.service.sessions import find_session
 from pi_subagents.service.tools import messages, schemas
-from pi_subagents.service.tools.caller import max_lines, runs_of
 from pi_subagents.service.tools.outputs import answer_text, with_text
 from pi_subagents.service.tools.tool import SessionReading, Tool
 
@@ -23,7 +22,7 @@ async def _run(session_id: str, options: Options) -> JsonObject:
     return session_to_json(found, max_lines=max_lines(options))
 
 
-def _tell(_asked: Given, answer: JsonObject, most: int) -> JsonObject:
+def _mark_cut(_asked: Given, answer: JsonObject, most: int) -> JsonObject:
     text, details = answer_text(answer), answer["details"]
     if len(text) <= most:
         return answer
@@ -64,6 +63,6 @@ TOOL = Tool(
     effect="reads",
     snippet="Read all that a sub-agent said and did",
     rules=("Use get_subagent_session only if an answer does not explain itself.",),
-    reading=SessionReading(lambda given, _: given, _tell),
+    reading=SessionReading(lambda given, _: given, _mark_cut),
     structured=with_text,
 )

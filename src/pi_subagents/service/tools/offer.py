@@ -1,5 +1,5 @@
 """
-What a main model is told of us: the tools of a family, how to use them, what can be named in them.
+What a main model gets of us: the tools of a family, how to use them, what can be named in them.
 
 In: which family is wanted, and the profiles and presets there are, with a line each.  Out: an
 Offer, fixed for a session so that a provider's cache of prompts holds.  Every request of the main
@@ -10,19 +10,32 @@ get what is left.  A text of a tool names no other tool, since that may be switc
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from pi_subagents.core.definitions.project_choice import PRESET, PROFILE
+from pi_subagents.config.definition_answers import DefinitionAnswers
+from pi_subagents.config.preset_files import load_presets
+from pi_subagents.config.profile_files import load_profiles
+from pi_subagents.config.settings_files import load_settings
+from pi_subagents.core.definitions.definition import Loaded
+from pi_subagents.core.definitions.found import ASK, PRESET, PROFILE
 from pi_subagents.core.plain_text import one_line
+from pi_subagents.core.preset.preset import preset_line
+from pi_subagents.core.profile.text import profile_line
 from pi_subagents.core.settings import ALL_TOOLS
 from pi_subagents.core.value import replace, value
+from pi_subagents.service.definitions.choice import choose_definition
 from pi_subagents.service.tools import messages
 from pi_subagents.service.tools.registry import all_tools
+from pi_subagents.system.home import data_dir
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from pathlib import Path
 
+    from pi_subagents.core.definitions.found import Definitions
     from pi_subagents.service.tools.tool import Tool
+
+L = TypeVar("L", bound=Loaded)
 
 BYTES_PER_TOKEN = 3.5  # of English and JSON; of other scripts a character has more bytes, too
 MAX_TOKENS = 2000
@@ -47,7 +60,7 @@ class Offer:
 
 
 def instructions(tools: Iterable[Tool[Any]]) -> str:
-    """Return all that is to be said to a host which knows no rules of single tools."""
+    """Return the instructions for a host which knows no rules of single tools."""
     rules = [rule for tool in tools for rule in tool.rules]
     return "\n".join([messages.MCP_INSTRUCTIONS, *rules])
 
@@ -61,16 +74,39 @@ def make_offer(
     families = (ALL_TOOLS, family)
     tools = [tool for tool in all_tools() if family == ALL_TOOLS or tool.family in families]
     lists = {PROFILE: ("Profiles", profiles), PRESET: ("Presets", presets)}
-    room = max(MAX_BYTES - _told_bytes(tools), 0)
+    room = max(MAX_BYTES - _context_bytes(tools), 0)
     most = min(MAX_LIST_BYTES, room // len(lists))
     for place, tool in enumerate(tools):
         what, there = lists.get(tool.lists, ("", None))
         if there is not None:
-            told = named(what, there, most - 1)
-            tools[place] = replace(tool, description=f"{tool.description} {told}".rstrip())
-    left = max(MAX_BYTES - _told_bytes(tools), 0)
+            names = named(what, there, most - 1)
+            tools[place] = replace(tool, description=f"{tool.description} {names}".rstrip())
+    left = max(MAX_BYTES - _context_bytes(tools), 0)
     places = sum(json.dumps(tool.parameters).count('"model":') for tool in tools)
     return Offer(tuple(tools), max(left // max(places, 1) - ENUM_BYTES, 0))
+
+
+def offered_tools(cwd: Path, env: Mapping[str, str], *, trusted: bool) -> Offer:
+    """Return what there is to offer now."""
+    settings, _ = load_settings(cwd, env)
+    answers = DefinitionAnswers(data_dir(env))
+
+    def lines(kind: str, found: Definitions[L], line: Callable[[L], str]) -> dict[str, str]:
+        policy = settings.project_definitions
+        listed: dict[str, str] = {}
+        for name, loaded in found.by_name.items():
+            choice = choose_definition(
+                kind, found, name, policy=policy, trusted=trusted, answers=answers
+            )
+            if choice.loaded is not None:
+                listed[name] = line(choice.loaded)
+            elif policy == ASK and answers.find(kind, loaded) is None:
+                listed[name] = ""
+        return listed
+
+    profiles = lines(PROFILE, load_profiles(cwd, env), lambda loaded: profile_line(loaded.profile))
+    presets = lines(PRESET, load_presets(cwd, env), lambda loaded: preset_line(loaded.preset))
+    return make_offer(settings.tools, profiles, presets)
 
 
 def named(what: str, there: Mapping[str, str], most: int) -> str:
@@ -88,19 +124,19 @@ def named(what: str, there: Mapping[str, str], most: int) -> str:
         lines = {name: line for name in kept if (line := one_line(there[name], width))}
         if _size(_listed(what, kept, names, lines)) <= most:
             break
-    while _size(told := _listed(what, kept, names, lines)) > most:
+    while _size(shown := _listed(what, kept, names, lines)) > most:
         lines.popitem()
-    return told
+    return shown
 
 
-def told_to_pi(offer: Offer) -> str:
+def pi_context(offer: Offer) -> str:
     """Return all that pi puts into a main model's context, for counting."""
     snippets = [f"- {tool.name}: {tool.snippet}" for tool in offer.tools]
     rules = [f"- {rule}" for tool in offer.tools for rule in tool.rules]
     return "\n".join([_as_json(offer.tools), *snippets, *rules])
 
 
-def told_over_mcp(offer: Offer) -> str:
+def mcp_context(offer: Offer) -> str:
     """Return all that a host may put into a main model's context, for counting."""
     return f"{_as_json(offer.tools)}\n{instructions(offer.tools)}"
 
@@ -111,23 +147,23 @@ def tokens(text: str) -> float:
 
 
 def _listed(what: str, kept: Sequence[str], names: Sequence[str], lines: Mapping[str, str]) -> str:
-    told = [f"{name} ({lines[name]})" if name in lines else name for name in kept]
+    shown = [f"{name} ({lines[name]})" if name in lines else name for name in kept]
     if more := len(names) - len(kept):
-        told.append(f"and {more} more")
-    return f"{what}: {', '.join(told)}."
+        shown.append(f"and {more} more")
+    return f"{what}: {', '.join(shown)}."
 
 
-def _told_bytes(tools: Sequence[Tool[Any]]) -> int:
+def _context_bytes(tools: Sequence[Tool[Any]]) -> int:
     """Return the bytes that the tools take with their guidance, by the longer of two ways."""
     offer = Offer(tuple(tools), 0)
-    return max(_size(told_to_pi(offer)), _size(told_over_mcp(offer)))
+    return max(_size(pi_context(offer)), _size(mcp_context(offer)))
 
 
 def _as_json(tools: Sequence[Tool[Any]]) -> str:
-    told = [
+    shown = [
         {"name": t.name, "description": t.description, "parameters": t.parameters} for t in tools
     ]
-    return json.dumps(told, separators=(",", ":"), ensure_ascii=False)
+    return json.dumps(shown, separators=(",", ":"), ensure_ascii=False)
 
 
 def _size(text: str) -> int:

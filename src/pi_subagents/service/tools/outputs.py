@@ -2,7 +2,7 @@
 What hosts that take values instead of texts get: for each tool a value of bounded size.
 
 In: a tool's answer as the registry returns it.  Out: its structured value.  What is left out is
-for painting only (windows, paths beside the run directory); a text that is cut says so, and what
+for painting only (windows, paths beside the run directory); a text that is cut is marked, and what
 Unicode cannot encode is replaced: half a character from a child must not cost the connection.
 """
 
@@ -12,8 +12,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from pi_subagents.view.bounded_details import MAX_LISTED_OUTPUT, MAX_OUTPUT, with_short_output
-from pi_subagents.view.subagent_result import MAX_TOLD
+from pi_subagents.view.answers import MAX_ANSWER, MAX_LISTED_OUTPUT, MAX_OUTPUT, with_short_output
 
 if TYPE_CHECKING:
     from pi_subagents.core.value import JsonObject
@@ -27,25 +26,25 @@ _PAINTED = ("windows", "maxLines")
 def structured(tool: Tool[Any], answer: Mapping[str, object]) -> JsonObject:
     """Return the value of an answer that is no refusal."""
     details = _mapping(answer["details"])
-    told = {key: value for key, value in details.items() if key not in _PAINTED}
-    return tool.structured(told, answer_text(answer))
+    kept = {key: value for key, value in details.items() if key not in _PAINTED}
+    return tool.structured(kept, answer_text(answer))
 
 
 def answer_text(answer: Mapping[str, object]) -> str:
-    """Return the text of an answer, without what is said beside it."""
+    """Return the text of an answer, without the notes beside it."""
     return str(_items(answer, "content")[0]["text"])
 
 
 def sendable(value: _Value) -> _Value:
     """Return a JSON value whose texts any encoder takes."""
-    told: object = value
+    kept: object = value
     if isinstance(value, str):
-        told = _SURROGATES.sub("\N{REPLACEMENT CHARACTER}", value)
+        kept = _SURROGATES.sub("\N{REPLACEMENT CHARACTER}", value)
     elif isinstance(value, dict):
-        told = {sendable(key): sendable(each) for key, each in value.items()}
+        kept = {sendable(key): sendable(each) for key, each in value.items()}
     elif isinstance(value, list):
-        told = [sendable(each) for each in value]
-    return told  # type: ignore[return-value]  # of the same kind as the value
+        kept = [sendable(each) for each in value]
+    return kept  # type: ignore[return-value]  # of the same kind as the value
 
 
 # What a tool makes of its details and its text
@@ -59,19 +58,19 @@ def with_text(details: JsonObject, text: str) -> JsonObject:
 def short_results(details: JsonObject, _text: str) -> JsonObject:
     """Return results with as much of each output as their number allows."""
     results = _items(details, "results")
-    most = MAX_TOLD if len(results) == 1 else MAX_OUTPUT
+    most = MAX_ANSWER if len(results) == 1 else MAX_OUTPUT
     return {**details, "results": [with_short_output(each, most) for each in results]}
 
 
 def short_run(details: JsonObject, _text: str) -> JsonObject:
     """Return one background run, with its directory alone."""
-    return _row(details, MAX_TOLD)
+    return _row(details, MAX_ANSWER)
 
 
 def short_runs(details: JsonObject, _text: str) -> JsonObject:
     """Return background runs with as much of each output as their number allows."""
     runs = _items(details, "runs")
-    most = MAX_TOLD if len(runs) == 1 else MAX_LISTED_OUTPUT
+    most = MAX_ANSWER if len(runs) == 1 else MAX_LISTED_OUTPUT
     return {**details, "runs": [_row(run, most) for run in runs]}
 
 

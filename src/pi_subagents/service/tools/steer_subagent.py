@@ -10,8 +10,8 @@ from pi_subagents.core.run.steer import (
     parse_steer_request,
     steered_to_json,
 )
+from pi_subagents.service.call import runs_of, switch_of
 from pi_subagents.service.tools import schemas
-from pi_subagents.service.tools.caller import runs_of, switch_of
 from pi_subagents.service.tools.tool import Tool
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pi_subagents.core.definitions.project_choice import PRESET
+from pi_subagents.core.definitions.found import PRESET
 from pi_subagents.core.preset.request import SubagentRequest, parse_subagent
 from pi_subagents.core.settings import PRESET_TOOLS
 from pi_subagents.service.call import place_of
@@ -27,18 +27,10 @@ _RESULT = schemas.record(
 )  # fmt: skip
 
 
-def _parse(parameters: object, options: Options) -> SubagentRequest:
-    return parse_subagent(parameters, str(place_of(options)[0]))
-
-
 async def _run(request: SubagentRequest, options: Options) -> JsonObject:
     from pi_subagents.service.presets import run_subagent
 
     return await run_subagent(request, options)
-
-
-def _presets(parameters: object) -> SubagentRequest:
-    return parse_subagent(parameters, "/")  # from where a directory is meant is not told
 
 
 TOOL = Tool(
@@ -58,13 +50,13 @@ TOOL = Tool(
             "results": {"type": "array", "items": _RESULT},
         }
     ),
-    parse=_parse,
+    parse=lambda given, options: parse_subagent(given, str(place_of(options)[0])),
     run=_run,
     effect="acts",
     snippet="Run tasks with presets and get the whole answers",
     rules=("Use subagent when a preset fits the task and you need its answer to go on.",),
     family=PRESET_TOOLS,
     lists=PRESET,
-    live=LiveWork(WordUpdates, _presets),
+    live=LiveWork(WordUpdates, lambda given: parse_subagent(given, "/")),  # its cwd is not known
     structured=short_results,
 )

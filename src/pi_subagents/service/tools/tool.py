@@ -1,10 +1,10 @@
 """
 What a tool is: its name, texts for the model, schemas, how a call is read and answered, and flags.
 
-A face wraps a tool by what stands here and never asks for its name.  The schema of the parameters
-draws the limits that the parser draws; words it leaves to the parser, whose messages are better.
+A face wraps a tool by its flags and never looks at its name.  The schema of the parameters has the
+same limits as the parser; what is wrong is left to the parser, whose messages are better.
 Every character of name, description, parameters, snippet and rules is read by a model with each
-request, so that nothing is said twice.
+request, so nothing is repeated.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ ToolEffect = Literal["reads", "stops", "acts"]
 @value
 class ToolWords:
     """
-    Something that a call says above its result, painted while its arguments are still streamed.
+    Words above the result of a call, painted while its arguments are still streamed.
 
     The words at a path in the arguments (a list on the way means each of its items), in a role, and
     perhaps in a text with `{}` for them; `counted` has the texts for one of them and for several.
@@ -57,45 +57,33 @@ WHATEVER_IS_THERE = (
 )
 
 
-def _no_presets(_parameters: object) -> None:
-    return None
-
-
 @value
 class LiveWork:
-    """How a tool whose caller waits for its children is told of while they work."""
+    """How the progress of a tool whose caller waits for its children is shown."""
 
     updates: Callable[[], Updates]  # for a host that repeats them in its own stream
-    presets: Callable[[object], SubagentRequest | None] = _no_presets  # which the tasks name
+    presets: Callable[[object], SubagentRequest | None] = lambda _: None  # of its tasks
 
 
 @value
 class SessionReading:
     """How a tool that reads a session keeps to the characters that a host takes at once."""
 
-    ask: Callable[[Given, int], Given]
-    tell: Callable[[Given, JsonObject, int], JsonObject]  # what is left out is said
+    narrow: Callable[[Given, int], Given]  # the parameters, so that the answer is short enough
+    mark_cut: Callable[[Given, JsonObject, int], JsonObject]  # the answer, with what is left out
 
 
 @value
 class Prewarming:
-    """The list whose items are told while a call is still being written, and what that starts."""
+    """The list whose items are known while a call is still being written, and what that starts."""
 
     parameter: str  # what else shapes the children is written before it
     start: Callable[[object, Options], None]
 
 
-def _as_told(details: JsonObject, _text: str) -> JsonObject:
-    return details
-
-
-def _as_answered(answer: JsonObject) -> JsonObject:
-    return answer
-
-
 @value
 class Tool(Generic[R]):
-    """One tool.  What is said of it, what it takes and gives, and by which flags faces wrap it."""
+    """One tool: its texts, what it takes and gives, and by which flags faces wrap it."""
 
     name: str
     description: str
@@ -112,8 +100,8 @@ class Tool(Generic[R]):
     live: LiveWork | None = None
     reading: SessionReading | None = None
     prewarming: Prewarming | None = None
-    structured: Callable[[JsonObject, str], JsonObject] = _as_told  # from its details and text
-    logged: Callable[[JsonObject], JsonObject] = _as_answered  # as a host keeps it in its log
+    structured: Callable[[JsonObject, str], JsonObject] = lambda details, _text: details
+    logged: Callable[[JsonObject], JsonObject] = lambda answer: answer  # as a host's log keeps it
     settles_usage: bool = False  # its answer carries what ended background runs used
     shown_whole: bool = False  # half of its answer would mislead
-    said: tuple[ToolWords, ...] = WHATEVER_IS_THERE  # as far as it has these parameters
+    headline: tuple[ToolWords, ...] = WHATEVER_IS_THERE  # as far as it has these parameters

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.core.given_values import thoroughly
 
-from pi_subagents.core.definitions import frontmatter, messages
+from pi_subagents.core import messages
+from pi_subagents.core.definitions import frontmatter
 from pi_subagents.core.definitions.frontmatter import (
     MAX_DEPTH,
     MAX_YAML,

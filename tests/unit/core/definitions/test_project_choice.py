@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from pi_subagents.core.definitions import messages
+from pi_subagents.core import messages
 from pi_subagents.core.definitions.definition import GLOBAL, PROJECT
-from pi_subagents.core.definitions.project_choice import (
+from pi_subagents.core.definitions.found import (
     ALLOW,
     ASK,
     DENY,

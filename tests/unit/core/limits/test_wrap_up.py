@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pi_subagents.core.limits import messages
+from pi_subagents.core import messages
 from pi_subagents.core.limits.base import TellChild
 from pi_subagents.core.limits.table import limits_of
 from pi_subagents.core.limits.wrap_up import WrapUpLimit

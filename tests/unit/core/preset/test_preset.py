@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.core.given_values import thoroughly
 
-from pi_subagents.core.definitions import messages
+from pi_subagents.core import messages
 from pi_subagents.core.definitions.definition import GLOBAL, FileProblem, is_definition_name
 from pi_subagents.core.definitions.frontmatter import Frontmatter, Value, parse_frontmatter
 from pi_subagents.core.preset.preset import LoadedPreset, Preset, parse_preset, preset_profile
@@ -180,7 +180,7 @@ def test_the_command_line_is_the_one_of_profiles(preset: Preset, options: tuple[
         parent_tools=None,
         traits=traits_of("0.87.1"),
     )
-    assert (made.arguments, made.environment) == (options, {})
+    assert (made.argv, made.environment) == (options, {})
 
 
 values: st.SearchStrategy[Value] = st.recursive(

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from tests.unit.core.given_values import json_values, texts, thoroughly
 
 from pi_subagents.core import messages as core_messages
-from pi_subagents.core.preset import messages as preset_messages
 from pi_subagents.core.preset.request import (
     MAX_WAIT_S,
     PresetTask,
@@ -79,7 +78,7 @@ def test_null_means_left_out() -> None:
 @pytest.mark.parametrize(
     ("parameters", "where", "problem"),
     [
-        ([], "parameters", preset_messages.NEEDS_PRESET_OR_TASKS),
+        ([], "parameters", core_messages.NEEDS_PRESET_OR_TASKS),
         ({}, "preset", core_messages.NEEDS_STRING),
         ({"preset": 1, "task": "t"}, "preset", core_messages.NEEDS_STRING),
         ({"preset": "p"}, "task", core_messages.NEEDS_STRING),
@@ -87,7 +86,7 @@ def test_null_means_left_out() -> None:
         ({**TASK, "model": 1}, "model", core_messages.MUST_BE_STRING),
         ({**TASK, "cwd": ["x"]}, "cwd", core_messages.MUST_BE_STRING),
         ({**TASK, "cwd": "a\0"}, "cwd", core_messages.MUST_NOT_HAVE_NULL),
-        ({"tasks": TASK}, "tasks", preset_messages.NEEDS_PRESET_TASK_LIST),
+        ({"tasks": TASK}, "tasks", core_messages.NEEDS_PRESET_TASK_LIST),
         ({"tasks": []}, "tasks", core_messages.wrong_task_count(16, 0)),
         ({"tasks": [TASK] * 17}, "tasks", core_messages.wrong_task_count(16, 17)),
         ({"tasks": [TASK, "x"]}, "tasks[1]", core_messages.NEEDS_OBJECT),
@@ -120,7 +119,7 @@ def test_what_subagent_cannot_take_is_refused_with_its_place(
 @pytest.mark.parametrize(
     ("parameters", "where", "problem"),
     [
-        ("x", "parameters", preset_messages.NEEDS_PRESET_AND_TASK),
+        ("x", "parameters", core_messages.NEEDS_PRESET_AND_TASK),
         (
             {"tasks": [TASK]},
             "parameters",

@@ -5,8 +5,7 @@ from hypothesis import strategies as st
 from tests.unit.core.given_values import briefly, texts
 
 from pi_subagents.core.plain_text import printable
-from pi_subagents.core.preset.preset import Preset
-from pi_subagents.core.preset.text import preset_detail, preset_fields, preset_summary
+from pi_subagents.core.preset.preset import Preset, preset_detail, preset_fields, preset_summary
 
 FULL = Preset("full", "What it is for", model="a/b", tools=("read", "ls"), prompt="One.\n\nTwo.")
 PLAIN = Preset("plain", "Nothing else")

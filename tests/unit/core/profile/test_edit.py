@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from tests.unit.core.given_values import thoroughly
 from tests.unit.core.profile.test_text import profiles
 
+from pi_subagents.core import messages
 from pi_subagents.core.definitions.frontmatter import Value, parse_frontmatter
-from pi_subagents.core.profile import messages
 from pi_subagents.core.profile.edit import changed_fields, edit_profile_text
 from pi_subagents.core.profile.profile import Profile, parse_profile
 from pi_subagents.core.value import replace

@@ -6,10 +6,9 @@ from hypothesis import strategies as st
 from tests.golden.documented_profiles import PLACE, PROFILES
 from tests.unit.core.given_values import thoroughly
 
-from pi_subagents.core.definitions import messages as definitions_messages
+from pi_subagents.core import messages as core_messages
 from pi_subagents.core.definitions.definition import FileProblem, is_definition_name
 from pi_subagents.core.definitions.frontmatter import Frontmatter, Value, parse_frontmatter
-from pi_subagents.core.profile import messages as profile_messages
 from pi_subagents.core.profile.profile import (
     FIELDS,
     ISOLATIONS,
@@ -79,7 +78,7 @@ def test_what_could_not_be_a_file_name_of_ours_is_no_name(name: str) -> None:
 
 @pytest.mark.parametrize("text", ["", "Only a body.", "---\nmodel: m\n---\n", "---\n---\n"])
 def test_a_file_without_a_name_is_no_profile(text: str) -> None:
-    problem = definitions_messages.field_problem("name", definitions_messages.NEEDS_NAME)
+    problem = core_messages.field_problem("name", core_messages.NEEDS_NAME)
     expected = (None, (FileProblem("p", 1, problem, fatal=True),))
     assert parse_profile("p", parse_frontmatter(text)) == expected
 
@@ -139,10 +138,8 @@ def test_names_and_paths_in_a_list_are_trimmed(key: str) -> None:
 @pytest.mark.parametrize("key", LISTS)
 def test_what_is_no_list_of_texts_is_fatal(key: str) -> None:
     for wrong in ("{a: b}", "[a, [b]]", "[a, {b: c}]", "[a, ~]", "[~]", "\n- a\n-"):
-        assert read(f"{key}: {wrong}") == fatal(key, definitions_messages.MUST_BE_ITEMS)
-    assert (
-        definitions_messages.MUST_BE_ITEMS == "must be a list of strings, or one string with commas"
-    )
+        assert read(f"{key}: {wrong}") == fatal(key, core_messages.MUST_BE_ITEMS)
+    assert core_messages.MUST_BE_ITEMS == "must be a list of strings, or one string with commas"
 
 
 EMPTY = ["", "~", "''", "','", "[]", "['']"]
@@ -257,9 +254,9 @@ def test_all_problems_are_told_in_the_order_of_their_lines() -> None:
         [
             (3, 'unknown field "zzz"; ignored', False),
             (4, '"noTools" must be true or false', True),
-            (5, definitions_messages.TOOLS_EMPTY, False),
+            (5, core_messages.TOOLS_EMPTY, False),
             (6, '"provider" must be a string', True),
-            (7, profile_messages.wrong_thinking_level(THINKING_LEVELS), False),
+            (7, core_messages.wrong_thinking_level(THINKING_LEVELS), False),
         ],
     )
 

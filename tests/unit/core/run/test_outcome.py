@@ -9,7 +9,6 @@ from tests.unit.core.given_values import events, thoroughly
 
 from pi_subagents.core import messages as core_messages
 from pi_subagents.core.run import events as ev
-from pi_subagents.core.run import messages as run_messages
 from pi_subagents.core.run.outcome import Cause, Ending, Outcome, RunFold, Status
 from pi_subagents.core.usage import Usage
 from pi_subagents.engines.pi.records import decode_pi_line
@@ -350,7 +349,7 @@ def test_the_same_cost_in_the_childs_own_account_is_billed_if_that_of_its_messag
         (
             "No API key found for \x1b[31mx.\n\nUse /login",
             "No API key found for x. Use /login",
-            (run_messages.NOTE_NO_MODEL,),
+            (core_messages.NOTE_NO_MODEL,),
         ),
         ("x" * 999, "x" * 499 + "…", ()),
     ],
@@ -423,8 +422,8 @@ def test_messages_calls_and_usage_are_added_up() -> None:
 
 def test_the_messages_of_the_seeds_are_contract() -> None:
     assert (
-        run_messages.SPAWN_FAILED,
-        run_messages.LOOP_DETECTED,
+        core_messages.SPAWN_FAILED,
+        core_messages.LOOP_DETECTED,
         core_messages.INTERRUPTED,
         core_messages.NO_TEXT_OUTPUT,
     ) == (
@@ -441,5 +440,5 @@ def test_a_missing_key_is_told_with_a_way_out() -> None:
         "failed",
         error_message="Sub-agent exited with code 1 without an answer: "
         "No API key found for x. Use /login",
-        notes=(run_messages.NOTE_NO_MODEL,),
+        notes=(core_messages.NOTE_NO_MODEL,),
     )

@@ -10,7 +10,7 @@ from tests.fakes.run_places import run_at
 from tests.unit.core.given_values import briefly, events
 from tests.unit.service.fake_runner import planned
 
-from pi_subagents.core.limits import messages as limits_messages
+from pi_subagents.core import messages as core_messages
 from pi_subagents.core.run import events as ev
 from pi_subagents.core.run.progress import (
     COMMAND_WIDTH,
@@ -20,7 +20,7 @@ from pi_subagents.core.run.progress import (
 )
 from pi_subagents.faces.cli.console import Console, Verbosity
 from pi_subagents.faces.cli.work.live import ProgressPrinter
-from pi_subagents.service.planned_task import Update
+from pi_subagents.service.delegation import Update
 from pi_subagents.store.run_log import RunLog
 
 if TYPE_CHECKING:
@@ -205,8 +205,8 @@ def test_a_message_to_the_child_is_told_once_with_what_became_of_it() -> None:
         ev.UserMessage("Use the other file.\nNot this one."),
         ev.Steer("1", ev.DELIVERED, "Use the other file.\nNot this one.\n"),
         ev.Steer("2", ev.REFUSED, "Stop that.", "It had finished."),
-        ev.Steer(ev.WRAP_UP, ev.DELIVERED, limits_messages.WRAP_UP),
-        ev.Steer(ev.WRAP_UP, ev.REFUSED, limits_messages.WRAP_UP, "It is being stopped."),
+        ev.Steer(ev.WRAP_UP, ev.DELIVERED, core_messages.WRAP_UP),
+        ev.Steer(ev.WRAP_UP, ev.REFUSED, core_messages.WRAP_UP, "It is being stopped."),
     ) == [
         "",
         "Steered: Use the other file.\nNot this one.",

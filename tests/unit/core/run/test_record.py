@@ -5,16 +5,16 @@ from typing import get_args
 import pytest
 
 from pi_subagents.core.run.outcome import Status
-from pi_subagents.core.run.record import RunRecord, Told
+from pi_subagents.core.run.record import RunProgress, RunRecord
 
 
 @pytest.mark.parametrize("end", get_args(Status))
 def test_an_end_that_only_the_journal_tells_is_not_called_an_end_yet(end: str) -> None:
-    run = RunRecord("r", told=Told(end))
+    run = RunRecord("r", progress=RunProgress(end))
     assert (run.status, run.active) == ("stopping", True)
 
 
 def test_a_run_under_way_stands_as_its_journal_tells_and_a_lost_one_is_interrupted() -> None:
-    told = Told("running")
-    assert RunRecord("r", told=told).status == "running"
-    assert RunRecord("r", told=told, lost=True).status == "interrupted"
+    told = RunProgress("running")
+    assert RunRecord("r", progress=told).status == "running"
+    assert RunRecord("r", progress=told, lost=True).status == "interrupted"

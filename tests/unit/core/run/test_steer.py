@@ -7,7 +7,6 @@ from tests import tool_names
 from tests.unit.core.given_values import thoroughly
 
 from pi_subagents.core import messages as core_messages
-from pi_subagents.core.run import messages as run_messages
 from pi_subagents.core.run.spec import MAX_STEER_BYTES
 from pi_subagents.core.run.steer import (
     Steered,
@@ -42,7 +41,7 @@ def test_the_parameters_are_read() -> None:
         (
             {"sessionId": "s", "message": "é" * (MAX_STEER_BYTES // 2) + "x"},
             "message",
-            run_messages.steer_too_large(MAX_STEER_BYTES + 1, MAX_STEER_BYTES),
+            core_messages.steer_too_large(MAX_STEER_BYTES + 1, MAX_STEER_BYTES),
         ),
         ({**ASKED, "waitSeconds": 3601}, "waitSeconds", "must be 0 to 3600 seconds"),
         ({**ASKED, "waitSeconds": "5"}, "waitSeconds", core_messages.MUST_BE_SECONDS),
@@ -103,7 +102,7 @@ def test_the_fields_of_the_schema_are_those_the_parser_takes() -> None:
         ),
         (
             "refused",
-            run_messages.STEER_TOO_LATE,
+            core_messages.STEER_TOO_LATE,
             "Not delivered to look. The sub-agent had finished before the message reached it.",
         ),
     ],

@@ -11,7 +11,6 @@ from tests.fakes.records import record, with_facts
 from tests.unit.core.given_values import thoroughly
 
 from pi_subagents.core import messages as core_messages
-from pi_subagents.core.session import messages as session_messages
 from pi_subagents.core.session.retrieval import (
     OutputRequest,
     in_one_text,
@@ -53,8 +52,8 @@ def test_the_parameters_are_read() -> None:
             "must be 0 to 3600 seconds",
         ),
         ({"sessionId": "s", "waitSeconds": True}, "waitSeconds", core_messages.MUST_BE_SECONDS),
-        ({"sessionId": "s", "limit": -1}, "limit", session_messages.MUST_BE_COUNT),
-        ({"sessionId": "s", "tail": 1.5}, "tail", session_messages.MUST_BE_COUNT),
+        ({"sessionId": "s", "limit": -1}, "limit", core_messages.MUST_BE_COUNT),
+        ({"sessionId": "s", "tail": 1.5}, "tail", core_messages.MUST_BE_COUNT),
         (
             {"sessionId": "s", "id": "s"},
             "parameters",

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.core.given_values import json_scalars, thoroughly
 
-from pi_subagents.core.task import messages
+from pi_subagents.core import messages
 from pi_subagents.core.task.attachment import (
     FileSpec,
     format_blocks,

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.core.given_values import json_objects, json_values, texts, thoroughly
 
-from pi_subagents.core.task import messages
+from pi_subagents.core import messages
 from pi_subagents.core.task.attachment import FileSpec
 from pi_subagents.core.task.request import (
     DelegateRequest,

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from tests.fakes.records import record
 from tests.unit.core.given_values import briefly, events
 
+from pi_subagents.core import messages
 from pi_subagents.core.run import events as ev
 from pi_subagents.core.session.history import keep_messages
-from pi_subagents.core.task import messages
 from pi_subagents.core.task.resume import resume_prompt, transcript
 
 if TYPE_CHECKING:

@@ -3,6 +3,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pi_subagents.core.offline.script import Turn
 from pi_subagents.engines.offline.chat import (
     ToolResult,
     characters,
@@ -11,7 +12,7 @@ from pi_subagents.engines.offline.chat import (
     tool_names,
     tool_results,
 )
-from pi_subagents.engines.offline.rules import ABILITIES, CallTools, RuleReply, Say, reply_to
+from pi_subagents.engines.offline.rules import ABILITIES, reply_to
 
 TOOLS = frozenset({"bash", "read"})
 LICENSE_CALL = {"id": "c1", "function": {"name": "read", "arguments": "{}"}}
@@ -36,9 +37,9 @@ def user(text: str) -> dict[str, object]:
     return {"role": "user", "content": [{"type": "text", "text": text}]}
 
 
-def called(reply: RuleReply) -> list[tuple[str, dict[str, object]]]:
-    assert isinstance(reply, CallTools)
-    return [(call.name, json.loads(call.arguments)) for call in reply.calls]
+def called(reply: Turn) -> list[tuple[str, dict[str, object]]]:
+    assert reply == Turn(tool_calls=reply.tool_calls)
+    return [(call.name, json.loads(call.arguments)) for call in reply.tool_calls]
 
 
 def test_a_request_becomes_a_real_tool_call():
@@ -65,7 +66,9 @@ def test_the_answer_comes_from_the_results_matched_by_id():
         {"role": "tool", "tool_call_id": "c1", "content": "MIT\n"},
     ]
 
-    assert reply_to(messages, TOOLS) == Say("I read 1 line of LICENSE:\n\nMIT\n\na.md has 7 lines.")
+    assert reply_to(messages, TOOLS) == Turn(
+        "I read 1 line of LICENSE:\n\nMIT\n\na.md has 7 lines."
+    )
 
 
 def test_results_of_an_earlier_request_are_not_reused():
@@ -81,7 +84,7 @@ def test_results_of_an_earlier_request_are_not_reused():
 
 
 def test_an_unknown_request_is_answered_with_what_it_can_do():
-    assert reply_to([user("write a poem")], TOOLS) == Say(
+    assert reply_to([user("write a poem")], TOOLS) == Turn(
         f"I did not understand the request, so I did nothing.\n\n{ABILITIES}"
     )
     assert "not a language model" in ABILITIES
@@ -97,14 +100,14 @@ def test_a_missing_tool_is_told_and_the_rest_is_done():
         {"role": "assistant", "tool_calls": [LICENSE_CALL]},
         {"role": "tool", "tool_call_id": "c1", "content": "MIT\n"},
     ]
-    assert reply_to(messages, frozenset({"read"})) == Say(
+    assert reply_to(messages, frozenset({"read"})) == Turn(
         "This needs the bash tool, which I was not given: nothing was done.\n\n"
         f"I read 1 line of LICENSE:\n\nMIT\n\n{ABILITIES}"
     )
 
 
 def test_without_any_tool_it_answers_at_once():
-    assert reply_to([user("list docs")], frozenset()) == Say(
+    assert reply_to([user("list docs")], frozenset()) == Turn(
         f"This needs the bash tool, which I was not given: nothing was done.\n\n{ABILITIES}"
     )
 
@@ -116,7 +119,7 @@ def test_a_failed_tool_is_quoted():
         {"role": "tool", "tool_call_id": "c1", "content": "0 in all\n\nCommand exited with code 2"},
     ]
 
-    assert reply_to(messages, TOOLS) == Say(
+    assert reply_to(messages, TOOLS) == Turn(
         f"The bash tool failed; it said:\n0 in all\n\nCommand exited with code 2\n\n{ABILITIES}"
     )
 
@@ -124,7 +127,7 @@ def test_a_failed_tool_is_quoted():
 def test_a_call_without_a_result_is_not_repeated():
     messages = [user("read LICENSE"), {"role": "assistant", "tool_calls": [LICENSE_CALL]}]
 
-    assert reply_to(messages, TOOLS) == Say(f"The read tool gave no result.\n\n{ABILITIES}")
+    assert reply_to(messages, TOOLS) == Turn(f"The read tool gave no result.\n\n{ABILITIES}")
 
 
 def test_a_clause_left_undone_is_named():
@@ -134,7 +137,7 @@ def test_a_clause_left_undone_is_named():
         {"role": "tool", "tool_call_id": "c1", "content": "MIT\n"},
     ]
 
-    assert reply_to(messages, TOOLS) == Say(
+    assert reply_to(messages, TOOLS) == Turn(
         'I read 1 line of LICENSE:\n\nMIT\n\nNot understood, and left undone: "sing".'
     )
 
@@ -162,7 +165,8 @@ def test_tools_and_results_are_found_in_a_request():
 
 @given(st.lists(MESSAGE | JSON, max_size=6))
 def test_any_json_gets_a_reply(messages: list[object]):
-    assert isinstance(reply_to(messages, TOOLS), Say | CallTools)
+    reply = reply_to(messages, TOOLS)
+    assert bool(reply.text) is not bool(reply.tool_calls)
 
 
 @given(JSON)

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pi_subagents.core.value import replace
-from pi_subagents.engines.pi.child_kind import PACKAGE_DIR, ChildKinds
-from pi_subagents.engines.pi.child_shape import ChildShape
+from pi_subagents.engines.pi.child_kind import PACKAGE_DIR, ChildKinds, ChildShape
 from pi_subagents.engines.pi.models.config import MAX_CONFIG_BYTES
 from pi_subagents.engines.pi.versions import traits_of
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.fakes.fake_node import write_fake_node, write_script
 
-from pi_subagents.core.host_program import HostProgram
+from pi_subagents.core.engine_values import HostProgram
 from pi_subagents.core.value import replace
 from pi_subagents.engines.pi.command import PiCommand, parse_command, resolve_pi_command
 from pi_subagents.engines.pi.install import managed as managed_pi

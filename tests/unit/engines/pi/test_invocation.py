@@ -3,7 +3,6 @@ from __future__ import annotations
 import pytest
 
 from pi_subagents.engines.pi.invocation import Invocation, ModelOverride, plan_invocation
-from pi_subagents.engines.pi.profile.options import ProfileInvocation
 
 MODE = ("--mode", "json", "-p", "--no-session")
 MARKS = {"PI_SUBAGENTS_CHILD": "1", "PI_SUBAGENTS_RUN": "r"}
@@ -47,7 +46,7 @@ def test_a_child_is_started_for_the_way_it_is_spoken_to(
 def test_a_launcher_comes_first_and_options_of_the_profile_before_those_of_the_override(
     mode: str,
 ) -> None:
-    profile = ProfileInvocation(("--model", "theirs"), {"KEY": "k"})
+    profile = Invocation(("--model", "theirs"), {"KEY": "k"})
     override = ModelOverride(("--model", "ours"), {"URL": "u"}, ("python", "launcher.py"))
     planned = plan_invocation(
         ("pi",), run_id="r", trusted=False, mode=mode, profile=profile, override=override

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pi_subagents.engines.pi.prompt import GUARD, compose_prompt
+from pi_subagents.engines.pi.rpc import GUARD, compose_prompt
 
 
 @pytest.mark.parametrize(

@@ -13,13 +13,12 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from tests.golden.reading import Golden, Sending, read_rpc_stream
 from tests.unit.core.given_values import events, json_objects, texts, thoroughly
 
+from pi_subagents.core import messages as core_messages
 from pi_subagents.core.run import events as ev
-from pi_subagents.core.run import messages as run_messages
 from pi_subagents.core.usage import Usage
 from pi_subagents.engines.base import Beginning
 from pi_subagents.engines.pi import messages
-from pi_subagents.engines.pi.prompt import GUARD
-from pi_subagents.engines.pi.rpc import Answered, DialogAsked, Heard, WorkBegan
+from pi_subagents.engines.pi.rpc import GUARD, Answered, DialogAsked, Heard, WorkBegan
 from pi_subagents.engines.pi.rpc_conversation import (
     ACCOUNT_LIMIT_S,
     START_LIMIT_S,
@@ -88,7 +87,7 @@ def steered(number: str, text: str) -> dict[str, Any]:
 
 
 def too_late(number: str, text: str) -> ev.Steer:
-    return ev.Steer(number, "refused", text, run_messages.STEER_TOO_LATE)
+    return ev.Steer(number, "refused", text, core_messages.STEER_TOO_LATE)
 
 
 @pytest.fixture
@@ -546,7 +545,7 @@ def test_a_child_that_is_being_stopped_takes_no_steer(conversation: Conversation
     conversation.talk.steer("1", "x")
     assert conversation.sent() == []
     assert conversation.talk.take_news() == [
-        ev.Steer("1", "refused", "x", run_messages.STEER_NOT_ANY_MORE)
+        ev.Steer("1", "refused", "x", core_messages.STEER_NOT_ANY_MORE)
     ]
 
 

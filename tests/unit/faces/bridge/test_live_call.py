@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pi_subagents.faces.bridge.peer import HostPeer
-    from pi_subagents.service.windows import Windows
+    from pi_subagents.service.foreground import Windows
     from pi_subagents.view.progress_updates import Updates
 
 PATIENCE_S = 10.0
@@ -230,7 +230,7 @@ async def test_what_the_host_repeats_is_bounded_by_bytes_its_arguments_included(
     call.show(shown(windows))
     for count in range(1, 4000):
         windows.windows[0] = replace(windows.windows[0], **lines(count % 400 + 1))
-        call._say()
+        call._send()
     updates = [params for name, params in host.rest() if name == "update"]
     sizes = [repeated + len(json.dumps(params)) for params in updates]
     assert sum(sizes[:-1]) < BURST_BYTES <= sum(sizes)
@@ -246,9 +246,9 @@ async def test_words_without_room_give_way_and_the_latest_are_told_when_there_is
     call.show(shown(windows))
     for number in range(100):
         call.changed(0, ev.AssistantMessage(str(number)))
-        call._say()
+        call._send()
     now_s = 1000.0
-    call._say()
+    call._send()
     told = [text_of(params) for name, params in host.rest() if name == "update"]
     assert told == ["0", "99"]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pi_subagents.faces.bridge.outbox import Outbox
+from pi_subagents.faces.bridge.peer import Outbox
 from pi_subagents.faces.wire import LineWriter
 
 if TYPE_CHECKING:

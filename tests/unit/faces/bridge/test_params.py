@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.unit.core.given_values import thoroughly
 from tests.unit.core.test_json_rpc import json_values
 
-from pi_subagents.core.host_program import HostProgram
+from pi_subagents.core.engine_values import HostProgram
 from pi_subagents.errors import InvalidRequest
 from pi_subagents.faces.bridge import params as bridge_params
 from pi_subagents.faces.bridge.params import HostSession, HostToolCall, ProfileLine

@@ -12,13 +12,17 @@ from tests.fakes.profile_home import ProfileHome, make_profile_home, write_profi
 
 from pi_subagents import errors
 from pi_subagents.config.profile_files import invalidate_profiles_cache
-from pi_subagents.core.definitions import messages as definitions_messages
+from pi_subagents.core import messages as core_messages
 from pi_subagents.core.json_rpc import Failure
 from pi_subagents.core.profile.profile import THINKING_LEVELS
-from pi_subagents.core.session import messages as session_messages
 from pi_subagents.faces.bridge import messages as bridge_messages
-from pi_subagents.faces.bridge.profile_command import ProfileReply, completions, run_profile_line
-from pi_subagents.faces.bridge.profile_dialogs import Dialogs
+from pi_subagents.faces.bridge.params import ProfileLine
+from pi_subagents.faces.bridge.profile_command import (
+    Dialogs,
+    ProfileReply,
+    completions,
+    run_profile_line,
+)
 from pi_subagents.faces.cli import messages as cli_messages
 from pi_subagents.faces.cli.definitions import profile_write
 
@@ -78,7 +82,8 @@ async def said(
 ) -> ProfileReply:
     asked = host or Asked(lambda _: pytest.fail("nobody is to be asked"))
     dialogs = Dialogs(asked, asyncio.get_running_loop())  # type: ignore[arg-type]  # all that is used of a Host
-    return await asyncio.to_thread(run_profile_line, line, dialogs, MODELS, trusted=trusted)
+    given = ProfileLine(line, has_ui=True, models=MODELS, trusted=trusted)
+    return await asyncio.to_thread(run_profile_line, given, dialogs)
 
 
 # Looking
@@ -98,7 +103,7 @@ async def test_what_a_script_would_read_is_said_too(home: ProfileHome) -> None:
 
 
 async def test_without_any_it_says_where_to_put_them(home: ProfileHome) -> None:
-    assert await said("list") == ProfileReply(session_messages.NO_PROFILES, "info")
+    assert await said("list") == ProfileReply(core_messages.NO_PROFILES, "info")
 
 
 @pytest.mark.parametrize("line", ["show fast", "fast", "  fast ", "show 'fast'"])
@@ -136,7 +141,7 @@ async def test_a_broken_file_is_a_warning_beside_the_list(home: ProfileHome) -> 
     assert told.level == "info"
     broken, odd = told.warning.split("\n")
     assert broken.startswith("Not loaded: ")
-    assert definitions_messages.FENCE_NOT_CLOSED in broken
+    assert core_messages.FENCE_NOT_CLOSED in broken
     assert odd.startswith(str(home.user / "odd.md")), "that it is a warning, pi says"
 
 

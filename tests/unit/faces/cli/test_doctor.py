@@ -136,7 +136,7 @@ def test_the_two_forms_for_others_exclude_each_other(run: Any) -> None:
 def test_a_stream_without_ticks_still_tells_good_from_bad(
     run: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(face, "_fitting", lambda text: text.encode("ascii", "replace").decode())
+    monkeypatch.setattr(face, "_encodable", lambda text: text.encode("ascii", "replace").decode())
     lines = run(PI_SUBAGENTS_PI="nowhere").output.splitlines()
     assert {line[0] for line in lines if line and line[0] != " "} == {"+", "x", "-", "S"}
 

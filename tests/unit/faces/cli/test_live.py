@@ -21,7 +21,7 @@ from pi_subagents.faces.cli.work.live import ProgressPrinter, run_stoppable
 from pi_subagents.faces.terminal import display
 from pi_subagents.faces.terminal.display import Display
 from pi_subagents.faces.terminal.terminal import Terminal
-from pi_subagents.service.planned_task import PlannedTask, Update
+from pi_subagents.service.delegation import PlannedTask, Update
 from pi_subagents.view.window import Window, WindowLine, WindowTitle
 
 if TYPE_CHECKING:

@@ -172,7 +172,7 @@ def test_progress_that_nobody_can_read_harms_nothing(
     console = Console(Verbosity.VERBOSE)
     with monkeypatch.context() as full:
         full.setattr(sys, "stderr", FullStream())
-        for write in (console.notice, console.progress, console.detail, console.beside):
+        for write in (console.notice, console.progress, console.beside):
             write("lost")
     console.progress("read")
     assert capsys.readouterr().err == "read\n"

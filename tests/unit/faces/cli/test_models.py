@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.fakes.fake_pi_models import ModelsPlace, make_models_place
 
-from pi_subagents.core.run.messages import NOTE_NO_MODEL
+from pi_subagents.core.messages import NOTE_NO_MODEL
 from pi_subagents.faces.cli.main import main
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from pi_subagents.faces.cli.options import text_or_stdin
+from pi_subagents.faces.cli.given import text_or_stdin
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from click.shell_completion import ShellComplete
 from tests.fakes.profile_home import ProfileHome, make_preset_home, write_preset, write_profile
 
 from pi_subagents.config.preset_files import invalidate_presets_cache
-from pi_subagents.core.definitions import messages
+from pi_subagents.core import messages
 from pi_subagents.faces.cli.main import group
 
 ROOT = Path(__file__).parents[4]

@@ -13,7 +13,7 @@ from click.shell_completion import ShellComplete
 from tests.fakes.profile_home import ProfileHome, make_profile_home, write_profile
 
 from pi_subagents.config.profile_files import invalidate_profiles_cache
-from pi_subagents.core.session import messages
+from pi_subagents.core import messages
 from pi_subagents.faces.cli.main import group
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.fakes.profile_home import ProfileHome, make_profile_home, write_profile
 
-from pi_subagents.core.definitions import messages
+from pi_subagents.core import messages
 
 GOLDEN = Path(__file__).parents[3] / "golden/profiles"
 KEY = "sk-test-abc123"

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 from tests.fakes.fake_node import write_fake_node, write_script
 
-from pi_subagents.core.setup import SetupProgress
+from pi_subagents.core.engine_values import SetupProgress
 from pi_subagents.errors import InstallFailed
 from pi_subagents.faces.cli.machine.setup import Painter
 from pi_subagents.faces.cli.main import group

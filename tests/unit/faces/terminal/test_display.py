@@ -22,7 +22,7 @@ from pi_subagents.view.window import Window, WindowLine, WindowTitle
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from pi_subagents.faces.terminal.keys import Key
+    from pi_subagents.faces.terminal.terminal import Key
 
 SESSION = "cac9f93297944b67"
 

@@ -20,8 +20,8 @@ from pi_subagents.core.settings import Settings
 from pi_subagents.core.task.request import Task
 from pi_subagents.faces.terminal.display import Display
 from pi_subagents.faces.terminal.terminal import Terminal
-from pi_subagents.service.planned_task import PlannedTask, Update
-from pi_subagents.service.windows import Windows
+from pi_subagents.service.delegation import PlannedTask, Update
+from pi_subagents.service.foreground import Windows
 from pi_subagents.view.window import Window, WindowLine, WindowTitle
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ def test_elapsed_ticks_every_second_and_freezes_at_the_end(
 
     async def main(loop: FakeTimeLoop) -> None:
         monkeypatch.setattr(
-            "pi_subagents.service.windows._now_ms", lambda: round(loop.time() * 1000)
+            "pi_subagents.service.foreground._now_ms", lambda: round(loop.time() * 1000)
         )
         windows = Windows([run], Settings(), home="/h")
         with showing(windows) as (display, paper):

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.core.given_values import thoroughly
 
-from pi_subagents.faces.terminal.keys import Key, KeyReader
+from pi_subagents.faces.terminal.terminal import Key, KeyReader
 
 
 @pytest.mark.parametrize(

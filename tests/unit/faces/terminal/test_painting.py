@@ -22,8 +22,8 @@ from tests.unit.core.given_values import events, thoroughly
 from pi_subagents.core.usage import Usage
 from pi_subagents.core.value import replace
 from pi_subagents.faces.cli import messages
+from pi_subagents.faces.terminal.cells import as_text, changes
 from pi_subagents.faces.terminal.painting import View, paint, paint_ended
-from pi_subagents.faces.terminal.styled import as_text, changes
 from pi_subagents.view.todos import TodoCount
 from pi_subagents.view.window import Window, WindowBuilder, WindowLine, WindowTitle
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.core.given_values import thoroughly
 
-from pi_subagents.faces.terminal.sharing import Claim, Shares, share
+from pi_subagents.faces.terminal.painting import Claim, share
 
 RUNNING, ERROR, DONE, QUEUED = (
     Claim("running", 5), Claim("error", 5), Claim("completed", 5), Claim("queued", 0),
@@ -34,7 +34,8 @@ RUNNING, ERROR, DONE, QUEUED = (
 def test_those_at_work_come_first_then_errors_then_the_rest(
     claims: list[Claim], room: int, rows: tuple[int | None, ...], left_out: int
 ) -> None:
-    assert share(claims, room) == Shares(rows, left_out)
+    assert share(claims, room) == rows
+    assert rows.count(None) == left_out
 
 
 CLAIMS = st.lists(
@@ -52,12 +53,12 @@ def test_no_row_is_given_twice_and_none_is_left_that_somebody_wants(
     claims: list[Claim], room: int
 ) -> None:
     shares = share(claims, room)
-    given_rows = [rows for rows in shares.rows if rows is not None]
-    used = len(given_rows) + sum(given_rows) + bool(shares.left_out)
+    given_rows = [rows for rows in shares if rows is not None]
+    used = len(given_rows) + sum(given_rows) + (None in shares)
     assert used <= room
     assert all(
-        rows is None or rows <= claim.rows for rows, claim in zip(shares.rows, claims, strict=True)
+        rows is None or rows <= claim.rows for rows, claim in zip(shares, claims, strict=True)
     )
-    assert len(claims) == len(given_rows) + shares.left_out
+    assert len(claims) == len(given_rows) + shares.count(None)
     wanted = len(claims) + sum(claim.rows for claim in claims)
     assert used == min(room, wanted)

@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 from tests.fakes.virtual_terminal import VirtualTerminal
 from tests.unit.core.given_values import thoroughly
 
-from pi_subagents.faces.terminal.cells import cells
-from pi_subagents.faces.terminal.styled import StyledLine, as_text, changes, fitted
+from pi_subagents.faces.terminal.cells import StyledLine, as_text, cells, changes, fitted
 
 LINE: StyledLine = (("ab", "bold"), ("cd", "muted"))
 LINES = st.lists(

@@ -20,8 +20,8 @@ from tests.fakes.fleet_place import USAGE, FleetPlace
 from pi_subagents.core.run import events as ev
 from pi_subagents.errors import PortUnavailable
 from pi_subagents.faces.watch import messages, web
-from pi_subagents.faces.watch.hub import Hub
 from pi_subagents.faces.watch.web import MAX_BODY, WatchServer, page, policy
+from pi_subagents.faces.watch.web_stream import Hub
 from pi_subagents.service.fleet import Fleet
 from pi_subagents.service.fleet_actions import ActionReport, FleetActions
 
@@ -186,7 +186,7 @@ def test_a_change_is_told_at_once(place: FleetPlace, asking: Asking) -> None:
         assert page.facts["totals"].startswith("1 running · ")
         run.ends()
         page.until(lambda page: page.rows["new"]["active"] is False)
-        asking.hub.tell(ActionReport("later \x1b[2J", bad=True))
+        asking.hub.report(ActionReport("later \x1b[2J", bad=True))
         page.until(lambda page: "notices" in page.facts)
         assert page.facts["notices"] == [{"text": "later ", "bad": True}]
 
@@ -334,7 +334,7 @@ def test_a_page_that_goes_away_makes_room(
     deadline = time.monotonic() + PATIENCE_S
     while not places.acquire(blocking=False):
         assert time.monotonic() < deadline
-        asking.hub.tell(ActionReport("are you there?"))
+        asking.hub.report(ActionReport("are you there?"))
     places.release()
 
 

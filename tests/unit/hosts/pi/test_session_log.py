@@ -20,11 +20,13 @@ from tests.unit.core.given_values import (
 from pi_subagents.core import messages
 from pi_subagents.core.run import events as ev
 from pi_subagents.core.session.history import (
+    ENTRY_TYPE,
     MAX_MESSAGES,
+    MAX_TEXT_BYTES,
+    entry_of,
     keep_messages,
     output_text,
 )
-from pi_subagents.core.session.log_entry import ENTRY_TYPE, MAX_TEXT_BYTES, entry_of
 from pi_subagents.core.session.recent import MAX_SESSIONS, Session
 from pi_subagents.core.usage import Usage, usage_to_json
 from pi_subagents.hosts.pi.session_log import run_of_entry, sessions_of_log

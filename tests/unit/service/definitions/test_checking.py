@@ -17,9 +17,8 @@ from pi_subagents.config.profile_files import (
     load_profiles,
     profiles_dir,
 )
-from pi_subagents.core.definitions import messages as definitions_messages
+from pi_subagents.core import messages as core_messages
 from pi_subagents.core.definitions.definition import GLOBAL, PROJECT, FileProblem
-from pi_subagents.core.preset import messages as preset_messages
 from pi_subagents.core.preset.preset import preset_profile
 from pi_subagents.core.settings import Settings
 from pi_subagents.engines.base import CallPlace
@@ -27,7 +26,7 @@ from pi_subagents.engines.pi import messages as pi_messages
 from pi_subagents.engines.pi.command import PiCommand
 from pi_subagents.engines.pi.engine import PiCall
 from pi_subagents.errors import ProfileRefused
-from pi_subagents.service.definitions.checking import lint_presets, lint_profiles
+from pi_subagents.service.definitions.files import lint_presets, lint_profiles
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -87,7 +86,7 @@ def test_the_linter_finds_everything_in_both_directories_by_path_and_line(
         (str(user / "a.md"), 6, 'unknown field "zzz"; ignored', False),
         (str(user / "b.md"), 2, config_messages.name_taken("profile", "a", "a.md"), True),
         (str(user / "b.md"), 4, conflict.format("tools", "excludeTools", "use one of them"), True),
-        (str(project / "a.md"), 3, definitions_messages.TOOLS_EMPTY, False),
+        (str(project / "a.md"), 3, core_messages.TOOLS_EMPTY, False),
         (str(project / "a.md"), 4, '"noTools" must be true or false', True),
     ]  # fmt: skip
 
@@ -139,9 +138,9 @@ def test_the_linter_of_presets_finds_everything_in_both_directories_as_it_is_now
     write_preset(user, "odd", "tools:", "zzz: 1")
     write_preset(project, "b", "model: []")
     write_profile(project, "a")
-    needs = definitions_messages.field_problem("description", preset_messages.NEEDS_DESCRIPTION)
+    needs = core_messages.field_problem("description", core_messages.NEEDS_DESCRIPTION)
     assert lint_presets(cwd, env, pi("0.87.1")) == (
-        FileProblem(str(user / "odd.md"), 4, definitions_messages.TOOLS_EMPTY, fatal=False),
+        FileProblem(str(user / "odd.md"), 4, core_messages.TOOLS_EMPTY, fatal=False),
         FileProblem(str(user / "odd.md"), 5, 'unknown field "zzz"; ignored', fatal=False),
         FileProblem(str(project / "a.md"), 1, needs, fatal=True),
         FileProblem(str(project / "b.md"), 4, '"model" must be a string', fatal=True),

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 from pi_subagents.errors import McpNotInstalled
 from pi_subagents.hosts.catalogue import HOSTS
 from pi_subagents.hosts.files import apply_change, host_file, plan_install
+from pi_subagents.service.doctor.configuration import HOSTS as SUBJECT
+from pi_subagents.service.doctor.configuration import check_hosts
 from pi_subagents.service.doctor.examination import examine
-from pi_subagents.service.doctor.hosts import HOSTS as SUBJECT
-from pi_subagents.service.doctor.hosts import check_hosts
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -17,10 +17,10 @@ from pi_subagents.service.tools.offer import (
     MAX_TOKENS,
     instructions,
     make_offer,
+    mcp_context,
     named,
+    pi_context,
     tokens,
-    told_over_mcp,
-    told_to_pi,
 )
 from pi_subagents.service.tools.registry import TOOLS, all_tools, find_tool
 
@@ -48,7 +48,7 @@ def test_a_family_has_its_own_tools_and_those_of_both() -> None:
 @pytest.mark.parametrize("family", TOOL_FAMILIES)
 def test_what_is_left_out_is_mentioned_nowhere(family: str) -> None:
     offer = make_offer(family, {"careful": "Reviews"}, {"scout": "Looks"})
-    told = f"{told_to_pi(offer)}\n{told_over_mcp(offer)}"
+    told = f"{pi_context(offer)}\n{mcp_context(offer)}"
     mentioned = {name for name in ALL if re.search(rf"\b{name}\b", told)}
     assert mentioned == set(offer.names)
 
@@ -129,9 +129,9 @@ def test_a_list_fits_its_room_and_says_how_many_it_leaves_out(
 
 def test_guidance_is_at_most_450_tokens() -> None:
     offer = make_offer()
-    schemas = told_over_mcp(offer).removesuffix(instructions(offer.tools))
+    schemas = mcp_context(offer).removesuffix(instructions(offer.tools))
     assert (
-        tokens(told_to_pi(offer).removeprefix(schemas.rstrip("\n"))) <= MAX_GUIDANCE_TOKENS == 450
+        tokens(pi_context(offer).removeprefix(schemas.rstrip("\n"))) <= MAX_GUIDANCE_TOKENS == 450
     )
     assert tokens(instructions(offer.tools)) <= MAX_GUIDANCE_TOKENS
 
@@ -139,7 +139,7 @@ def test_guidance_is_at_most_450_tokens() -> None:
 def test_what_is_static_leaves_room_for_both_lists() -> None:
     """Whoever adds a tool or a word shortens another."""
     offer = make_offer()
-    room = MAX_TOKENS - max(tokens(told_to_pi(offer)), tokens(told_over_mcp(offer)))
+    room = MAX_TOKENS - max(tokens(pi_context(offer)), tokens(mcp_context(offer)))
     assert room >= tokens("x" * 2 * MAX_LIST_BYTES)
 
 
@@ -155,8 +155,8 @@ def test_everything_we_put_into_a_main_models_context_is_at_most_2000_tokens(
     places = sum(str(tool.parameters).count("'model':") for tool in offer.tools)
     enum = min(len(str(models)), offer.models_room) + ENUM_BYTES  # a longer one is left out
     assert MAX_TOKENS == 2000
-    assert tokens(told_to_pi(offer)) + places * enum / 3.5 <= MAX_TOKENS
-    assert tokens(told_over_mcp(offer)) <= MAX_TOKENS
+    assert tokens(pi_context(offer)) + places * enum / 3.5 <= MAX_TOKENS
+    assert tokens(mcp_context(offer)) <= MAX_TOKENS
 
 
 def test_a_token_is_three_and_a_half_bytes() -> None:

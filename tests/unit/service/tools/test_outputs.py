@@ -14,8 +14,7 @@ from tests.unit.core.given_values import thoroughly
 
 from pi_subagents.service.tools.outputs import answer_text, sendable, structured
 from pi_subagents.service.tools.registry import find_tool
-from pi_subagents.view.bounded_details import MAX_LISTED_OUTPUT, MAX_OUTPUT
-from pi_subagents.view.subagent_result import MAX_TOLD
+from pi_subagents.view.answers import MAX_ANSWER, MAX_LISTED_OUTPUT, MAX_OUTPUT
 
 USAGE = {"input": 1, "output": 1, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 2,
          "cost": {"total": 0.0}}  # fmt: skip
@@ -62,7 +61,7 @@ def told(name: str, given_answer: dict[str, object]) -> object:
     return value
 
 
-@pytest.mark.parametrize(("count", "most"), [(1, MAX_TOLD), (2, MAX_OUTPUT)])
+@pytest.mark.parametrize(("count", "most"), [(1, MAX_ANSWER), (2, MAX_OUTPUT)])
 def test_outputs_of_tasks_are_bounded_and_windows_left_out(count: int, most: int) -> None:
     details = {
         "status": "done",
@@ -93,14 +92,14 @@ def test_a_text_is_the_first_block_and_what_is_said_beside_it_is_not_part_of_it(
 
 
 def test_a_background_run_is_told_with_its_directory_alone() -> None:
-    details = {**row("x" * (MAX_TOLD + 1)), "counts": COUNTS}
+    details = {**row("x" * (MAX_ANSWER + 1)), "counts": COUNTS}
     assert told(tool_names.BACKGROUND, answer(details)) == told_row(
-        "x" * MAX_TOLD, outputTruncated=True, counts=COUNTS
+        "x" * MAX_ANSWER, outputTruncated=True, counts=COUNTS
     )
 
 
 @pytest.mark.parametrize("tool", [tool_names.BACKGROUND_STATUS, tool_names.BACKGROUND_STOP])
-@pytest.mark.parametrize(("count", "most"), [(1, MAX_TOLD), (2, MAX_LISTED_OUTPUT)])
+@pytest.mark.parametrize(("count", "most"), [(1, MAX_ANSWER), (2, MAX_LISTED_OUTPUT)])
 def test_listed_runs_are_bounded(tool: str, count: int, most: int) -> None:
     details = {"counts": COUNTS, "runs": [row("x" * (most + 1))] * count}
     assert told(tool, answer(details)) == {

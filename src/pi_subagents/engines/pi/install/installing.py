@@ -20,15 +20,15 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pi_subagents.core.engine_values import SetupProgress
 from pi_subagents.core.plain_text import printable
-from pi_subagents.core.setup import SetupProgress
 from pi_subagents.errors import InstallFailed
 from pi_subagents.system import safe_io, tethered
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from pi_subagents.core.setup import Report
+    from pi_subagents.core.engine_values import Report
 
 LOCK_NAME = "setup.lock"
 STAGING_PREFIX = ".staging-"
@@ -40,7 +40,7 @@ END_GRACE_S = 2.0
 TAIL_LINES = 12
 TAIL_BYTES = 8192
 # Empty lines, and where npm was when it failed: what failed stands above that.
-_SAYS_NOTHING = re.compile(r"(npm error)?(\s+at \S|\s*$)")
+_MEANS_NOTHING = re.compile(r"(npm error)?(\s+at \S|\s*$)")
 
 
 @contextlib.contextmanager
@@ -53,17 +53,10 @@ def setup_lock(data_dir: Path, report: Report) -> Iterator[int]:
         os.close(descriptor)  # releases the lock once no installer holds a copy
 
 
-def make_private(directory: Path) -> None:
-    """Create the directory (0700) unless it exists."""
-    if not directory.is_dir():
-        directory.parent.mkdir(parents=True, exist_ok=True)
-        directory.mkdir(mode=0o700, exist_ok=True)
-
-
 @contextlib.contextmanager
 def staging(parent: Path) -> Iterator[Path]:
     """Yield a new private directory beside the target; it is gone afterwards unless published."""
-    make_private(parent)
+    safe_io.make_private_dirs(parent)
     directory = Path(tempfile.mkdtemp(prefix=f"{STAGING_PREFIX}{os.getpid()}-", dir=parent))
     try:
         (directory / SCRATCH_NAME).mkdir()
@@ -82,13 +75,13 @@ def publish(directory: Path, target: Path) -> None:
         target.rename(target.with_name(f"{directory.name}-replaced"))
     directory.rename(target)
     safe_io.sync_dir(target.parent)
-    clear_leftovers(target.parent)
+    clear_orphans(target.parent)
 
 
-def clear_leftovers(parent: Path) -> None:
-    """Remove staging directories; the caller holds the lock, so whoever made them is dead."""
-    for leftover in parent.glob(f"{STAGING_PREFIX}*"):
-        discard(leftover)
+def clear_orphans(parent: Path) -> None:
+    """Remove staging directories: their processes are dead, as the caller holds the lock."""
+    for orphan in parent.glob(f"{STAGING_PREFIX}*"):
+        discard(orphan)
 
 
 def discard(path: Path) -> bool:
@@ -118,9 +111,9 @@ def installer_env(env: Mapping[str, str], directory: Path) -> dict[str, str]:
 
 def run_installer(
     command: Sequence[str],
-    *,
     step: str,
     directory: Path,
+    *,
     env: Mapping[str, str],
     lock: int,
     report: Report,
@@ -135,7 +128,7 @@ def run_installer(
     report(SetupProgress(step, "", done=False))
     with log.open("wb") as output:
         process = subprocess.Popen(
-            [sys.executable, "-I", "-S", str(_TETHER), str(os.getpid()), *command],
+            [sys.executable, "-I", "-S", tethered.__file__, str(os.getpid()), *command],
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
@@ -145,7 +138,7 @@ def run_installer(
             pass_fds=(lock,),
         )
     try:
-        code = _exit_code(process, step, [path for path in (directory, cache) if path], report)
+        code = _exit_code(process, step, [directory, *([cache] if cache else [])], report)
     except BaseException:
         end_group(process)
         raise
@@ -176,15 +169,12 @@ def tree_bytes(directory: Path | str) -> int:
 
 
 def last_lines(log: Path) -> tuple[str, ...]:
-    """Return the end of a log as text, bounded in bytes and lines, without what says nothing."""
+    """Return the end of a log, bounded in bytes and lines, without lines that mean nothing."""
     with log.open("rb") as stream:
         stream.seek(max(0, log.stat().st_size - TAIL_BYTES))
         text = printable(stream.read().decode(errors="replace"))
-    said = [line.rstrip() for line in text.splitlines() if not _SAYS_NOTHING.match(line)]
-    return tuple(said[-TAIL_LINES:])
-
-
-_TETHER = Path(tethered.__file__)
+    telling = [line.rstrip() for line in text.splitlines() if not _MEANS_NOTHING.match(line)]
+    return tuple(telling[-TAIL_LINES:])
 
 
 def _exit_code(
@@ -202,7 +192,7 @@ def _exit_code(
 
 def _locked(path: Path, report: Report) -> int:
     while True:
-        make_private(path.parent)  # again: `setup --remove` deletes it with the file
+        safe_io.make_private_dirs(path.parent)  # again: `setup --remove` deletes it with the file
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             try:
@@ -211,17 +201,10 @@ def _locked(path: Path, report: Report) -> int:
                 report(SetupProgress("waiting", "another set-up is running, waiting", done=False))
                 fcntl.flock(descriptor, fcntl.LOCK_EX)
                 report(SetupProgress("waiting", "the other set-up has ended", done=True))
-            if _is_still(path, descriptor):
-                return descriptor
+            with contextlib.suppress(FileNotFoundError):
+                if os.path.samestat(path.stat(), os.fstat(descriptor)):
+                    return descriptor
         except BaseException:
             os.close(descriptor)
             raise
         os.close(descriptor)  # `setup --remove` deleted the file we waited on
-
-
-def _is_still(path: Path, descriptor: int) -> bool:
-    try:
-        named = path.stat()
-    except FileNotFoundError:
-        return False
-    return os.path.samestat(named, os.fstat(descriptor))

@@ -15,10 +15,10 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pi_subagents.core.setup import SetupProgress
+from pi_subagents.core.engine_values import SetupProgress
 from pi_subagents.core.value import replace, value
 from pi_subagents.engines.pi.install import installing
-from pi_subagents.engines.pi.install.node import fetch_node, find_node, version_text
+from pi_subagents.engines.pi.install.node import fetch_node, find_node
 from pi_subagents.engines.pi.install.npm import (
     LOADED_PACKAGES,
     MODULES,
@@ -27,7 +27,7 @@ from pi_subagents.engines.pi.install.npm import (
     install_package,
 )
 from pi_subagents.engines.pi.install.proof import why_unusable
-from pi_subagents.engines.pi.versions import version_numbers
+from pi_subagents.engines.pi.versions import version_numbers, version_text
 from pi_subagents.errors import PINNED_PI_VERSION, InstallFailed
 from pi_subagents.system import home as user_home
 from pi_subagents.system import safe_io
@@ -36,7 +36,7 @@ from pi_subagents.system.programs import is_runnable
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pi_subagents.core.setup import Report
+    from pi_subagents.core.engine_values import Report
     from pi_subagents.engines.pi.install.node import NodeRuntime
 
 BUNDLE = f"{MODULES}/{PACKAGE}/dist/bundle"
@@ -81,14 +81,11 @@ def managed_pi(env: Mapping[str, str], data_dir: Path | None = None) -> ManagedP
 
 
 def installed_pi(data_dir: Path) -> ManagedPi | None:
-    """
-    Return the pi in use if there is a whole one, whatever became of its Node.
-
-    The pinned one, else the newest: an older set-up serves until the next one succeeds.
-    """
+    """Return the whole pi in use, the pinned or else the newest, whatever became of its Node."""
     pinned = _whole_pi(data_dir, PINNED_PI_VERSION)
     if pinned is not None:
         return pinned
+    # An older set-up serves until the next one succeeds.
     try:
         names = os.listdir(data_dir / "pi")  # noqa: PTH208 - names only
     except OSError:
@@ -127,18 +124,14 @@ def install_managed_pi(
     keep_others: bool = False,
     cwd: Path | None = None,
 ) -> ManagedPi:
-    """
-    Make sure that this pi is installed, and return it; other versions go unless they are kept.
-
-    Raises NodeNotFound, InstallFailed.
-    """
+    """Install this pi unless it is, and drop others unless kept; NodeNotFound, InstallFailed."""
     data_dir = data_dir.absolute()  # installers run elsewhere
     if not force and (ready := _ready(data_dir, version)) is not None:
         return _reported(ready, report)
     try:
         with installing.setup_lock(data_dir, report) as lock:
-            installing.clear_leftovers(data_dir / "pi")
-            installing.clear_leftovers(data_dir / "node")
+            installing.clear_orphans(data_dir / "pi")
+            installing.clear_orphans(data_dir / "node")
             # Another set-up may have finished while we waited for the lock.
             if not force and (ready := _ready(data_dir, version)) is not None:
                 return _reported(ready, report)
@@ -147,7 +140,11 @@ def install_managed_pi(
                 return _reported(_moved_to(whole, node), report)
             target = _target(data_dir, version)
             pi = _install(env, node, target, lock=lock, report=report)
-            _tidy(env, target, keep_others=keep_others)
+            if env.get(KEEP_CACHE) != "1":
+                installing.discard(data_dir / CACHE_NAME)
+            for other in target.parent.iterdir():
+                if other != target and not keep_others:
+                    installing.discard(other)
             return pi
     except OSError as error:  # no permission, a full disk
         raise InstallFailed(f"writing to {data_dir}", None, (str(error),)) from error
@@ -254,11 +251,3 @@ def _moved_to(pi: ManagedPi, node: NodeRuntime) -> ManagedPi:
     moved = replace(pi, node=node.node, node_version=version_text(node.version))
     _write_marker(moved)
     return moved
-
-
-def _tidy(env: Mapping[str, str], target: Path, *, keep_others: bool) -> None:
-    if env.get(KEEP_CACHE) != "1":
-        installing.discard(target.parent.parent / CACHE_NAME)
-    for other in target.parent.iterdir():
-        if other != target and not keep_others:
-            installing.discard(other)

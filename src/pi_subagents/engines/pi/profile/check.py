@@ -15,9 +15,8 @@ from pi_subagents.engines.base import NOTE, REFUSED, WARNING, Finding
 from pi_subagents.engines.pi import messages
 from pi_subagents.engines.pi import versions as pi_versions
 from pi_subagents.engines.pi.profile.extra_args import extra_args_problem, words_of_no_option
-from pi_subagents.engines.pi.profile.options import named_tools
-from pi_subagents.engines.pi.profile.provider_keys import key_variables
-from pi_subagents.engines.pi.profile.tool_names import tool_name_problem
+from pi_subagents.engines.pi.profile.options import named_tools, tool_name_problem
+from pi_subagents.engines.pi.profile.providers import key_variables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

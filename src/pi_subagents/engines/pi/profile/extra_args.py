@@ -9,11 +9,10 @@ its value.  What is never let through is refused in any place, also as a value.
 from __future__ import annotations
 
 import re
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from pi_subagents.engines.pi import messages
-from pi_subagents.engines.pi.profile.tool_names import tool_name_problem, tool_names
+from pi_subagents.engines.pi.profile.options import tool_name_problem, tool_names
 from pi_subagents.errors import ExtraArgRefused
 
 if TYPE_CHECKING:
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from pi_subagents.engines.pi.versions import PiTraits
 
 # Every option that all versions of pi have stands in exactly one of the next four tables; what only
-# some have is in `pi_versions` (tests/e2e checks it).
+# some have is in `versions.py` (tests/e2e checks it).
 FLAGS = frozenset({
     "--no-tools", "-nt", "--no-builtin-tools", "-nbt", "--no-extensions", "-ne", "--no-skills",
     "-ns", "--no-prompt-templates", "-np", "--no-themes", "--no-context-files", "-nc", "--verbose",
@@ -79,17 +78,12 @@ def extra_args_problem(profile: Profile, traits: PiTraits) -> str:
                 return problem
             option = ""
             continue
-        problem = _value_problem(option) or _file_problem(item)
-        if problem:
+        if problem := _value_problem(option):
             return problem
+        if item.startswith("@"):
+            return messages.extra_arg_refused(item, messages.EXTRA_ARG_FILE)
         option = _open_option(item, traits)
     return _value_problem(option)
-
-
-def tool_values(items: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the names of tools that items allow."""
-    lists = (value for option, value in pairwise(items) if option in ("--tools", "-t"))
-    return tool_names(lists)
 
 
 def _tools_problem(item: str, traits: PiTraits) -> str:
@@ -144,9 +138,3 @@ def _value_problem(option: str) -> str:
     """Refuse an option that would take its value from what we put behind it."""
     lacks_value = option in TAKES_ANYTHING or option in TAKES_WORD
     return messages.extra_arg_refused(option, messages.EXTRA_ARG_NEEDS_VALUE) if lacks_value else ""
-
-
-def _file_problem(item: str) -> str:
-    if item.startswith("@"):
-        return messages.extra_arg_refused(item, messages.EXTRA_ARG_FILE)
-    return ""

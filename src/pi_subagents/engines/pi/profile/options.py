@@ -2,42 +2,44 @@
 Turn a profile into what its child is started with: options of pi and environment variables.
 
 In: a Profile whose fields were checked, the files that hold its prompts, the paths of its suggested
-skills, the parent's tools where there is a parent session, and what this pi has.  Out:
-ProfileInvocation, and what there is to say about the names of its tools.  Keys and prompts never
-stand in the arguments, and a restriction never falls away: where no tool is left, pi is told so.
+skills, the parent's tools where there is a parent session, and what this pi has.  Out: an
+Invocation, and what is wrong with the names of its tools.  Keys and prompts never stand in the
+arguments, and a restriction never falls away: where no tool is left, pi is told so.  A list of
+allowed tools must never come to allow more than it names: newer pis take `+name` and `-name` for
+changes of their default tools, and `*` for any characters.  Names are read as pi reads them.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from pi_subagents.core.profile.profile import ALL_MCP
 from pi_subagents.engines.pi import messages
-from pi_subagents.engines.pi.profile.extra_args import tool_values
-from pi_subagents.engines.pi.profile.provider_keys import key_variables
-from pi_subagents.engines.pi.profile.tool_names import is_plain, matches, tool_names
+from pi_subagents.engines.pi.invocation import Invocation
+from pi_subagents.engines.pi.profile.providers import key_variables
 from pi_subagents.engines.pi.versions import OWN_TOOLS, needs_mcp
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from pi_subagents.core.profile.profile import Profile
     from pi_subagents.engines.pi.versions import PiTraits
 
 KEY_VARIABLE = "PI_API_KEY"
 _TOOLS, _NO_TOOLS = "--tools", "--no-tools"
+_TOOLS_OPTIONS = frozenset({"--tools", "-t"})
 _EXTENSION_OPTIONS = frozenset({"--extension", "-e"})
 _NO_EXTENSIONS_OPTIONS = frozenset({"--no-extensions", "-ne"})
-
-
-@dataclass(frozen=True, slots=True)
-class ProfileInvocation:
-    """What a profile adds to a child's command line and environment, which may hold a key."""
-
-    arguments: tuple[str, ...]
-    environment: Mapping[str, str] = field(repr=False)
+_SIGNS = ("+", "-")
+# What JavaScript's trim() takes away.  Python's strip() keeps U+FEFF, behind which a sign would
+# come to light in pi only, and takes away what pi keeps, such as U+0085.
+_BLANKS = (
+    "\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
+    "\u2028\u2029\u202f\u205f\u3000\ufeff"
+)
+_PATTERN_PREFIX = "mcp__"
 
 
 def profile_invocation(
@@ -48,10 +50,10 @@ def profile_invocation(
     skill_paths: tuple[str, ...],
     parent_tools: tuple[str, ...] | None,
     traits: PiTraits,
-) -> ProfileInvocation:
-    """Return options in the documented order; each value is an item of its own, as pi wants it."""
+) -> Invocation:
+    """Return what a profile adds, in the documented order; each value is an item of its own."""
     tools = _tool_options(profile, parent_tools)
-    arguments = (
+    argv = (
         *_option("--provider", profile.provider),
         *_option("--model", profile.model),
         *_option("--system-prompt", system_prompt_file),
@@ -66,7 +68,7 @@ def profile_invocation(
         *_flag("--no-context-files", given=profile.no_context_files),
         *profile.extra_args,
     )
-    return ProfileInvocation(arguments, _key_environment(profile))
+    return Invocation(argv, _key_environment(profile))
 
 
 def allowed_tools(arguments: Sequence[str]) -> int | None:
@@ -111,8 +113,11 @@ def _leaves_out_extensions(profile: Profile) -> bool:
 
 
 def _named_extensions(profile: Profile) -> tuple[str, ...]:
-    pairs = pairwise(profile.extra_args)
-    return (*profile.extensions, *(value for name, value in pairs if name in _EXTENSION_OPTIONS))
+    return (*profile.extensions, *_values(profile.extra_args, _EXTENSION_OPTIONS))
+
+
+def _values(items: tuple[str, ...], options: frozenset[str]) -> Iterator[str]:
+    return (value for name, value in pairwise(items) if name in options)
 
 
 def _option(name: str, value: str | None) -> tuple[str, ...]:
@@ -156,7 +161,8 @@ def _wants_mcp(profile: Profile, tools: tuple[str, ...]) -> bool:
     if profile.mcp or profile.no_tools:
         return profile.mcp == ALL_MCP and not profile.no_tools
     allowed = tool_names(tools[1:]) if tools[:1] == (_TOOLS,) else ()
-    return needs_mcp((*allowed, *profile.extensions, *tool_values(profile.extra_args)))
+    more = tool_names(_values(profile.extra_args, _TOOLS_OPTIONS))
+    return needs_mcp((*allowed, *profile.extensions, *more))
 
 
 def _key_environment(profile: Profile) -> dict[str, str]:
@@ -167,3 +173,34 @@ def _key_environment(profile: Profile) -> dict[str, str]:
     if variables:
         environment |= {variables.set: profile.api_key, **dict.fromkeys(variables.unset, "")}
     return environment
+
+
+# The names of tools in a list, and which of them must not reach pi.
+
+
+def tool_names(items: Iterable[str] | None) -> tuple[str, ...]:
+    """Return names cut at commas, as pi will cut them, so that none hides in another."""
+    names = (name.strip(_BLANKS) for item in items or () for name in item.split(","))
+    return tuple(dict.fromkeys(name for name in names if name))
+
+
+def tool_name_problem(name: str, traits: PiTraits) -> str:
+    """Return why a name may not stand in a list of tools, or nothing."""
+    name = name.strip(_BLANKS)
+    if name.startswith(_SIGNS):
+        return messages.tool_signed(name)
+    if "*" not in name:
+        return ""
+    if not name.startswith(_PATTERN_PREFIX):
+        return messages.tool_pattern(name)
+    return "" if traits.has_tool_patterns else messages.no_patterns(name, traits.shown)
+
+
+def is_plain(name: str) -> bool:
+    """Return whether pi, of whatever version, takes a name for exactly this tool."""
+    return not name.strip(_BLANKS).startswith(_SIGNS) and "*" not in name
+
+
+def matches(name: str, listed: Iterable[str]) -> bool:
+    """Return whether a list names a tool, itself or by a pattern."""
+    return any(fnmatchcase(name, each) if "*" in each else name == each for each in listed)

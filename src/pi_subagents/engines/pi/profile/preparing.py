@@ -1,7 +1,7 @@
 """
 What a profile or preset comes to with the pi of a call: checked, and its skills found.
 
-In: a profile whose origin may decide what it says.  Out: the profile as its child will have it,
+In: a profile that may take effect where it comes from.  Out: the profile as its child will have it,
 with notes; RequestError where the whole call is refused, a refusal where only the task is.
 """
 
@@ -12,29 +12,28 @@ from typing import TYPE_CHECKING
 from pi_subagents.core.value import replace
 from pi_subagents.engines.base import PreparedProfile
 from pi_subagents.engines.pi import messages
-from pi_subagents.engines.pi.copilot import initiator_extensions
+from pi_subagents.engines.pi.invocation import initiator_extensions
 from pi_subagents.engines.pi.models.config import configured_providers
 from pi_subagents.engines.pi.profile import options as profile_options
 from pi_subagents.engines.pi.profile.check import check_preset, names_model, profile_refusal
 from pi_subagents.engines.pi.profile.extra_args import check_extra_args, words_of_no_option
-from pi_subagents.engines.pi.profile.provider_names import renamed_provider, with_provider
-from pi_subagents.engines.pi.skills.of_profile import resolve_skills
-from pi_subagents.engines.pi.skills.skill import with_loaded_skills
+from pi_subagents.engines.pi.profile.providers import renamed_provider, with_provider
+from pi_subagents.engines.pi.skills.skill import resolve_skills, with_loaded_skills
 from pi_subagents.errors import ProfileRefused, SkillUnreadable, UnknownSkills, UntrustedSkills
 
 if TYPE_CHECKING:
     from pi_subagents.core.profile.profile import Profile
     from pi_subagents.engines.base import CallPlace
-    from pi_subagents.engines.pi.skills.of_profile import FindSkills
+    from pi_subagents.engines.pi.skills.skill import FindSkills
     from pi_subagents.engines.pi.versions import PiTraits
 
 
 def prepare_profile(
     profile: Profile,
     notes: tuple[str, ...],
-    *,
     place: CallPlace,
     traits: PiTraits,
+    *,
     skills: FindSkills,
     trusted: bool,
 ) -> PreparedProfile:
@@ -59,10 +58,7 @@ def prepare_profile(
 
 
 def prepare_preset(
-    profile: Profile,
-    model: str | None,
-    parent_tools: tuple[str, ...] | None,
-    traits: PiTraits,
+    profile: Profile, model: str | None, parent_tools: tuple[str, ...] | None, traits: PiTraits
 ) -> PreparedProfile:
     """Return what a preset comes to, with its model; ProfileRefused where a tool means nothing."""
     for refusal in check_preset(profile, traits):

@@ -1,5 +1,5 @@
 """
-Find the skills that pi finds, in its order, and read the body of one.
+Find the skills that pi finds, in its order.
 
 In: a directory, an environment, and whether the project is trusted.  Out: skills by name, the
 first of a name wins, and what is wrong with the rest.  Places, highest first: the project's
@@ -11,7 +11,6 @@ Skills that an extension adds while pi runs are not known here.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
 from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,9 +21,8 @@ from pi_subagents.config.settings_files import (
     project_settings_file,
 )
 from pi_subagents.core import messages as core_messages
-from pi_subagents.core.definitions.frontmatter import parse_frontmatter
 from pi_subagents.core.value import value
-from pi_subagents.engines.pi.skills import messages
+from pi_subagents.engines.pi import messages
 from pi_subagents.engines.pi.skills.packages import (
     Scope,
     files_of,
@@ -39,17 +37,14 @@ from pi_subagents.engines.pi.skills.path_patterns import (
     selected,
 )
 from pi_subagents.engines.pi.skills.settings import SkillSettings, parse_skill_settings
-from pi_subagents.engines.pi.skills.skill import Skill, parse_skill
+from pi_subagents.engines.pi.skills.skill import MAX_SKILL_BYTES, UNREADABLE, Skill, parse_skill
 from pi_subagents.engines.pi.skills.tree import SkillWalk, mode_of
-from pi_subagents.errors import FrontmatterError, SkillUnreadable
+from pi_subagents.errors import FrontmatterError
 from pi_subagents.system.home import agent_dir, home_dir
-from pi_subagents.system.safe_io import open_regular, read_bounded, read_json
+from pi_subagents.system.safe_io import open_regular, read_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-
-MAX_SKILL_BYTES = 256 * 1024
-UNREADABLE = (OSError, ValueError, RuntimeError)
 
 
 @value
@@ -71,17 +66,8 @@ def discover_skills(cwd: Path, env: Mapping[str, str], *, trusted: bool) -> Skil
     return Skills(_loaded(paths, problems), tuple(problems))
 
 
-def read_skill_body(skill: Skill) -> str:
-    """Return what a skill says, without its front matter."""
-    try:
-        content = read_bounded(Path(skill.path).resolve(), MAX_SKILL_BYTES)
-        return parse_frontmatter(content.decode(errors="replace")).body
-    except (*UNREADABLE, FrontmatterError) as error:
-        raise SkillUnreadable(skill.name, skill.path, str(error)) from error
-
-
 class _Rank(IntEnum):
-    """Who wins when two skills have one name: the lowest."""
+    """Which place wins when two skills have one name: the lowest."""
 
     PROJECT_SETTINGS = 0
     PROJECT = 1
@@ -90,47 +76,31 @@ class _Rank(IntEnum):
     PACKAGE = 4
 
 
-@dataclass(slots=True)
-class _Candidates:
-    """Files that may be skills; where one is met first decides its rank and its use."""
-
-    found: dict[Path, tuple[_Rank, bool]] = field(default_factory=dict)
-
-    def add(self, rank: _Rank, path: Path, *, enabled: bool) -> None:
-        self.found.setdefault(path, (rank, enabled))
-
-    def enabled(self) -> list[Path]:
-        """Return one path per file in use; a file that a higher place switched off stays off."""
-        files: dict[str, tuple[Path, bool]] = {}
-        for path, (_, enabled) in sorted(self.found.items(), key=lambda each: each[1][0]):
-            files.setdefault(os.path.realpath(path), (path, enabled))
-        return [path for path, enabled in files.values() if enabled]
-
-
 def _enabled_paths(
     cwd: Path, env: Mapping[str, str], walk: SkillWalk, problems: list[str], *, trusted: bool
 ) -> list[Path]:
+    """Return the files in use that may be skills, in the order in which they win."""
     user_base, project_base = agent_dir(env), cwd / ".pi"
     of_user = _settings(global_settings_file(env), problems)
     of_project = (
         _settings(project_settings_file(cwd), problems) if trusted else parse_skill_settings(None)
     )
-    candidates = _Candidates()
+    # Where a file is met first decides its rank and its use.
+    candidates: dict[Path, tuple[_Rank, bool]] = {}
 
-    def add_listed(rank: _Rank, settings: SkillSettings, base: Path) -> None:
-        for path, enabled in _listed(settings.entries, base, env, walk):
-            candidates.add(rank, path, enabled=enabled)
+    def add(rank: _Rank, found: Iterable[tuple[Path, bool]]) -> None:
+        for path, enabled in found:
+            candidates.setdefault(path, (rank, enabled))
 
     def add_found(rank: _Rank, place: Path, settings: SkillSettings, *, shared: bool) -> None:
-        for path in walk.skill_files(place, loose_below=shared):
-            enabled = is_enabled(str(path), settings.entries, str(place.parent))
-            candidates.add(rank, path, enabled=enabled)
+        paths = walk.skill_files(place, loose_below=shared)
+        base = str(place.parent)
+        add(rank, ((path, is_enabled(str(path), settings.entries, base)) for path in paths))
 
     scopes = Scope(project_base, of_project.packages), Scope(user_base, of_user.packages)
-    for path, enabled in package_skills(*scopes, env, walk, problems):
-        candidates.add(_Rank.PACKAGE, path, enabled=enabled)
-    add_listed(_Rank.PROJECT_SETTINGS, of_project, project_base)
-    add_listed(_Rank.USER_SETTINGS, of_user, user_base)
+    add(_Rank.PACKAGE, package_skills(*scopes, env, walk, problems))
+    add(_Rank.PROJECT_SETTINGS, _listed(of_project.entries, project_base, env, walk))
+    add(_Rank.USER_SETTINGS, _listed(of_user.entries, user_base, env, walk))
     users_shared = home_dir(env) / ".agents" / "skills"
     if trusted:
         add_found(_Rank.PROJECT, project_base / "skills", of_project, shared=False)
@@ -140,7 +110,11 @@ def _enabled_paths(
                 add_found(_Rank.PROJECT, place, of_project, shared=True)
     add_found(_Rank.USER, user_base / "skills", of_user, shared=False)
     add_found(_Rank.USER, users_shared, of_user, shared=True)
-    return candidates.enabled()
+    # One path for each file: one that a higher place switched off stays off.
+    files: dict[str, tuple[Path, bool]] = {}
+    for path, (_, enabled) in sorted(candidates.items(), key=lambda each: each[1][0]):
+        files.setdefault(os.path.realpath(path), (path, enabled))
+    return [path for path, enabled in files.values() if enabled]
 
 
 def _settings(path: Path, problems: list[str]) -> SkillSettings:
@@ -187,7 +161,7 @@ def _loaded(paths: Iterable[Path], problems: list[str]) -> dict[str, Skill]:
 
 
 def _read(path: Path, problems: list[str]) -> Skill | None:
-    """Return the skill of a file; a loose Markdown file that is none is nobody's problem."""
+    """Return the skill of a file; a loose Markdown file that is none is no problem."""
     declared = path.name == SKILL_FILE
     try:
         skill = parse_skill(_head(path), str(path))

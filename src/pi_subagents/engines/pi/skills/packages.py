@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from pi_subagents.core.value import value
-from pi_subagents.engines.pi.skills import messages
+from pi_subagents.engines.pi import messages
 from pi_subagents.engines.pi.skills.path_patterns import (
     is_glob,
     is_override,

@@ -31,24 +31,27 @@ def is_glob(entry: str) -> bool:
     return "*" in entry or "?" in entry
 
 
-def selected(paths: Sequence[str], patterns: Iterable[str], base: str) -> frozenset[str]:
+def selected(paths: Sequence[str], patterns: Sequence[str], base: str) -> frozenset[str]:
     """Return the paths that plain patterns allow (all, if there is none) and overrides leave."""
-    patterns = tuple(patterns)
     plain = [each for each in patterns if not is_override(each)]
     return frozenset(
         path
         for path in paths
-        if _enabled(path, patterns, base, at_first=not plain or _matches_any(path, plain, base))
+        if is_enabled(path, patterns, base, at_first=not plain or _matches_any(path, plain, base))
     )
 
 
-def is_enabled(path: str, entries: Iterable[str], base: str) -> bool:
-    """Return whether the overrides among settings entries leave a discovered path in use."""
-    return _enabled(path, tuple(entries), base, at_first=True)
+def is_enabled(path: str, entries: Sequence[str], base: str, *, at_first: bool = True) -> bool:
+    """Return whether the overrides among settings entries leave a path in use, or bring it back."""
+    excluded, added, dropped = (
+        [each[1:] for each in entries if each.startswith(sign)] for sign in _OVERRIDES
+    )
+    enabled = at_first and not _matches_any(path, excluded, base)
+    return (enabled or _names_any(path, added, base)) and not _names_any(path, dropped, base)
 
 
 def switched(paths: Sequence[str], patterns: Iterable[str], base: str) -> dict[str, bool]:
-    """Return the paths that patterns name at all: on or off, as the last of them says."""
+    """Return the paths that patterns name at all: on or off, by the last of them."""
     states: dict[str, bool] = {}
     for pattern in patterns:
         target = pattern[1:] if is_override(pattern) else pattern
@@ -70,14 +73,6 @@ def matches(path: str, pattern: str) -> bool:
         names_match(names, re.split("/+", each), hidden=False) for each in alternatives(bare)
     )
     return found is wanted
-
-
-def _enabled(path: str, patterns: tuple[str, ...], base: str, *, at_first: bool) -> bool:
-    excluded, added, dropped = (
-        [each[1:] for each in patterns if each.startswith(sign)] for sign in _OVERRIDES
-    )
-    enabled = at_first and not _matches_any(path, excluded, base)
-    return (enabled or _names_any(path, added, base)) and not _names_any(path, dropped, base)
 
 
 def _matches_any(path: str, patterns: Iterable[str], base: str) -> bool:

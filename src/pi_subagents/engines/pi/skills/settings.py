@@ -1,5 +1,5 @@
 """
-Read what pi's settings say of skills: entries of `skills`, and `packages` that may hold some.
+Read what pi's settings hold about skills: entries of `skills`, and `packages` that may hold some.
 
 In: the decoded JSON of one settings file or package manifest.  Out: checked values and what is
 wrong with the rest, which is left out.
@@ -46,7 +46,7 @@ class PackageEntry:
 
 @value
 class SkillSettings:
-    """What one settings file says of skills."""
+    """What one settings file holds about skills."""
 
     entries: tuple[str, ...] = ()
     packages: tuple[PackageEntry, ...] = ()
@@ -82,7 +82,7 @@ def parse_manifest(content: object) -> tuple[bool, tuple[str, ...] | None]:
 
 
 def parse_package_source(source: str) -> PackageSource:
-    """Tell where a package comes from; what is no repository is a path."""
+    """Return where a package comes from; what is no repository is a path."""
     if source.startswith("npm:"):
         name = _NPM_NAME.match(source.removeprefix("npm:").strip())
         return PackageSource(NPM, name.group() if name else "")
@@ -93,7 +93,7 @@ def parse_package_source(source: str) -> PackageSource:
 
 
 def _repository(source: str) -> str | None:
-    """Return `host/path` of a repository, without what says which version of it."""
+    """Return `host/path` of a repository, without the version of it."""
     prefixed = source.startswith("git:") and not source.startswith("git://")
     where = (source.removeprefix("git:") if prefixed else source).strip().partition("#")[0]
     found = _URL.fullmatch(where)

@@ -3,7 +3,7 @@ Walk directories for skill files, the way pi does.
 
 In: a directory, or a package's glob.  Out: absolute paths in pi's order, which decides between
 skills of one name.  Ignore files count, links are followed, and a circle of links, a depth or a
-number of files that no collection of skills has ends the walk: `cut` tells where.
+number of files that no collection of skills has ends the walk: `cut` is where.
 """
 
 from __future__ import annotations
@@ -40,11 +40,7 @@ def mode_of(path: Path) -> int:
 
 
 class SkillWalk:
-    """
-    One search through any number of directories, with one limit on all it looks at.
-
-    `max_entries` names of directories are looked at, no more.
-    """
+    """One search through any number of directories: it looks at `max_entries` names, no more."""
 
     def __init__(self, max_entries: int = MAX_ENTRIES) -> None:
         self.cut: Path | None = None
@@ -131,7 +127,7 @@ class SkillWalk:
             self.cut = self.cut or directory
             names = names[: self._left]
         self._left -= len(names)
-        # A name that is not UTF-8 cannot be told to pi.
+        # A name that is not UTF-8 cannot be given to pi.
         readable = [each for each in names if os.fsencode(each) == each.encode(errors="replace")]
         return sorted(readable, key=os.fsencode)
 

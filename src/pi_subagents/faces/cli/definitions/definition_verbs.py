@@ -1,7 +1,7 @@
 """
 The verbs that `subagents profile` and `subagents preset` share: list, path, lint, a bare name.
 
-In: a Catalogue.  Out: commands that read, speak and end alike for both kinds, and change nothing.
+In: a Catalogue.  Out: commands that read, print and end alike for both kinds, and change nothing.
 """
 
 from __future__ import annotations
@@ -13,18 +13,19 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from pi_subagents.core.value import replace
 from pi_subagents.faces.cli import options
 from pi_subagents.faces.cli.console import width
 from pi_subagents.faces.cli.definitions.lookup import (
     Catalogue,
     origin_to_json,
     overridden,
+    print_problems,
     problem_to_json,
-    tell_problems,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from pi_subagents.core.definitions.definition import FileProblem, Loaded
     from pi_subagents.core.definitions.found import Definitions
@@ -34,7 +35,7 @@ L = TypeVar("L", bound="Loaded")
 
 
 class DefinitionGroup(click.Group):
-    """A group in which a word that is no verb is a name to show."""
+    """The shared verbs, and others; a word that is no verb is a name to show."""
 
     def __init__(
         self,
@@ -42,10 +43,13 @@ class DefinitionGroup(click.Group):
         *,
         catalogue: Catalogue[Any],
         show: click.Command,
+        writers: Sequence[click.Command] = (),
         aliases: Mapping[str, str],
         **more: Any,
     ) -> None:
-        super().__init__(name, subcommand_metavar="COMMAND|NAME [ARGS]...", **more)
+        first, *rest = (make(catalogue) for make in (_list_command, _path_command, _lint_command))
+        verbs = [first, show, *writers, *rest]
+        super().__init__(name, verbs, subcommand_metavar="COMMAND|NAME [ARGS]...", **more)
         self._catalogue = catalogue
         self._show = show
         self._aliases = aliases
@@ -77,7 +81,7 @@ class DefinitionGroup(click.Group):
         return [*super().shell_complete(ctx, incomplete), *map(CompletionItem, names)]
 
 
-def list_command(catalogue: Catalogue[L]) -> click.Command:
+def _list_command(catalogue: Catalogue[L]) -> click.Command:
     """Return the verb that lists what can be named."""
     noun = catalogue.noun
 
@@ -106,10 +110,10 @@ def list_command(catalogue: Catalogue[L]) -> click.Command:
         if found.by_name:
             console.answer(f"Subagent {noun}s:", bold=True)
         else:
-            console.answer(catalogue.none_found())
+            console.answer(catalogue.none_found)
         for loaded in found.by_name.values():
             console.answer(_listed(catalogue, loaded, found))
-        tell_problems(console, found.problems)
+        print_problems(console, found.problems)
 
     return list_all
 
@@ -128,8 +132,8 @@ def _listed(catalogue: Catalogue[L], loaded: L, found: Definitions[L]) -> str:
     )
 
 
-def path_command(catalogue: Catalogue[L]) -> click.Command:
-    """Return the verb that says where files are."""
+def _path_command(catalogue: Catalogue[L]) -> click.Command:
+    """Return the verb that prints where files are."""
     noun = catalogue.noun
 
     @click.command(
@@ -169,7 +173,7 @@ def _print_directories(console: Console, catalogue: Catalogue[L], *, as_json: bo
         console.answer(f"{scope:<9}{place}{'' if there[scope] else ' (does not exist yet)'}")
 
 
-def lint_command(catalogue: Catalogue[L]) -> click.Command:
+def _lint_command(catalogue: Catalogue[L]) -> click.Command:
     """Return the verb that checks every file."""
     noun = catalogue.noun
 
@@ -209,8 +213,6 @@ def lint_command(catalogue: Catalogue[L]) -> click.Command:
 
 def _problem_line(problem: FileProblem) -> str:
     """Return a problem in the form that editors jump to."""
-    from pi_subagents.core.value import replace
-
     kind = "" if problem.fatal else "note: " if problem.is_note else "warning: "
     return str(replace(problem, problem=f"{kind}{problem.problem}"))
 

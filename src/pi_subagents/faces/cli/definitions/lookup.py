@@ -1,5 +1,5 @@
 """
-Find profiles and presets by name, and tell where they come from and what is wrong with their files.
+Find profiles and presets by name; show where they come from and what is wrong with their files.
 
 In: what a person typed.  Out: what was found, or an error; a name that nothing may have is refused
 before any file is looked at.
@@ -8,18 +8,30 @@ before any file is looked at.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, ClassVar, Generic, Protocol, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+
+from pi_subagents.core.messages import NO_PROFILES
+from pi_subagents.errors import (
+    PresetNameInvalid,
+    ProfileNameInvalid,
+    ProfileNotFound,
+    UnknownPreset,
+)
+from pi_subagents.faces.cli.console import Console
+from pi_subagents.faces.cli.messages import NO_PRESETS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
+    from collections.abc import Callable, Iterable
 
     import click
 
     from pi_subagents.core.definitions.definition import FileProblem, Loaded
     from pi_subagents.core.definitions.found import Definitions
+    from pi_subagents.core.preset.preset import LoadedPreset
+    from pi_subagents.core.profile.profile import LoadedProfile
     from pi_subagents.errors import SubagentsError
-    from pi_subagents.faces.cli.console import Console
+    from pi_subagents.service.definitions.files import PresetFiles, ProfileFiles
 
 L = TypeVar("L", bound="Loaded")
 
@@ -29,21 +41,21 @@ class DefinitionFiles(Protocol[L]):
 
     def load(self) -> Definitions[L]:
         """Return what there is."""
-        ...
 
     def lint(self) -> tuple[FileProblem, ...]:
         """Return everything wrong with every file."""
-        ...
 
     def directories(self) -> dict[str, Path]:
         """Return where the files of each scope are, or would be."""
-        ...
 
 
 class Catalogue(ABC, Generic[L]):
     """All of one kind, profiles or presets, that can be named in the working directory."""
 
-    noun: ClassVar[str]
+    noun: str
+    none_found: str
+    name_invalid: Callable[[str], SubagentsError]
+    not_found: Callable[[str, tuple[str, ...]], SubagentsError]
 
     @abstractmethod
     def files(self, console: Console) -> DefinitionFiles[L]:
@@ -53,41 +65,27 @@ class Catalogue(ABC, Generic[L]):
     def summary(self, loaded: L) -> str:
         """Return one on a line."""
 
-    @abstractmethod
-    def none_found(self) -> str:
-        """Return what to say where there are none."""
-
-    @abstractmethod
-    def name_invalid(self, name: str) -> SubagentsError:
-        """Return the refusal of a name that none may have."""
-
-    @abstractmethod
-    def not_found(self, name: str, available: tuple[str, ...]) -> SubagentsError:
-        """Return the refusal of a name that none has."""
-
     def load(self) -> Definitions[L]:
         """Return what can be named."""
-        from pi_subagents.faces.cli.console import Console
-
         return self.files(Console()).load()
 
-    def checked_name(self, name: str) -> str:
-        """Return the name if something may be called so."""
+    def check_name(self, name: str) -> None:
+        """Refuse a name that nothing may have."""
         from pi_subagents.core.definitions.definition import is_definition_name
 
         if not is_definition_name(name):
             raise self.name_invalid(name)
-        return name
 
     def find(
         self, console: Console, name: str, found: Definitions[L], scope: str | None = None
     ) -> L:
         """Return what has the name, in one scope or in whichever counts."""
-        for loaded in candidates(self.checked_name(name), found):
+        self.check_name(name)
+        for loaded in candidates(name, found):
             if scope in (None, loaded.scope):
                 return loaded
         # Perhaps it is there, but cannot be read.
-        tell_problems(console, [problem for problem in found.problems if problem.fatal])
+        print_problems(console, [problem for problem in found.problems if problem.fatal])
         every = (*found.by_name.values(), *found.overridden)
         available = {each.name for each in every if scope in (None, each.scope)}
         raise self.not_found(name, tuple(sorted(available)))
@@ -99,6 +97,44 @@ class Catalogue(ABC, Generic[L]):
         return [name for name in self.load().by_name if name.startswith(incomplete)]
 
 
+class _ProfileCatalogue(Catalogue["LoadedProfile"]):
+    noun = "profile"
+    none_found = NO_PROFILES
+    name_invalid = ProfileNameInvalid
+    not_found = ProfileNotFound
+
+    def files(self, console: Console) -> ProfileFiles:
+        from pi_subagents.service.definitions.files import ProfileFiles
+
+        return ProfileFiles(console.place(Path.cwd()))
+
+    def summary(self, loaded: LoadedProfile) -> str:
+        from pi_subagents.core.profile.text import profile_summary
+
+        return profile_summary(loaded.profile)
+
+
+class _PresetCatalogue(Catalogue["LoadedPreset"]):
+    noun = "preset"
+    none_found = NO_PRESETS
+    name_invalid = PresetNameInvalid
+    not_found = UnknownPreset
+
+    def files(self, console: Console) -> PresetFiles:
+        from pi_subagents.service.definitions.files import PresetFiles
+
+        return PresetFiles(console.place(Path.cwd()))
+
+    def summary(self, loaded: LoadedPreset) -> str:
+        from pi_subagents.core.preset.preset import preset_summary
+
+        return preset_summary(loaded.preset)
+
+
+PROFILES = _ProfileCatalogue()
+PRESETS = _PresetCatalogue()
+
+
 def candidates(name: str, found: Definitions[L]) -> tuple[L, ...]:
     """Return all of a name, the one that counts first."""
     every = (*found.by_name.values(), *found.overridden)
@@ -107,8 +143,7 @@ def candidates(name: str, found: Definitions[L]) -> tuple[L, ...]:
 
 def overridden(loaded: L, found: Definitions[L]) -> str | None:
     """Return the global file that a project's stands in front of."""
-    same = candidates(loaded.name, found)
-    return next((each.path for each in same if each != loaded), None)
+    return next((each.path for each in candidates(loaded.name, found) if each != loaded), None)
 
 
 def print_detail(console: Console, detail: str, loaded: L, found: Definitions[L]) -> None:
@@ -137,8 +172,8 @@ def problems_of(loaded: L, found: Definitions[L]) -> list[FileProblem]:
     return [each for each in found.problems if each.path == loaded.path]
 
 
-def tell_problems(console: Console, problems: Iterable[FileProblem]) -> None:
-    """Say, beside what was asked for, which files are not as they should be."""
+def print_problems(console: Console, problems: Iterable[FileProblem]) -> None:
+    """Print, beside what was asked for, which files are not as they should be."""
     for problem in problems:
         console.notice(f"{'Not loaded' if problem.fatal else 'Warning'}: {problem}")
 

@@ -12,20 +12,15 @@ from typing import TYPE_CHECKING
 import click
 
 from pi_subagents.faces.cli import options
-from pi_subagents.faces.cli.definitions.definition_verbs import (
-    DefinitionGroup,
-    lint_command,
-    list_command,
-    path_command,
-)
+from pi_subagents.faces.cli.definitions.definition_verbs import DefinitionGroup
 from pi_subagents.faces.cli.definitions.lookup import (
+    PRESETS,
     origin_to_json,
     print_detail,
+    print_problems,
     problem_to_json,
     problems_of,
-    tell_problems,
 )
-from pi_subagents.faces.cli.definitions.preset_names import PRESETS
 
 if TYPE_CHECKING:
     from pi_subagents.faces.cli.console import Console
@@ -37,7 +32,7 @@ if TYPE_CHECKING:
 @click.pass_obj
 def show(console: Console, name: str, *, as_json: bool) -> None:
     """Show all that the preset NAME sets, and where it comes from."""
-    from pi_subagents.core.preset.text import preset_detail, preset_fields
+    from pi_subagents.core.preset.preset import preset_detail, preset_fields
 
     found = PRESETS.load()
     loaded = PRESETS.find(console, name, found)
@@ -48,17 +43,11 @@ def show(console: Console, name: str, *, as_json: bool) -> None:
         console.json({**origin_to_json(loaded, found), "preset": fields, "problems": rows})
         return
     print_detail(console, preset_detail(loaded.preset), loaded, found)
-    tell_problems(console, problems)
+    print_problems(console, problems)
 
 
-@click.group(
-    "preset",
-    cls=DefinitionGroup,
-    catalogue=PRESETS,
-    show=show,
-    aliases={"ls": "list"},
-)
-def command() -> None:
+@click.group("preset", cls=DefinitionGroup, catalogue=PRESETS, show=show, aliases={"ls": "list"})
+def preset() -> None:
     """
     Presets are kinds of sub-agents that calls name: a prompt, tools and a model of their own.
 
@@ -68,9 +57,3 @@ def command() -> None:
 
     `subagents preset NAME` is short for `subagents preset show NAME`.
     """
-
-
-command.add_command(list_command(PRESETS))
-command.add_command(show)
-command.add_command(path_command(PRESETS))
-command.add_command(lint_command(PRESETS))

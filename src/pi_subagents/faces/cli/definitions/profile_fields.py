@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pi_subagents.faces.cli.options import Callback, text_or_stdin
+from pi_subagents.core.value import replace
+from pi_subagents.faces.cli.given import text_or_stdin
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from pi_subagents.core.profile.profile import Profile
+    from pi_subagents.faces.cli.options import Callback
 
 STDIN = "-"
 READS_STDIN = ("system_prompt", "append_system_prompt", "api_key")
@@ -35,28 +37,18 @@ ALTERNATIVES: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def _level(_ctx: click.Context, _parameter: click.Parameter, given: str | None) -> str | None:
-    from pi_subagents.core.profile.profile import THINKING_LEVELS
+def _one_of(choices: str) -> Callable[[click.Context, click.Parameter, str | None], str | None]:
+    """Return a callback that accepts what a constant of the profile's module lists, or nothing."""
 
-    if given and given not in THINKING_LEVELS:
-        raise click.BadParameter(f"must be one of {', '.join(THINKING_LEVELS)}.")
-    return given
+    def checked(_ctx: click.Context, _parameter: click.Parameter, given: str | None) -> str | None:
+        from pi_subagents.core.profile import profile
 
+        allowed = getattr(profile, choices)
+        if given and given not in allowed:
+            raise click.BadParameter(f"must be one of {', '.join(allowed)}.")
+        return given
 
-def _isolation(_ctx: click.Context, _parameter: click.Parameter, given: str | None) -> str | None:
-    from pi_subagents.core.profile.profile import ISOLATIONS
-
-    if given and given not in ISOLATIONS:
-        raise click.BadParameter(f"must be one of {', '.join(ISOLATIONS)}.")
-    return given
-
-
-def _mcp(_ctx: click.Context, _parameter: click.Parameter, given: str | None) -> str | None:
-    from pi_subagents.core.profile.profile import MCP_CHOICES
-
-    if given and given not in MCP_CHOICES:
-        raise click.BadParameter(f"must be one of {', '.join(MCP_CHOICES)}.")
-    return given
+    return checked
 
 
 def _list_option(name: str, text: str) -> Callable[[Callback], Callback]:
@@ -69,7 +61,7 @@ _OPTIONS = (
     click.option(
         "--thinking",
         "thinking_level",
-        callback=_level,
+        callback=_one_of("THINKING_LEVELS"),
         metavar="LEVEL",
         help="off, minimal, low, medium, high, xhigh or max.",
     ),
@@ -78,7 +70,7 @@ _OPTIONS = (
     click.option("--no-tools/--all-tools", default=None, help="Allow no tools, or all."),
     click.option(
         "--mcp",
-        callback=_mcp,
+        callback=_one_of("MCP_CHOICES"),
         metavar="WHICH",
         help="none or all of your MCP servers; unset: all, if a tool in --tools needs them.",
     ),
@@ -98,7 +90,7 @@ _OPTIONS = (
     ),
     click.option(
         "--isolation",
-        callback=_isolation,
+        callback=_one_of("ISOLATIONS"),
         metavar="HOW",
         help="fresh: a new process for every task; reuse: even if extensions are loaded.",
     ),
@@ -134,14 +126,12 @@ def field_options(command: Callback) -> Callback:
 
 
 def is_any_given(given: Mapping[str, Any]) -> bool:
-    """Tell whether some field was given as an option."""
+    """Return whether some field was given as an option."""
     return bool(_given(given))
 
 
 def with_fields(profile: Profile, given: Mapping[str, Any]) -> Profile:
     """Return the profile with the fields that were given."""
-    from pi_subagents.core.value import replace
-
     fields = _given(given)
     if [fields.get(name) for name in READS_STDIN].count(STDIN) > 1:
         raise click.UsageError("Only one option can read standard input.")

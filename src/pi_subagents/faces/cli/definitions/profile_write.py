@@ -15,13 +15,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pi_subagents.faces.cli.definitions.lookup import candidates
+from pi_subagents.core.path_text import shorten_path
+from pi_subagents.core.profile.questions import CANCEL
+from pi_subagents.core.value import replace
+from pi_subagents.errors import ProfileExists, ProfileKeyInProject
+from pi_subagents.faces.cli import messages
+from pi_subagents.faces.cli.console import can_be_painted_on
+from pi_subagents.faces.cli.definitions.lookup import PROFILES, candidates
 from pi_subagents.faces.cli.definitions.profile_fields import (
     field_options,
     is_any_given,
     with_fields,
 )
-from pi_subagents.faces.cli.definitions.profile_names import PROFILES
+from pi_subagents.faces.cli.messages import NOTHING_CHANGED, NOTHING_SAVED
 
 if TYPE_CHECKING:
     from pi_subagents.core.profile.profile import LoadedProfile, Profile
@@ -104,15 +110,6 @@ def edit(console: Console, /, name: str, *, scope: str | None, yes: bool, **give
         wanted = _asked(console, _edit_start(files, loaded), before)
     if not isinstance(wanted, WizardOutcome):
         return _left(console, wanted)
-    return _save_edited(console, wanted, loaded, before)
-
-
-def _save_edited(
-    console: Console, wanted: WizardOutcome, loaded: LoadedProfile, before: str
-) -> int:
-    from pi_subagents.faces.cli.messages import NOTHING_CHANGED
-
-    files = PROFILES.files(console)
     if wanted.scope != loaded.scope:
         warnings = files.create(wanted.profile, wanted.scope, before)
     elif wanted.profile == loaded.profile:
@@ -125,9 +122,7 @@ def _save_edited(
 
 def _free_places(files: ProfileFiles, name: str, scope: str | None) -> dict[str, str]:
     """Return the files that a new profile may get; one that is there already is not replaced."""
-    from pi_subagents.errors import ProfileExists
-
-    PROFILES.checked_name(name)
+    PROFILES.check_name(name)
     for loaded in candidates(name, files.load()):
         if scope in (None, loaded.scope):
             raise ProfileExists(name, loaded.path)
@@ -139,7 +134,6 @@ def _edit_start(files: ProfileFiles, loaded: LoadedProfile) -> Start:
     """Return where an edit begins; it may also be saved in the other scope, if nothing is there."""
     from pi_subagents.core.definitions.definition import GLOBAL, PROJECT
     from pi_subagents.core.profile.steps import Start
-    from pi_subagents.errors import ProfileExists, ProfileKeyInProject
 
     if loaded.profile.api_key and loaded.scope == PROJECT:
         raise ProfileKeyInProject(loaded.name)
@@ -152,15 +146,16 @@ def _edit_start(files: ProfileFiles, loaded: LoadedProfile) -> Start:
 
 
 def _asked(console: Console, start: Start, before: str) -> WizardOutcome | Gesture:
-    from pi_subagents.core.profile.questions import CANCEL
     from pi_subagents.core.profile.steps import run_steps
     from pi_subagents.faces.profile_wizard.offers import offers_here
 
-    def review(profile: Profile, _scope: str) -> str:
-        return _review(start.profile, profile, before)
-
     try:
-        return run_steps(console.ask or _prompts(), start, offers_here(console), review)
+        return run_steps(
+            console.ask or _prompts(),
+            start,
+            offers_here(console),
+            lambda profile, _scope: _review(start.profile, profile, before),
+        )
     except KeyboardInterrupt:  # also while pi is asked for its models
         return CANCEL
 
@@ -170,8 +165,6 @@ def _review(was: Profile, profile: Profile, before: str) -> str:
     from pi_subagents.core.profile.edit import changed_fields, edit_profile_text
     from pi_subagents.core.profile.profile import FIELDS
     from pi_subagents.core.profile.text import mask_key, profile_to_markdown
-    from pi_subagents.core.value import replace
-    from pi_subagents.faces.cli import messages
 
     if before and profile == was and not profile.api_key:
         return before
@@ -182,9 +175,8 @@ def _review(was: Profile, profile: Profile, before: str) -> str:
 
 
 def _prompts() -> Asker:
-    """Return who asks: keys need a terminal that can be painted on."""
-    is_terminal = sys.stdin.isatty() and sys.stderr.isatty()
-    if is_terminal and os.environ.get("TERM", "dumb") not in ("", "dumb"):
+    """Return what asks: keys need a terminal that can be painted on."""
+    if can_be_painted_on(sys.stderr):
         from pi_subagents.faces.profile_wizard.arrow_prompts import ArrowPrompts
 
         return ArrowPrompts()
@@ -196,8 +188,6 @@ def _prompts() -> Asker:
 def _saved(
     console: Console, outcome: WizardOutcome, warnings: tuple[str, ...], *, asked: bool = False
 ) -> int:
-    from pi_subagents.faces.cli import messages
-
     name = outcome.profile.name
     console.answer(messages.profile_saved(name, outcome.scope))
     if asked:
@@ -211,14 +201,9 @@ def _saved(
 
 
 def _left(console: Console, gesture: Gesture) -> int:
-    from pi_subagents.core.profile.questions import CANCEL
-    from pi_subagents.faces.cli.messages import NOTHING_SAVED
-
     console.answer(NOTHING_SAVED)
     return EXIT_CANCELLED if gesture is CANCEL else EXIT_DECLINED
 
 
 def _short(path: Path) -> str:
-    from pi_subagents.core.path_text import shorten_path
-
     return shorten_path(str(path), str(Path.cwd()), os.environ.get("HOME", ""))

@@ -9,6 +9,7 @@ import click
 
 from pi_subagents.faces.cli import options
 from pi_subagents.faces.cli.given import FiniteRange
+from pi_subagents.faces.cli.table import duration
 
 if TYPE_CHECKING:
     from pi_subagents.core.run.retention import Removal
@@ -33,7 +34,7 @@ REASONS = {"age": "too old", "space": "too much in all"}
 @click.option("--yes", is_flag=True, help="Really remove them; without it nothing is changed.")
 @options.json_option
 @click.pass_obj
-def command(
+def prune(
     console: Console, *, days: float | None, megabytes: float | None, yes: bool, as_json: bool
 ) -> int:
     """
@@ -47,7 +48,7 @@ def command(
 
     runs = Runs()
     removals = runs.choose_removals(days=days, megabytes=megabytes)
-    leftovers = runs.interrupted_removals()
+    interrupted = runs.interrupted_removals()
     removed = runs.remove(removals) if yes else []
     if yes:
         runs.finish_removals()
@@ -58,13 +59,13 @@ def command(
                 "dryRun": not yes,
                 "runs": [_removal_to_json(removal) for removal in removals],
                 "removed": removed,
-                "interruptedRemovals": leftovers,
+                "interruptedRemovals": interrupted,
             }
         )
     elif yes:
-        _tell_removed(console, removals, set(removed), leftovers)
+        _print_removed(console, removals, removed, interrupted)
     else:
-        _tell_chosen(console, removals, leftovers)
+        _print_chosen(console, removals, interrupted)
     return 1 if yes and len(removed) < len(removals) else 0
 
 
@@ -77,37 +78,35 @@ def _removal_to_json(removal: Removal) -> dict[str, object]:
     }
 
 
-def _tell_chosen(console: Console, removals: list[Removal], leftovers: int) -> None:
-    if not removals and not leftovers:
+def _print_chosen(console: Console, removals: list[Removal], interrupted: int) -> None:
+    if not removals and not interrupted:
         console.answer("Nothing to remove.")
         return
     _table(console, removals)
     if removals:
         console.answer(f"{_counted(removals)} can be removed.")
-    if leftovers:
-        console.answer(f"{_removals_left(leftovers)} not finished.")
+    if interrupted:
+        console.answer(f"{_interrupted(interrupted)} not finished.")
     console.answer("Nothing was changed. To do it, say it again with --yes.")
 
 
-def _tell_removed(
-    console: Console, removals: list[Removal], removed: set[str], leftovers: int
+def _print_removed(
+    console: Console, removals: list[Removal], removed: list[str], interrupted: int
 ) -> None:
     gone = [removal for removal in removals if removal.run_id in removed]
-    kept = [removal for removal in removals if removal.run_id not in removed]
     _table(console, gone)
     if gone:
         console.answer(f"Removed {_counted(gone)}.")
-    if leftovers:
-        console.answer(f"{_removals_left(leftovers)} finished.")
-    for removal in kept:
-        console.answer(f"{removal.run_id} could not be removed.", fg="yellow")
-    if not removals and not leftovers:
+    if interrupted:
+        console.answer(f"{_interrupted(interrupted)} finished.")
+    for removal in removals:
+        if removal not in gone:
+            console.answer(f"{removal.run_id} could not be removed.", fg="yellow")
+    if not removals and not interrupted:
         console.answer("Nothing to remove.")
 
 
 def _table(console: Console, removals: list[Removal]) -> None:
-    from pi_subagents.faces.cli.look.runs import duration
-
     now_ms = time.time() * 1000
     if removals:
         console.answer(f"{'RUN':<12}  {'ENDED':>9}  {'SIZE':>9}  WHY", bold=True)
@@ -129,5 +128,5 @@ def _size(count: int) -> str:
     return f"{count / KIB:.0f} KiB"
 
 
-def _removals_left(count: int) -> str:
+def _interrupted(count: int) -> str:
     return "1 interrupted removal was" if count == 1 else f"{count} interrupted removals were"

@@ -1,4 +1,9 @@
-"""`subagents runs`: what ran here, and what is running."""
+"""
+`subagents runs`, `show` and `stop`: what ran here or is running, one run in full, the end of one.
+
+In: the runs of this project, by id or the beginning of one.  Out: a table, text or JSON; only
+`stop` changes anything.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +12,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from pi_subagents.core.plain_text import one_line
+from pi_subagents.core.usage import usage_to_json
+from pi_subagents.errors import RunUnreadable
 from pi_subagents.faces.cli import options
-from pi_subagents.faces.cli.table import print_table
+from pi_subagents.faces.cli.table import duration, print_table
 
 if TYPE_CHECKING:
     from pi_subagents.core.run.record import RunRecord
@@ -18,6 +26,8 @@ COLOURS = {"completed": "green", "failed": "red", "aborted": "yellow", "interrup
 NEWEST = 20
 NOTHING_YET = 'No runs here yet. Try: subagents run --offline "List the files"'
 HEADINGS = ("RUN", "STATUS", "AGE", "DURATION", "TOKENS", "NAME")
+MAX_TOOLS = 5
+MAX_TOOL_NAME = 60
 
 
 @click.command("runs")
@@ -25,13 +35,12 @@ HEADINGS = ("RUN", "STATUS", "AGE", "DURATION", "TOKENS", "NAME")
 @click.option("--active", is_flag=True, help="Only those still running.")
 @options.json_option
 @click.pass_obj
-def command(console: Console, *, show_all: bool, active: bool, as_json: bool) -> None:
+def runs(console: Console, *, show_all: bool, active: bool, as_json: bool) -> None:
     """
     List the runs of this project, newest first.
 
     The beginning of a RUN id is enough for `show` and `stop`.
     """
-    from pi_subagents.errors import RunUnreadable
     from pi_subagents.service.runs import Runs
 
     found: list[RunRecord] = []
@@ -43,17 +52,60 @@ def command(console: Console, *, show_all: bool, active: bool, as_json: bool) ->
         if not show_all and len(found) >= NEWEST:
             break
     if as_json:
-        console.json({"runs": [run_to_json(run) for run in found]})
+        console.json({"runs": [_run_to_json(run) for run in found]})
     elif found:
         _table(console, found)
     else:
         console.answer("Nothing is running." if active else NOTHING_YET)
 
 
-def run_to_json(run: RunRecord) -> dict[str, object]:
-    """Return one run for a script."""
-    from pi_subagents.core.usage import usage_to_json
+@click.command("show")
+@click.argument("run")
+@click.option("--output", "only_output", is_flag=True, help="Print the answer and nothing else.")
+@options.json_option
+@click.pass_obj
+def show(console: Console, *, run: str, only_output: bool, as_json: bool) -> None:
+    """
+    Show one RUN: result, transcript, files.
 
+    RUN is an id from `subagents runs` or its first characters.
+    """
+    from pi_subagents.service.runs import Runs
+
+    found = Runs().find(run)
+    if as_json:
+        _print_json(console, found)
+    elif only_output:
+        console.answer(found.output)
+    else:
+        _print_run(console, found)
+
+
+@click.command("stop")
+@click.argument("run")
+@click.option(
+    "--force",
+    is_flag=True,
+    help="Do not wait five seconds for a clean end, and end a run that does not answer, too.",
+)
+@click.pass_obj
+def stop(console: Console, *, run: str, force: bool) -> None:
+    """
+    Stop one RUN and wait until its whole process tree is gone.
+
+    The run ends as aborted; its result says so, and its siblings go on.
+    """
+    from pi_subagents.service.runs import Runs
+
+    known = Runs()
+    found = known.find(run)
+    if found.active:
+        console.progress(f"Stopping {found.name} ({found.run_id[:12]})...")
+    ended = known.stop(found, force=force)
+    console.answer(f"{ended.name}: {ended.status}")
+
+
+def _run_to_json(run: RunRecord) -> dict[str, object]:
     return {
         "runId": run.run_id,
         "sessionId": run.session_id,
@@ -68,8 +120,6 @@ def run_to_json(run: RunRecord) -> dict[str, object]:
 
 
 def _table(console: Console, found: list[RunRecord]) -> None:
-    from pi_subagents.core.plain_text import one_line
-
     now = time.time() * 1000
     rows = [
         (
@@ -85,12 +135,60 @@ def _table(console: Console, found: list[RunRecord]) -> None:
     print_table(console, HEADINGS, rows, COLOURS)
 
 
-def duration(milliseconds: float) -> str:
-    """Return a length of time as people say it."""
-    seconds = max(milliseconds, 0) / 1000
-    if seconds < 60:  # noqa: PLR2004 - units of time
-        return f"{seconds:.1f}s"
-    for size, unit in ((86_400, "d"), (3600, "h"), (60, "m")):
-        if seconds >= size:
-            return f"{seconds / size:.0f}{unit}"
-    raise AssertionError
+def _print_json(console: Console, run: RunRecord) -> None:
+    from pi_subagents.core.run.result import result_to_json
+    from pi_subagents.service.run_contents import files_of, meta_of, transcript_of
+
+    console.json(
+        {
+            **_run_to_json(run),
+            "meta": meta_of(run),
+            "result": result_to_json(run.result) if run.result else None,
+            "transcript": transcript_of(run),
+            "files": files_of(run),
+        }
+    )
+
+
+def _print_run(console: Console, run: RunRecord) -> None:
+    from pi_subagents.service.run_contents import files_of, transcript_of
+
+    console.answer(f"{run.name}: {run.status} after {duration(run.duration_ms)}", bold=True)
+    console.answer(f"run {run.run_id}, session {run.session_id}")
+    console.answer(f"in {run.meta.cwd}")
+    if run.usage.total_tokens:
+        billed = " (billed by the provider)" if run.usage.cost_is_billed else ""
+        cost = f", cost {run.usage.cost:.4f}{billed}" if run.usage.cost else ""
+        console.answer(f"{run.usage.total_tokens:,} tokens{cost}")
+    if took := _time_spent(run):
+        console.answer(took)
+    if run.error_message:
+        console.answer(run.error_message, fg="red")
+    for note in run.result.notes if run.result else ():
+        console.answer(f"({note})", dim=True)
+    sections = [("Task", run.meta.task), ("Transcript", transcript_of(run))]
+    for title, text in [*sections, *([("Answer", run.output)] if run.output else [])]:
+        console.answer(f"\n{title}", bold=True)
+        console.answer(text)
+    console.answer("\nFiles", bold=True)
+    for path in files_of(run):
+        console.answer(path)
+
+
+def _time_spent(run: RunRecord) -> str:
+    """Return what took how long, as far as the child reported it; transcripts have no times."""
+    from pi_subagents.service.run_contents import events_of
+    from pi_subagents.view.time_spent import time_spent
+
+    spent = time_spent(events_of(run))
+    parts = [f"model {duration(spent.model_ms)}"] if spent.model_ms else []
+    if spent.tools:
+        slowest = [
+            f"{one_line(each.name, MAX_TOOL_NAME)} {duration(each.total_ms)}"
+            + (f" in {each.calls} calls" if each.calls > 1 else "")
+            for each in spent.tools[:MAX_TOOLS]
+        ]
+        more = len(spent.tools) - len(slowest)
+        listed = ", ".join([*slowest, *([f"{more} more"] if more else [])])
+        parts.append(f"tools {duration(spent.tools_ms)} ({listed})")
+    return ", ".join(parts)

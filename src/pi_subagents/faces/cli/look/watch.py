@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pi_subagents.faces.cli import options
+from pi_subagents.faces.cli import messages, options
+from pi_subagents.faces.cli.console import can_be_painted_on
 
 if TYPE_CHECKING:
     from pi_subagents.faces.cli.console import Console
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 @click.option("--no-open", is_flag=True, help="Print the page's address, open no browser.")
 @options.json_option
 @click.pass_obj
-def command(
+def watch(
     console: Console, *, machine: bool, web: bool, port: int, no_open: bool, as_json: bool
 ) -> None:
     """
@@ -58,7 +59,7 @@ def command(
         from pi_subagents.faces.watch.web import serve
 
         serve(console, fleet, port=port, open_browser=not no_open)
-    elif as_json or not _can_be_painted_on():
+    elif as_json or not can_be_painted_on(sys.stdout):
         _print_once(console, fleet, machine=machine, as_json=as_json)
     else:
         from pi_subagents.faces.watch.app import WatchApp
@@ -72,16 +73,8 @@ def command(
             raise app.failure
 
 
-def _can_be_painted_on() -> bool:
-    if os.environ.get("TERM", "dumb") in ("", "dumb"):
-        return False
-    return sys.stdin.isatty() and sys.stdout.isatty()
-
-
 def _print_once(console: Console, fleet: Fleet, *, machine: bool, as_json: bool) -> None:
-    from pi_subagents.faces.cli import messages
-    from pi_subagents.faces.watch.once import print_json, print_list
-    from pi_subagents.faces.watch.today import today_ms
+    from pi_subagents.faces.watch.once import print_json, print_list, today_ms
 
     rows = fleet.read_once()
     for problem in fleet.unreadable.values():

@@ -7,7 +7,7 @@ import click
 
 @click.command("completion")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
-def command(shell: str) -> None:
+def completion(shell: str) -> None:
     """
     Print a completion script for SHELL.
 

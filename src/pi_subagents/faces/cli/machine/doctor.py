@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from pi_subagents.core.plain_text import printable
 from pi_subagents.faces.cli import options
+from pi_subagents.faces.cli.console import width
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from pi_subagents.core.check import Check
     from pi_subagents.faces.cli.console import Console
 
@@ -34,7 +34,7 @@ INDENT = " " * (TITLE_WIDTH + 2)
     help="First adopt run directories of this project that came from elsewhere.",
 )
 @click.pass_obj
-def command(console: Console, *, as_json: bool, report: bool, reindex: bool) -> int:
+def doctor(console: Console, *, as_json: bool, report: bool, reindex: bool) -> int:
     """
     Check whether sub-agents can run here, and say how to fix what is in the way.
 
@@ -56,7 +56,9 @@ def command(console: Console, *, as_json: bool, report: bool, reindex: bool) -> 
     if as_json:
         console.json({"ok": works, "checks": [check.to_json() for check in checks]})
     elif report:
-        _report(console, checks, cwd)
+        from pi_subagents.service.doctor.bug_report import format_report
+
+        console.answer(_encodable(format_report(checks, cwd, os.environ)))
     else:
         _conclude(console, checks, works=works)
     return 0 if works else 1
@@ -69,14 +71,8 @@ def _cwd() -> Path:
         return Path(os.environ.get("PWD") or "gone")
 
 
-def _report(console: Console, checks: list[Check], cwd: Path) -> None:
-    from pi_subagents.service.doctor.bug_report import format_report
-
-    _answer(console, format_report(checks, cwd, os.environ))
-
-
 def _show(console: Console, check: Check) -> None:
-    marks = MARKS if _fitting("✓") == "✓" else PLAIN_MARKS
+    marks = MARKS if _encodable("✓") == "✓" else PLAIN_MARKS
     mark = console.style(marks[check.state], sys.stdout, fg=COLOURS[check.state])
     first, *more = _wrapped(check.found)
     title = console.style(f"{check.title:<{TITLE_WIDTH}}", sys.stdout, bold=True)
@@ -91,42 +87,29 @@ def _show(console: Console, check: Check) -> None:
 
 def _wrapped(text: str) -> list[str]:
     """Return safe lines that fit beside the titles."""
-    from pi_subagents.core.plain_text import printable
-    from pi_subagents.faces.cli.console import width
-
-    room = max(width(sys.stdout) - len(INDENT) - 2, 30)
-    lines = printable(_fitting(text)).splitlines() or [""]
-    return [each for line in lines for each in _broken(line, room)]
-
-
-def _broken(line: str, room: int) -> Iterator[str]:
+    lines = printable(_encodable(text)).splitlines() or [""]
     if not sys.stdout.isatty():
-        yield line  # whoever reads it next may search or wrap it
-        return
-    yield from textwrap.wrap(line, room, break_long_words=False, break_on_hyphens=False) or [""]
+        return lines  # whoever reads it next may search or wrap it
+    wrap = textwrap.TextWrapper(
+        max(width(sys.stdout) - len(INDENT) - 2, 30), break_long_words=False, break_on_hyphens=False
+    ).wrap
+    return [each for line in lines for each in wrap(line) or [""]]
 
 
 def _conclude(console: Console, checks: list[Check], *, works: bool) -> None:
     fatal = [check.title for check in checks if check.state == "fatal"]
     problems = [check.title for check in checks if check.state == "problem"]
-    console.answer("")
+    text, colour = "Sub-agents can run here.", "green"
     if not works:
-        _answer(
-            console, f"Sub-agents cannot run here yet. To fix first: {', '.join(fatal)}.", fg="red"
-        )
+        text = f"Sub-agents cannot run here yet. To fix first: {', '.join(fatal)}."
+        colour = "red"
     elif problems:
-        _answer(
-            console, f"Sub-agents can run here. Worth a look: {', '.join(problems)}.", fg="yellow"
-        )
-    else:
-        _answer(console, "Sub-agents can run here.", fg="green")
+        text, colour = f"{text} Worth a look: {', '.join(problems)}.", "yellow"
+    console.answer("")
+    console.answer(_encodable(text), fg=colour)
 
 
-def _answer(console: Console, text: str, **style: object) -> None:
-    console.answer(_fitting(text), **style)
-
-
-def _fitting(text: str) -> str:
+def _encodable(text: str) -> str:
     """Return the text as far as the stream can show it: a doctor does not fail on a tick."""
     encoding = sys.stdout.encoding or "utf-8"
     return text.encode(encoding, "replace").decode(encoding)

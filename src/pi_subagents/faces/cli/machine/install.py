@@ -1,32 +1,74 @@
 """
-`subagents install`: put our MCP server into the configuration of a host.
+`subagents install` and `uninstall`: our MCP server in the configuration of a host, or out of it.
 
-In: the name of a host.  Out: one entry more in the host's own file, after it was shown and agreed
-to, and a copy of the old file beside it.  What is there already is left alone.
+In: the name of a host.  Out: the host's own file with our entry or without it, after the change was
+shown and agreed to, on a terminal or by `--yes`, and a copy of the old file beside it.  A change is
+refused where nobody can be asked, and an entry of somebody else's is never touched.
 """
 
 from __future__ import annotations
 
+import os
+import re
+import sys
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from pi_subagents.core.plain_text import printable
 from pi_subagents.errors import McpNotInstalled
-from pi_subagents.faces.cli.machine import host_change, install_pi
-from pi_subagents.faces.cli.machine.host_change import EXIT_DECLINED, file_of, host_options
+from pi_subagents.faces.cli import options
+from pi_subagents.faces.cli.machine import install_pi
+from pi_subagents.service.machine.host_files import DEFAULT_NAME, HOST_NAMES, HostFile
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from pi_subagents.faces.cli.console import Console
-    from pi_subagents.service.machine.host_files import HostEdit, HostFile
+    from pi_subagents.faces.cli.options import Callback
+    from pi_subagents.service.machine.host_files import HostEdit
+
+EXIT_DECLINED = 1
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_COLOURS = {"+": "green", "-": "red", "@": "cyan"}
+
+
+def _checked_name(_ctx: click.Context, _parameter: click.Parameter, value: str) -> str:
+    if not _NAME.fullmatch(value):
+        raise click.BadParameter("1 to 64 letters, digits, hyphens and underscores.")
+    return value
+
+
+def _host_options(command: Callback) -> Callback:
+    """Add what both verbs take."""
+    for decorate in (
+        options.json_option,
+        click.option("--yes", is_flag=True, help="Do not ask."),
+        click.option(
+            "--print", "only_print", is_flag=True, help="Only show it; nothing is written."
+        ),
+        click.option(
+            "--name",
+            default=DEFAULT_NAME,
+            show_default=True,
+            callback=_checked_name,
+            help="Under which name the host knows the server.",
+        ),
+        click.option(
+            "--project",
+            is_flag=True,
+            help="The file of this project, instead of yours for all of them.",
+        ),
+        click.argument("host", metavar="HOST", type=click.Choice([install_pi.PI, *HOST_NAMES])),
+    ):
+        command = decorate(command)
+    return command
 
 
 @click.command("install")
-@host_options
+@_host_options
 @click.pass_obj
-def command(
+def install(
     console: Console,
     host: str,
     *,
@@ -47,52 +89,122 @@ def command(
     """
     if host == install_pi.PI:
         return install_pi.install(console, project=project, only_print=only_print, as_json=as_json)
-    file = file_of(host, name, project=project)
+    file = HostFile(host, name, Path.cwd(), os.environ, project=project)
+    if only_print and as_json:
+        console.json(file.facts())
+        return 0
     if only_print:
-        return _print_snippet(console, file, as_json=as_json)
+        console.progress(f"For {file.path}:")
+        console.answer(file.snippet().rstrip("\n"))
+        return 0
     change = file.install()
     if not change.is_needed:
-        return _tell(console, change, None, changed=False, as_json=as_json)
-    host_change.show_difference(console, change)
+        there = f'"{name}" is already installed in {change.title}: {change.path}'
+        return _report(console, change, there, as_json=as_json)
+    _show_difference(console, change)
     if project:
         console.notice(
             "It names a path of this machine: others who use the project need their own."
         )
-    if not host_change.is_agreed(change, yes=yes):
-        console.answer("Nothing was changed.")
+    if not _is_agreed(console, change, yes=yes):
         return EXIT_DECLINED
     backup = change.apply()
-    return _tell(console, change, backup, changed=True, as_json=as_json)
-
-
-def _print_snippet(console: Console, file: HostFile, *, as_json: bool) -> int:
-    if as_json:
-        console.json(file.facts())
-        return 0
-    console.progress(f"For {file.path}:")
-    console.answer(file.snippet().rstrip("\n"))
+    lines = [f'Installed "{name}" in {change.title}: {change.path}']
+    lines += [f"The old file: {backup}"] if backup else []
+    lines.append(f"Restart {change.title}, then see whether it works: {change.check}")
+    _report(console, change, *lines, changed=True, backup=backup, as_json=as_json)
+    if not as_json and find_spec("mcp") is None:
+        console.notice(str(McpNotInstalled()))
     return 0
 
 
-def _tell(
+@click.command("uninstall")
+@_host_options
+@click.pass_obj
+def uninstall(
     console: Console,
-    change: HostEdit,
-    backup: Path | None,
+    host: str,
     *,
-    changed: bool,
+    project: bool,
+    name: str,
+    only_print: bool,
+    yes: bool,
     as_json: bool,
 ) -> int:
+    """
+    Take our MCP server out of the configuration of HOST.
+
+    HOST is pi, claude-code, codex, cursor, vscode, zed, gemini, opencode or qwen-code.
+
+    The change is shown first, and the old file is kept beside it. Everything else in it stays as
+    it is; a file that held nothing but our entry, and is no link, is removed. From `pi` the
+    extension is removed, by pi itself.
+    """
+    if host == install_pi.PI:
+        return install_pi.uninstall(
+            console, project=project, only_print=only_print, as_json=as_json
+        )
+    change = HostFile(host, name, Path.cwd(), os.environ, project=project).uninstall()
+    if not change.is_needed:
+        absent = f'"{name}" is not installed in {change.title}: {change.path}'
+        return _report(console, change, absent, as_json=as_json)
+    _show_difference(console, change)
+    if only_print:
+        return _report(console, change, as_json=as_json)
+    if not _is_agreed(console, change, yes=yes):
+        return EXIT_DECLINED
+    backup = change.apply()
+    lines = (
+        f'Removed "{name}" from {change.title}: {change.path}',
+        f"The old file: {backup}",
+    )
+    return _report(console, change, *lines, changed=True, backup=backup, as_json=as_json)
+
+
+def _show_difference(console: Console, change: HostEdit) -> None:
+    for line in change.difference():
+        colour = _COLOURS.get(line[:1])
+        safe = printable(line)
+        console.beside(console.style(safe, sys.stderr, fg=colour) if colour else safe)
+    if change.is_removal:
+        console.progress(f"Nothing else is in {change.path}: it will be removed.")
+
+
+def _is_agreed(console: Console, change: HostEdit, *, yes: bool) -> bool:
+    """Ask whether the change may be made; refuse where nobody can answer."""
+    if yes:
+        return True
+    if not sys.stdin.isatty():
+        raise click.UsageError(
+            "Nobody can be asked: standard input is not a terminal. To change "
+            f"{change.path}, add --yes; to see what would change, --print."
+        )
+    agreed = click.confirm(printable(f"Change {change.path}?"), err=True)
+    if not agreed:
+        console.answer("Nothing was changed.")
+    return agreed
+
+
+def _report(
+    console: Console,
+    change: HostEdit,
+    *lines: str,
+    changed: bool = False,
+    backup: Path | None = None,
+    as_json: bool,
+) -> int:
+    """Print what was done, as lines for people or as an object for a script."""
     if as_json:
-        console.json(host_change.outcome_json(change, changed=changed, backup=backup))
+        console.json(
+            {
+                "host": change.host,
+                "name": change.name,
+                "path": str(change.path),
+                "changed": changed,
+                "backup": str(backup) if backup else None,
+            }
+        )
         return 0
-    name, title = change.name, change.title
-    if not changed:
-        console.answer(f'"{name}" is already installed in {title}: {change.path}')
-        return 0
-    console.answer(f'Installed "{name}" in {title}: {change.path}')
-    if backup:
-        console.answer(f"The old file: {backup}")
-    console.answer(f"Restart {title}, then see whether it works: {change.check}")
-    if find_spec("mcp") is None:
-        console.notice(str(McpNotInstalled()))
+    for line in lines:
+        console.answer(line)
     return 0

@@ -1,7 +1,7 @@
 """
-`subagents install pi` and `subagents uninstall pi`: the extension as a package of pi.
+`subagents install pi`, `uninstall pi` and `path pi-extension`: the extension as a package of pi.
 
-In: the user's settings of pi or, with --project, this directory's.  Out: what they say now.  pi
+In: the user's settings of pi or, with --project, this directory's.  Out: what they hold now.  pi
 changes them itself; nobody is asked, since nothing but our own package is added or taken away.
 """
 
@@ -11,6 +11,8 @@ import os
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import click
 
 from pi_subagents.faces.cli import messages
 
@@ -50,6 +52,21 @@ def uninstall(console: Console, *, project: bool, only_print: bool, as_json: boo
         return 0
     console.answer(messages.pi_extension_removed(str(done.settings), removed=done.changed))
     return 0
+
+
+@click.command("path")
+@click.argument("what", metavar="pi-extension", type=click.Choice(["pi-extension"]))
+@click.pass_obj
+def path(console: Console, *, what: str) -> None:
+    """
+    Print where the extension for pi is, to try it once: pi -e "$(subagents path pi-extension)".
+
+    To keep it: `subagents install pi`.
+    """
+    from pi_subagents.service.machine.pi_extension import extension_to_try
+
+    del what  # there is only one so far
+    console.answer(str(extension_to_try(os.environ)))
 
 
 def _extension(*, project: bool) -> PiExtension:

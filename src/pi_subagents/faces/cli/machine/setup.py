@@ -12,7 +12,7 @@ import os
 import shutil
 import sys
 import time
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -21,7 +21,7 @@ import click
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pi_subagents.core.setup import SetupProgress
+    from pi_subagents.core.engine_values import SetupProgress
 
 SCHEMA_VERSION = 1
 
@@ -30,7 +30,7 @@ SCHEMA_VERSION = 1
 @click.option("--remove", is_flag=True, help="Remove the pi and Node that set-up installed.")
 @click.option("--force", is_flag=True, help="Install again even if everything is in place.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def command(*, remove: bool, force: bool, as_json: bool) -> None:
+def setup(*, remove: bool, force: bool, as_json: bool) -> None:
     """
     Install the pi that sub-agents run.
 
@@ -41,8 +41,7 @@ def command(*, remove: bool, force: bool, as_json: bool) -> None:
         raise click.UsageError("--remove and --force exclude each other.")
     from pi_subagents.service.machine.setup import install_children, remove_children
 
-    painter = Painter(sys.stderr, os.environ)
-    try:
+    with closing(Painter(sys.stderr, os.environ)) as painter:
         if remove:
             outcome = remove_children(os.environ, painter)
         else:
@@ -54,8 +53,6 @@ def command(*, remove: bool, force: bool, as_json: bool) -> None:
             click.echo(line)
         if not remove:
             click.echo("Next: subagents demo")
-    finally:
-        painter.close()
 
 
 class Painter:

@@ -1,8 +1,8 @@
 """
 Ask the person at this terminal a question with yes or no, before any window is shown.
 
-In: a question.  Out: the answer; None where there was none: Ctrl+C, the end of input.  Nobody is
-asked unless both ends are a terminal: what is typed, and where the question can be read.
+In: a question.  Out: the answer; None where there was none: Ctrl+C, the end of input.  Callers ask
+only where both ends are a terminal: what is typed, and where the question can be read.
 """
 
 from __future__ import annotations
@@ -12,32 +12,22 @@ import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
     from pi_subagents.core.stop_switch import StopSwitch
     from pi_subagents.faces.cli.console import Console
 
 _ANSWERS = {"y": True, "yes": True, "n": False, "no": False}
 
 
-def asker(
-    console: Console, stop: StopSwitch | None = None
-) -> Callable[[str], Awaitable[bool | None]] | None:
-    """Return who can be asked here, if anybody can."""
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        return None
-
-    async def ask(question: str) -> bool | None:
-        while True:
-            console.question(f"{question} [y/n] ")
-            line = await _typed_line(stop)
-            if not line:
-                console.question("\n")
-                return None
-            if (answer := _ANSWERS.get(line.strip().lower())) is not None:
-                return answer
-
-    return ask
+async def ask(console: Console, question: str, stop: StopSwitch | None = None) -> bool | None:
+    """Ask until there is an answer, the end of input or a stop."""
+    while True:
+        console.question(f"{question} [y/n] ")
+        line = await _typed_line(stop)
+        if not line:
+            console.question("\n")
+            return None
+        if (answer := _ANSWERS.get(line.strip().lower())) is not None:
+            return answer
 
 
 async def _typed_line(stop: StopSwitch | None) -> str:

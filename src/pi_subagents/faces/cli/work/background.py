@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 import time
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from pi_subagents.core.plain_text import one_line, printable
 from pi_subagents.faces.cli import options
+from pi_subagents.faces.cli.console import width
 from pi_subagents.faces.cli.given import FiniteRange, text_or_typed
-from pi_subagents.faces.cli.work.asking import asker
+from pi_subagents.faces.cli.look.sessions import print_answer
+from pi_subagents.faces.cli.main import EXIT_FAILED
+from pi_subagents.faces.cli.table import duration, print_table, room_for_last
+from pi_subagents.faces.cli.work.asking import ask
+from pi_subagents.view.messages import background_not_started
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from pi_subagents.core.preset.request import StatusRequest
     from pi_subagents.core.run.record import RunRecord
     from pi_subagents.faces.cli.console import Console
@@ -34,7 +41,7 @@ NOTHING_TO_WAIT_FOR = "Nothing is running."
 
 
 @click.group("background")
-def command() -> None:
+def background() -> None:
     """
     Start runs that go on by themselves, and look after them from anywhere.
 
@@ -51,7 +58,7 @@ def command() -> None:
     """  # noqa: D301 - the backspace is click's mark for "do not re-wrap"
 
 
-@command.command("start")
+@background.command("start")
 @click.argument("preset")
 @click.argument("task", metavar="TASK|-")
 @click.option("--model", help="Model, instead of the preset's.")
@@ -83,33 +90,43 @@ def start(
         "trust_project": trust_project,
         "on_notice": console.notice,
     }
-    if ask := asker(console):
-        chosen["ask"] = ask
+    if sys.stdin.isatty() and sys.stderr.isatty():
+        chosen["ask"] = partial(ask, console)
     if as_json:
-        return _tell(console, "background_agent", parameters, chosen, as_json=True)
-    return _start(console, parameters, chosen)
+        print_answer(console, "background_agent", parameters, chosen, as_json=True)
+        return 0
+    from pi_subagents.core.preset.request import parse_background
+    from pi_subagents.service.background import ask_and_start
+    from pi_subagents.view.background import never_started
+
+    run = asyncio.run(ask_and_start(parse_background(parameters, str(Path.cwd())), chosen))
+    if never_started(run):
+        console.answer(background_not_started(run.meta.preset, run.run_id, run.error_message))
+        return EXIT_FAILED
+    console.answer(STARTED.format(preset=run.meta.preset, run=run.run_id[:SHOWN_ID]))
+    return 0
 
 
-@command.command("status")
+@background.command("status")
 @click.argument("run", required=False)
 @click.option("-a", "--all", "everything", is_flag=True, help="Ended runs too.")
-@click.option("--wait", "wait_s", type=FiniteRange(0, 3600), default=0.0, help="Wait so long.")
+@options.wait_option(0.0, "Wait so long.")
 @options.json_option
 @click.pass_obj
 def status(
     console: Console, *, run: str | None, everything: bool, wait_s: float, as_json: bool
-) -> int:
+) -> None:
     """
-    Tell how background runs stand: all that are active, or one RUN with its answer.
+    Show how background runs stand: all that are active, or one RUN with its answer.
 
     The beginning of a RUN id is enough. With --wait: until it ended, or the first active one.
     """
-    from pi_subagents.view.background import counts, footer
-
     if as_json or run:
         parameters = {"runId": run, "includeCompleted": everything, "waitSeconds": wait_s}
-        return _tell(console, "background_agent_status", parameters, {}, as_json=as_json)
+        print_answer(console, "background_agent_status", parameters, as_json=as_json)
+        return
     from pi_subagents.core.preset.request import StatusRequest
+    from pi_subagents.view.background import counts, footer
 
     runs = _wait(_known(), StatusRequest(wait_s=wait_s))
     shown = [each for each in runs if everything or each.active]
@@ -118,10 +135,9 @@ def status(
     console.answer(footer(counts(runs)) if runs else NOTHING)
     if runs and not shown:
         console.notice(ENDED_ONES)
-    return 0
 
 
-@command.command("wait")
+@background.command("wait")
 @click.argument("runs", nargs=-1)
 @click.option("--timeout", type=FiniteRange(0), help="Give up after so many seconds.")
 @click.pass_obj
@@ -152,25 +168,24 @@ def wait(console: Console, *, runs: tuple[str, ...], timeout: float | None) -> i
     return 0 if all(run.status == "completed" for run in mine) else 1
 
 
-@command.command("stop")
+@background.command("stop")
 @click.argument("run", required=False)
 @click.option("--all", "everything", is_flag=True, help="All that are active.")
 @options.json_option
 @click.pass_obj
-def stop(console: Console, *, run: str | None, everything: bool, as_json: bool) -> int:
+def stop(console: Console, *, run: str | None, everything: bool, as_json: bool) -> None:
     """Stop one RUN, or all with --all."""
     if bool(run) == everything:
         raise click.UsageError("Name a RUN, or say --all.")
-    return _tell(console, "background_agent_stop", {"runId": run or None}, {}, as_json=as_json)
+    print_answer(console, "background_agent_stop", {"runId": run or None}, as_json=as_json)
 
 
-@command.command("logs")
+@background.command("logs")
 @click.argument("run")
 @click.option("-f", "--follow", is_flag=True, help="Go on until the run ended.")
 @click.pass_obj
 def logs(console: Console, *, run: str, follow: bool) -> None:
     """Print what a RUN has done so far: its transcript."""
-    from pi_subagents.core.plain_text import printable
     from pi_subagents.view.background import background_status
 
     known = _known()
@@ -202,52 +217,13 @@ def _known() -> BackgroundRuns:
     return BackgroundRuns(Runs())
 
 
-def _start(console: Console, parameters: Mapping[str, object], chosen: Options) -> int:
-    import asyncio
-    from pathlib import Path
-
-    from pi_subagents.core.preset.request import parse_background
-    from pi_subagents.faces.cli.main import EXIT_FAILED
-    from pi_subagents.service.background import ask_and_start
-    from pi_subagents.view.background import never_started
-    from pi_subagents.view.messages import background_not_started
-
-    run = asyncio.run(ask_and_start(parse_background(parameters, str(Path.cwd())), chosen))
-    if never_started(run):
-        console.answer(background_not_started(run.meta.preset, run.run_id, run.error_message))
-        return EXIT_FAILED
-    console.answer(STARTED.format(preset=run.meta.preset, run=run.run_id[:SHOWN_ID]))
-    return 0
-
-
 def _wait(known: BackgroundRuns, request: StatusRequest) -> list[RunRecord]:
-    import asyncio
-
     from pi_subagents.core.stop_switch import StopSwitch
 
     return asyncio.run(known.wait(request, StopSwitch()))
 
 
-def _tell(
-    console: Console,
-    tool: str,
-    parameters: Mapping[str, object],
-    chosen: Options,
-    *,
-    as_json: bool,
-) -> int:
-    from pi_subagents.faces.cli.look.retrieve import ask
-    from pi_subagents.faces.cli.main import EXIT_REFUSED
-
-    answer = ask(console, tool, parameters, chosen, as_json=as_json)
-    return EXIT_REFUSED if answer["isError"] else 0
-
-
 def _table(console: Console, runs: list[RunRecord]) -> None:
-    from pi_subagents.core.plain_text import one_line
-    from pi_subagents.faces.cli.console import width
-    from pi_subagents.faces.cli.look.runs import duration
-    from pi_subagents.faces.cli.table import print_table, room_for_last
     from pi_subagents.view.background import background_status
 
     now = time.time() * 1000
@@ -261,8 +237,8 @@ def _table(console: Console, runs: list[RunRecord]) -> None:
         for run in runs
     ]
     room = max(room_for_last(HEADINGS[:-1], rows, width(sys.stdout)), 20)
-    told = [
+    whole = [
         (*row, one_line(run.error_message or run.meta.task, room))
         for row, run in zip(rows, runs, strict=True)
     ]
-    print_table(console, HEADINGS, told, COLOURS)
+    print_table(console, HEADINGS, whole, COLOURS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,7 +33,7 @@ ANYWHERE = (
 @options.json_option
 @options.verbosity_options
 @click.pass_obj
-def command(console: Console, *, plain: bool, as_json: bool) -> int:
+def demo(console: Console, *, plain: bool, as_json: bool) -> int:
     """
     Run three tasks in parallel on this directory, with real pi children and the offline model.
 
@@ -40,10 +41,13 @@ def command(console: Console, *, plain: bool, as_json: bool) -> int:
     written: the children get a configuration directory of their own.
     """
     from pi_subagents.core.task.request import Task
+    from pi_subagents.faces.cli.machine.setup import Painter
     from pi_subagents.faces.cli.work.live import delegate_live
+    from pi_subagents.service.machine.setup import prepare_demo
 
     cwd = Path.cwd()
-    env = _prepared(cwd)
+    with closing(Painter(sys.stderr, os.environ)) as painter:
+        env = prepare_demo(cwd, os.environ, painter)
     suited = (cwd / "src").is_dir() and (cwd / "README.md").is_file()
     tasks = [Task(name, prompt) for name, prompt in (ON_A_CHECKOUT if suited else ANYWHERE)]
     console.notice(f"Three sub-agents work in {cwd}, side by side:")
@@ -53,22 +57,11 @@ def command(console: Console, *, plain: bool, as_json: bool) -> int:
         console, tasks, {"env": env, "offline": True}, as_json=as_json, plain=plain
     )
     if not as_json:
-        _say_what_next(console)
+        _print_next_steps(console)
     return code
 
 
-def _prepared(cwd: Path) -> dict[str, str]:
-    from pi_subagents.faces.cli.machine.setup import Painter
-    from pi_subagents.service.machine.setup import prepare_demo
-
-    painter = Painter(sys.stderr, os.environ)
-    try:
-        return prepare_demo(cwd, os.environ, painter)
-    finally:
-        painter.close()
-
-
-def _say_what_next(console: Console) -> None:
+def _print_next_steps(console: Console) -> None:
     name = command_name()
     console.answer("\nWhat to type next:", bold=True)
     for line, meaning in (
@@ -82,11 +75,8 @@ def _say_what_next(console: Console) -> None:
 
 def command_name() -> str:
     """Return how this command was called, so that a line of ours can be typed as it stands."""
-    called = Path(sys.argv[0])
-    found = shutil.which("subagents")
-    if found is not None and Path(found) == called.absolute():
-        return "subagents"
-    try:
-        return str(called.absolute().relative_to(Path.cwd()))
-    except ValueError:
-        return "subagents"
+    called, found = Path(sys.argv[0]).absolute(), shutil.which("subagents")
+    if found is None or Path(found) != called:
+        with suppress(ValueError):
+            return str(called.relative_to(Path.cwd()))
+    return "subagents"

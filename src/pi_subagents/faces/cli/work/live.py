@@ -10,21 +10,23 @@ import asyncio
 import os
 import signal
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from pi_subagents import api
 from pi_subagents.core.plain_text import one_line
 from pi_subagents.core.run import events as ev
 from pi_subagents.core.run.progress import ProgressFormatter
 from pi_subagents.core.run.result import RunResult
 from pi_subagents.core.stop_switch import RUNNING, StopSwitch
+from pi_subagents.core.task.request import checked_request
 from pi_subagents.errors import SubagentsError
 from pi_subagents.faces.cli import messages
 from pi_subagents.faces.cli.console import FALLBACK_WIDTH, Console, Verbosity
 from pi_subagents.faces.cli.main import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_REFUSED
-from pi_subagents.faces.cli.work.asking import asker
+from pi_subagents.faces.cli.work.asking import ask
 from pi_subagents.faces.terminal.cells import cells, cut
-from pi_subagents.view.summary import refusal_to_json, summary_line
+from pi_subagents.service.foreground import delegate_request
+from pi_subagents.view.answers import refusal_to_json, summary_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -32,8 +34,7 @@ if TYPE_CHECKING:
     from pi_subagents.core.task.request import Task
     from pi_subagents.faces.terminal.display import Display
     from pi_subagents.service.call import Options
-    from pi_subagents.service.foreground import Delegation
-    from pi_subagents.service.planned_task import Update
+    from pi_subagents.service.delegation import Delegation, Update
 
 T = TypeVar("T")
 
@@ -117,8 +118,8 @@ def run_stoppable(
             "on_notice": console.notice,
             "columns": columns(),
         }
-        if ask := asker(console, stop):
-            watched["ask"] = ask
+        if sys.stdin.isatty() and sys.stderr.isatty():
+            watched["ask"] = partial(ask, console, stop=stop)
         if display is None:
             return await work(watched)
         watched["on_update"] = display.changed
@@ -154,11 +155,12 @@ def delegate_live(
     console: Console, tasks: list[Task], options: Options, *, as_json: bool, plain: bool
 ) -> int:
     """Delegate, show what happens, print what came of it, and return the exit code."""
+    profile = options.get("profile")
     try:
         delegation, stopped = run_stoppable(
             console,
             options,
-            lambda watched: api.delegate(tasks, **watched),
+            lambda watched: delegate_request(checked_request(tasks, profile), watched),
             plain=plain,
         )
     except SubagentsError as refusal:

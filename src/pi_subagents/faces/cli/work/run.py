@@ -47,16 +47,12 @@ if TYPE_CHECKING:
     help="Take the tasks from a JSON or YAML file instead (`-`: JSON from standard input).",
 )
 @click.option("--timeout", type=float, help="Seconds per task, 1 to 86400 (default: 600).")
-@options.trust_option
-@options.concurrency_option
-@options.runner_option
-@options.offline_option
-@options.script_option
+@options.child_options
 @options.plain_option
 @options.json_option
 @options.verbosity_options
 @click.pass_obj
-def command(
+def run(
     console: Console,
     *,
     prompts: tuple[str, ...],
@@ -67,11 +63,7 @@ def command(
     sessions: tuple[str, ...],
     task_file: Path | None,
     timeout: float | None,
-    trust_project: bool,
-    concurrency: int | None,
-    runner: str | None,
-    offline: bool,
-    offline_script: Path | None,
+    chosen: Options,
     plain: bool,
     as_json: bool,
 ) -> int:
@@ -111,13 +103,7 @@ def command(
         tasks = _typed_tasks(
             console, prompts, names=names, sessions=sessions, files=files, cwd=cwd, timeout=timeout
         )
-    chosen: Options = {
-        "offline": options.offline_choice(offline=offline, script=offline_script),
-        "concurrency": concurrency,
-        "runner": runner,
-        "profile": profile,
-        "trust_project": trust_project,
-    }
+    chosen["profile"] = profile
     return delegate_live(console, tasks, chosen, as_json=as_json, plain=plain)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pi_subagents.core.setup import SetupProgress
+from pi_subagents.core.engine_values import SetupProgress
 from pi_subagents.engines.pi.install import installing
 from pi_subagents.errors import InstallFailed
 from pi_subagents.system import tethered

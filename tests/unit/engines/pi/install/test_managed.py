@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.fakes.fake_node import noted, write_fake_node
 
-from pi_subagents.core.setup import SetupProgress
+from pi_subagents.core.engine_values import SetupProgress
 from pi_subagents.engines.pi.install import installing
 from pi_subagents.engines.pi.install import managed as managed_pi
 from pi_subagents.engines.pi.install import proof as pi_proof

@@ -2,16 +2,16 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 from tests.fakes.fake_node import npm_of, write_fake_node, write_script
 
-from pi_subagents.core.setup import SetupProgress
+from pi_subagents.core.engine_values import SetupProgress
 from pi_subagents.engines.pi.install import installing, node
 from pi_subagents.engines.pi.install.node import (
     NodeRuntime,
     fetch_node,
-    find_node,
     node_version,
 )
 from pi_subagents.errors import NodeNotFound
@@ -27,6 +27,13 @@ def cwd(tmp_path: Path) -> Path:
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
     return tmp_path / "data"
+
+
+def find_node(
+    env: dict[str, str], cwd: Path, data: Path, *, python_path: list[str], needs_npm: bool = True
+) -> NodeRuntime | None:
+    with patch("sys.path", python_path):
+        return node.find_node(env, cwd, data, needs_npm=needs_npm)
 
 
 def path_of(*nodes: Path) -> dict[str, str]:

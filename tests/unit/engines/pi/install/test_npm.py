@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.fakes.fake_node import noted, npm_of, write_fake_node
 
-from pi_subagents.core.setup import SetupProgress
+from pi_subagents.core.engine_values import SetupProgress
 from pi_subagents.engines.pi.install import installing
 from pi_subagents.engines.pi.install import npm as npm_install
 from pi_subagents.engines.pi.install.npm import Npm, install_package, ways_to_install

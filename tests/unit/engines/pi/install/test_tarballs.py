@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi_subagents.engines.pi.install import tarballs
-from pi_subagents.engines.pi.install.tarballs import unpack
+from pi_subagents.engines.pi.install import npm
+from pi_subagents.engines.pi.install.npm import unpack
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -90,7 +90,7 @@ def test_more_than_a_package_holds_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str
 ) -> None:
     tarball = pack(tmp_path / "p.tgz", member("package/a"), member("package/b"))
-    monkeypatch.setattr(tarballs, limit, 1)
+    monkeypatch.setattr(npm, limit, 1)
     with pytest.raises(ValueError, match=r"p\.tgz holds more than a package does"):
         unpack(tarball, tmp_path / "out")
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.fakes.fake_pi_models import ModelsPlace, make_models_place
 
-from pi_subagents.core.models import Model
+from pi_subagents.core.engine_values import Model
 from pi_subagents.core.value import replace
 from pi_subagents.engines.pi import asking
-from pi_subagents.engines.pi.models.asking import ask_models
+from pi_subagents.engines.pi.models.available import ask_models
 from pi_subagents.engines.pi.versions import traits_of
 from pi_subagents.errors import ModelsUnknown
 
@@ -205,7 +205,7 @@ KILLED = """
 import sys
 from pathlib import Path
 from tests.fakes.fake_pi_models import ModelsPlace
-from pi_subagents.engines.pi.models.asking import ask_models
+from pi_subagents.engines.pi.models.available import ask_models
 ask_models(ModelsPlace(Path(sys.argv[1])).setup())
 """
 

@@ -6,13 +6,9 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.fakes.fake_pi_models import ModelsPlace, make_models_place
 
-from pi_subagents.core.models import Model, ModelList
+from pi_subagents.core.engine_values import Model, ModelList
 from pi_subagents.engines.pi.models import available as looking_up
-from pi_subagents.engines.pi.models.available import (
-    available_models,
-    choose_among_models,
-    list_models,
-)
+from pi_subagents.engines.pi.models.available import choose_among_models, list_models
 from pi_subagents.engines.pi.models.cache import MAX_AGE_MS
 from pi_subagents.engines.pi.models.names import resolve_model
 from pi_subagents.errors import ModelAmbiguous, ModelNotAvailable, ModelsUnknown
@@ -46,14 +42,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 def told(
     place: ModelsPlace, *, trusted: bool = False, arguments: Sequence[str] = ()
 ) -> tuple[Model, ...]:
-    return available_models(
-        [str(place.program)],
-        cwd=place.project,
-        env=place.env,
-        trusted=trusted,
-        arguments=arguments,
-        cache_dir=place.data_dir,
-    )
+    return list_models(place.setup(*arguments, trusted=trusted), place.data_dir).models
 
 
 def test_pi_is_asked_once_and_its_answer_is_kept(place: ModelsPlace, clock: Clock) -> None:

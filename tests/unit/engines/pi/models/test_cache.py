@@ -10,16 +10,18 @@ import pytest
 from hypothesis import given
 from tests.unit.core.given_values import briefly, json_objects, json_values
 
-from pi_subagents.core.models import Model
+from pi_subagents.core.engine_values import Model, ModelList
+from pi_subagents.core.value import replace
 from pi_subagents.engines.pi.models import cache as model_cache
-from pi_subagents.engines.pi.models.cache import MAX_AGE_MS, ModelCache, ToldModels
+from pi_subagents.engines.pi.models.cache import MAX_AGE_MS, ModelCache
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 DIGEST = "ab" * 16
 NOW = 1_800_000_000_000
-TOLD = ToldModels((Model("acme", "big", "Big One"), Model("acme", "a/b:c")), NOW)
+MODELS = (Model("acme", "big", "Big One"), Model("acme", "a/b:c"))
+CACHED = ModelList(MODELS, cached=True)
 
 
 @pytest.fixture
@@ -39,15 +41,15 @@ def mode(path: Path) -> int:
 
 
 def test_what_is_kept_is_had_again_by_its_digest_alone(cache: ModelCache) -> None:
-    cache.keep(DIGEST, TOLD)
-    assert cache.load(DIGEST, NOW) == TOLD
+    cache.keep(DIGEST, MODELS, NOW)
+    assert cache.load(DIGEST, NOW) == CACHED
     assert cache.load("cd" * 16, NOW) is None
 
 
 def test_the_file_says_its_version_and_holds_nothing_but_the_list(
     cache: ModelCache, directory: Path
 ) -> None:
-    cache.keep(DIGEST, TOLD)
+    cache.keep(DIGEST, MODELS, NOW)
     assert json.loads((directory / f"{DIGEST}.json").read_bytes()) == {
         "schemaVersion": 1,
         "toldAt": NOW,
@@ -61,7 +63,7 @@ def test_the_file_says_its_version_and_holds_nothing_but_the_list(
 def test_everything_is_private_from_the_data_directory_down(
     cache: ModelCache, directory: Path
 ) -> None:
-    cache.keep(DIGEST, TOLD)
+    cache.keep(DIGEST, MODELS, NOW)
     assert {path.name: mode(path) for path in (directory.parent, directory, *directory.iterdir())} == {
         "data": 0o700, "models": 0o700, "secret.key": 0o600, f"{DIGEST}.json": 0o600,
     }  # fmt: skip
@@ -73,8 +75,8 @@ def test_everything_is_private_from_the_data_directory_down(
 def test_a_list_counts_for_a_day_and_not_before_it_was_told(
     cache: ModelCache, age_ms: int, there: bool
 ) -> None:
-    cache.keep(DIGEST, TOLD)
-    assert cache.load(DIGEST, NOW + age_ms) == (TOLD if there else None)
+    cache.keep(DIGEST, MODELS, NOW)
+    assert cache.load(DIGEST, NOW + age_ms) == (replace(CACHED, age_ms=age_ms) if there else None)
 
 
 @pytest.mark.parametrize(
@@ -95,8 +97,8 @@ def test_a_damaged_file_counts_as_missing_and_is_replaced(
 ) -> None:
     (directory / f"{DIGEST}.json").write_bytes(content)
     assert cache.load(DIGEST, NOW) is None
-    cache.keep(DIGEST, TOLD)
-    assert cache.load(DIGEST, NOW) == TOLD
+    cache.keep(DIGEST, MODELS, NOW)
+    assert cache.load(DIGEST, NOW) == CACHED
 
 
 @given(
@@ -114,7 +116,7 @@ def test_no_content_of_a_file_is_an_error(
 def test_a_link_or_a_pipe_in_place_of_a_file_is_not_read(
     cache: ModelCache, directory: Path, tmp_path: Path
 ) -> None:
-    cache.keep(DIGEST, TOLD)
+    cache.keep(DIGEST, MODELS, NOW)
     (directory / f"{DIGEST}.json").rename(tmp_path / "elsewhere")
     (directory / f"{DIGEST}.json").symlink_to(tmp_path / "elsewhere")
     assert cache.load(DIGEST, NOW) is None
@@ -133,9 +135,9 @@ def test_only_the_newest_lists_are_kept_and_what_is_no_list_always(
         (directory / name).write_bytes(b"{")
         os.utime(directory / name, (1, 1))
     for age, name in enumerate(names[:4]):
-        cache.keep(name, TOLD)
+        cache.keep(name, MODELS, NOW)
         os.utime(directory / f"{name}.json", (10 + age, 10 + age))
-    cache.keep(names[4], TOLD)
+    cache.keep(names[4], MODELS, NOW)
     assert sorted(path.name for path in directory.iterdir()) == [
         *(f"{name}.json" for name in names[2:]), "not-ours.json", "secret.key",
     ]  # fmt: skip
@@ -157,14 +159,14 @@ def test_half_a_secret_is_replaced(cache: ModelCache, directory: Path, damaged: 
 def test_all_who_come_at_once_get_one_secret_and_whole_lists(directory: Path) -> None:
     start = threading.Barrier(8)
     secrets: set[bytes] = set()
-    lists: list[ToldModels | None] = []
+    lists: list[ModelList | None] = []
 
     def come() -> None:
         cache = ModelCache(directory)
         start.wait()
         secrets.add(cache.secret())
         for _ in range(10):
-            cache.keep(DIGEST, TOLD)
+            cache.keep(DIGEST, MODELS, NOW)
             lists.append(cache.load(DIGEST, NOW))
 
     threads = [threading.Thread(target=come) for _ in range(8)]
@@ -172,11 +174,11 @@ def test_all_who_come_at_once_get_one_secret_and_whole_lists(directory: Path) ->
         thread.start()
     for thread in threads:
         thread.join()
-    assert (len(secrets), lists) == (1, [TOLD] * 80)
+    assert (len(secrets), lists) == (1, [CACHED] * 80)
 
 
 def test_what_cannot_be_kept_is_not(directory: Path) -> None:
-    ModelCache(directory).keep(DIGEST, TOLD)  # without its directory
+    ModelCache(directory).keep(DIGEST, MODELS, NOW)  # without its directory
     assert not directory.exists()
     directory.parent.mkdir()
     directory.write_text("not a directory")

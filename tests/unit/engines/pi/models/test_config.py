@@ -12,7 +12,7 @@ from tests.unit.core.given_values import briefly, json_values
 from pi_subagents.core.value import replace
 from pi_subagents.engines.pi.models import config as model_config
 from pi_subagents.engines.pi.models.config import models_digest
-from pi_subagents.engines.pi.profile import provider_keys
+from pi_subagents.engines.pi.profile import providers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -180,7 +180,7 @@ def test_the_search_ends_in_a_circle_and_at_its_limit(
     monkeypatch.setattr(model_config, "MAX_ENTRIES", 50)
     for number in range(3):
         (place.agent_dir / f"extensions/circle{number}").symlink_to(place.agent_dir / "extensions")
-    looked_at = list(model_config._files(place.setup()))
+    looked_at = list(model_config.Tree().facts(place.agent_dir / "extensions"))
     assert len(looked_at) <= 60
 
 
@@ -188,12 +188,15 @@ def test_the_search_ends_at_a_depth_that_no_extension_has(place: ModelsPlace) ->
     deepest = model_config.MAX_DEPTH
     for depth in (deepest - 1, deepest):
         write(place.agent_dir.joinpath("extensions", *"d" * depth, f"at-{depth}.ts"))
-    names = [os.path.basename(str(fact[0])) for fact in model_config._files(place.setup())]
+    names = [
+        os.path.basename(str(fact[0]))
+        for fact in model_config.Tree().facts(place.agent_dir / "extensions")
+    ]
     assert (f"at-{deepest - 1}.ts" in names, f"at-{deepest}.ts" in names) == (True, False)
 
 
 def variable_names() -> set[str]:
-    known = provider_keys._VARIABLES.values()
+    known = providers._VARIABLES.values()
     return {name for each in known for name in (each.set, *each.unset)}
 
 

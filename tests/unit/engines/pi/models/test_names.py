@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.core.given_values import json_values, thoroughly
 
-from pi_subagents.core.models import Model, model_to_json
+from pi_subagents.core.engine_values import Model, model_to_json
 from pi_subagents.core.profile.profile import THINKING_LEVELS
 from pi_subagents.engines.pi.models.names import (
     choose_model,

@@ -12,13 +12,13 @@ from tests.unit.core.given_values import texts, thoroughly
 from pi_subagents.core.profile.profile import Profile
 from pi_subagents.core.value import replace
 from pi_subagents.engines.pi import messages as pi_messages
+from pi_subagents.engines.pi.invocation import Invocation
 from pi_subagents.engines.pi.profile.options import (
-    ProfileInvocation,
+    is_plain,
     profile_invocation,
     tools_problem,
     unknown_tools,
 )
-from pi_subagents.engines.pi.profile.tool_names import is_plain
 from pi_subagents.engines.pi.versions import OWN_TOOLS, PiTraits, traits_of
 
 OLD, NEW = traits_of("0.87.1"), traits_of("1.5.0")
@@ -33,7 +33,7 @@ def invocation(
     skill_paths: tuple[str, ...] = (),
     parent_tools: tuple[str, ...] | None = None,
     traits: PiTraits = OLD,
-) -> ProfileInvocation:
+) -> Invocation:
     return profile_invocation(
         profile,
         system_prompt_file=system_prompt_file,
@@ -45,7 +45,7 @@ def invocation(
 
 
 def arguments(profile: Profile, parent: tuple[str, ...] | None = None) -> tuple[str, ...]:
-    return invocation(profile, parent_tools=parent).arguments
+    return invocation(profile, parent_tools=parent).argv
 
 
 def test_the_example_of_the_seeds_with_a_file_for_its_prompt() -> None:
@@ -60,7 +60,7 @@ def test_the_example_of_the_seeds_with_a_file_for_its_prompt() -> None:
         api_key="sk-test-abc123",
         extra_args=("--verbose",),
     )
-    assert invocation(reviewer, system_prompt_file="/run/system-prompt.md") == ProfileInvocation(
+    assert invocation(reviewer, system_prompt_file="/run/system-prompt.md") == Invocation(
         (
             "--provider", "anthropic",
             "--model", "claude-sonnet-4-5",
@@ -95,7 +95,7 @@ def test_everything_that_can_be_said_stands_in_the_documented_order() -> None:
     everything = invocation(
         profile, system_prompt_file="/s", append_prompt_file="/a", skill_paths=("/k1", "/k2")
     )
-    assert everything == ProfileInvocation(
+    assert everything == Invocation(
         (
             "--provider", "p", "--model", "m", "--system-prompt", "/s",
             "--append-system-prompt", "/a", "--thinking", "low", "--tools", "read",
@@ -281,7 +281,7 @@ def test_a_key_never_stands_in_the_arguments_or_a_printed_value(
     profile: Profile, parent: tuple[str, ...] | None
 ) -> None:
     made = invocation(profile, parent_tools=parent)
-    assert KEY not in "\n".join(made.arguments)
+    assert KEY not in "\n".join(made.argv)
     assert KEY not in repr(made)
     assert made.environment["PI_API_KEY"] == KEY
 
@@ -335,7 +335,7 @@ def test_a_restriction_never_falls_away(profile: Profile, parent: tuple[str, ...
 def test_a_child_that_asks_for_no_server_starts_none(
     profile: Profile, parent: tuple[str, ...] | None
 ) -> None:
-    made = invocation(profile, parent_tools=parent, traits=NEW).arguments
+    made = invocation(profile, parent_tools=parent, traits=NEW).argv
     assert made.count("--no-mcp") == 1
     assert tuple(each for each in made if each != "--no-mcp") == arguments(profile, parent)
 
@@ -357,7 +357,7 @@ def test_a_child_that_asks_for_no_server_starts_none(
 def test_a_child_that_asks_for_servers_has_them(
     profile: Profile, parent: tuple[str, ...] | None
 ) -> None:
-    made = invocation(profile, parent_tools=parent, traits=NEW).arguments
+    made = invocation(profile, parent_tools=parent, traits=NEW).argv
     assert made == arguments(profile, parent)
     assert "--no-mcp" not in made
 
@@ -365,7 +365,7 @@ def test_a_child_that_asks_for_servers_has_them(
 def test_a_parents_tools_are_left_out_by_pattern_and_none_of_them_can_change_the_list() -> None:
     parent = ("read", "mcp__a__x", "mcp__b__y", "+odd", "-odd", "*", "\ufeff+bash", "a,\ufeff-bash")
     profile = Profile("p", exclude_tools=("mcp__a__*",))
-    made = invocation(profile, parent_tools=parent, traits=NEW).arguments
+    made = invocation(profile, parent_tools=parent, traits=NEW).argv
     assert made == ("--tools", "read,mcp__b__y,a,bash,edit,write,grep,find,ls")
 
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.core.given_values import texts, thoroughly
 
-from pi_subagents.engines.pi.profile.provider_keys import _VARIABLES, KeyVariables, key_variables
+from pi_subagents.engines.pi.profile.providers import _VARIABLES, KeyVariables, key_variables
 
 OPENAI = KeyVariables("OPENAI_API_KEY")
 

@@ -9,13 +9,11 @@ import pytest
 
 from pi_subagents.engines.pi.skills import tree as skill_tree
 from pi_subagents.engines.pi.skills.files import (
-    MAX_SKILL_BYTES,
     Skills,
     discover_skills,
-    read_skill_body,
 )
 from pi_subagents.engines.pi.skills.packages import resolved_path
-from pi_subagents.engines.pi.skills.skill import Skill
+from pi_subagents.engines.pi.skills.skill import MAX_SKILL_BYTES, Skill, read_skill_body
 from pi_subagents.errors import SkillUnreadable
 
 

@@ -6,8 +6,7 @@ import pytest
 
 from pi_subagents.core.profile.profile import Profile
 from pi_subagents.engines.pi.skills.files import Skills
-from pi_subagents.engines.pi.skills.of_profile import ResolvedSkills, resolve_skills
-from pi_subagents.engines.pi.skills.skill import Skill
+from pi_subagents.engines.pi.skills.skill import ResolvedSkills, Skill, resolve_skills
 from pi_subagents.errors import SkillUnreadable, UnknownSkills
 
 if TYPE_CHECKING:

@@ -11,10 +11,9 @@ from pi_subagents.engines.pi.skills.skill import (
     Skill,
     loaded_skill_block,
     parse_skill,
-    unknown_skills_message,
     with_loaded_skills,
 )
-from pi_subagents.errors import FrontmatterError
+from pi_subagents.errors import FrontmatterError, UnknownSkills
 
 
 def block(body: str) -> str:
@@ -128,7 +127,7 @@ def test_each_block_stands_apart_and_nothing_is_added_to_nothing() -> None:
 def test_unknown_skills_are_named_and_so_are_the_known(
     unknown: list[str], available: list[str], message: str
 ) -> None:
-    assert unknown_skills_message(unknown, iter(available)) == message
+    assert str(UnknownSkills(tuple(unknown), tuple(available))) == message
 
 
 @pytest.mark.parametrize(

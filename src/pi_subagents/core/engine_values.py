@@ -1,0 +1,64 @@
+"""What engines and services exchange: models, what a set-up does, a host's program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from pi_subagents.core.value import value
+
+
+@value
+class Model:
+    """One model of one provider; `name` is for people."""
+
+    provider: str
+    model_id: str
+    name: str = ""
+
+    @property
+    def reference(self) -> str:
+        """What names this model and no other."""
+        return f"{self.provider}/{self.model_id}"
+
+
+@value
+class ModelList:
+    """The models of a child, and whether the child was asked now or `age_ms` ago."""
+
+    models: tuple[Model, ...]
+    cached: bool
+    age_ms: int = 0
+
+
+def model_to_json(model: Model) -> dict[str, object]:
+    """Return one model for a script, or to be kept."""
+    return {"provider": model.provider, "id": model.model_id, "name": model.name}
+
+
+@value
+class SetupProgress:
+    """One thing a face can paint: the step, what is known about it, and whether it is over."""
+
+    step: str
+    detail: str
+    done: bool
+
+
+Report = Callable[[SetupProgress], None]
+
+
+@value
+class SetupOutcome:
+    """What is in place now: lines for a person, facts for a script."""
+
+    lines: tuple[str, ...]
+    facts: Mapping[str, object]
+
+
+@value
+class HostProgram:
+    """The program, the script that it runs (if any), and the version of what it is."""
+
+    program: str
+    script: str = ""
+    version: str = ""
