@@ -94,7 +94,7 @@ RUN_FACTS = {
 WHICH_RUN = {"run_id", "run_dir", "title"}
 FACTS_OF_A_SHAPE = 5
 TOOLS_OF_A_TABLE = 3
-MAX_ROOT, MAX_FLAT, MAX_LINES, RUN_SHAPES, MAX_STEPS = 5, 25, 400, 3, 18
+MAX_ROOT, MAX_FLAT, MAX_LINES, RUN_SHAPES, MAX_STEPS = 5, 25, 400, 3, 25
 
 
 @dataclass(frozen=True)

@@ -360,10 +360,10 @@ def test_every_file_says_what_it_is() -> None:
     assert unsaid == []
 
 
-# What is not yet as it is to be: how much of it there may be today.  Tighten it, never widen it;
-# a measure that is not here holds its target.
+# Where the house is better than its target: how much of it there may be today.  Tighten it, never
+# widen it; a measure that is not here holds its target.
 AT_MOST = {
-    "functions from `subagents run` to its supervisor": 33,
+    "functions from `subagents run` to its supervisor": 22,
 }
 
 

@@ -12,7 +12,7 @@ from pi_subagents.core.run.outcome import Ending, RunFold
 from pi_subagents.core.run.progress import ProgressFormatter
 from pi_subagents.core.usage import Usage
 from pi_subagents.core.value import as_dict
-from pi_subagents.engines.base import Beginning
+from pi_subagents.engines.conversation import Beginning
 from pi_subagents.engines.pi.records import decode_pi_line
 from pi_subagents.engines.pi.rpc_conversation import RpcConversation
 

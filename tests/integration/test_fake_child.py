@@ -14,7 +14,7 @@ from tests.fakes.many_tasks import QUICK_CHILD
 
 from pi_subagents.core.run.outcome import Ending, Outcome, RunFold
 from pi_subagents.core.usage import Usage
-from pi_subagents.engines.base import Beginning
+from pi_subagents.engines.conversation import Beginning
 from pi_subagents.engines.pi.versions import TESTED_VERSIONS
 from pi_subagents.engines.table import open_conversation
 from pi_subagents.store.orders import send

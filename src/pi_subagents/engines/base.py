@@ -1,16 +1,14 @@
 """
-The engine door: what an engine is to the caller, and a conversation to the supervisor.
+The engine door, the caller's half: what an engine is.
 
-An *engine* lives in the caller and may be heavy: it knows how a task becomes a child.  A
-*conversation* lives in the supervisor: standard library only, pure, clock-free, no input or output
-of its own.  It is given the child's lines, what is asked of it and the time; it returns the events
-of the run, and knows what to send, when to be woken, whether the run is over, and why it refused.
+An engine may be heavy: it knows how a task becomes a child.  What the supervisor has of it is a
+conversation (`conversation.py`).
 """
 
 from __future__ import annotations
 
 from types import MappingProxyType
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from pi_subagents.core.value import value
 
@@ -23,10 +21,8 @@ if TYPE_CHECKING:
     from pi_subagents.core.engine_values import HostProgram, ModelList, Report, SetupOutcome
     from pi_subagents.core.offline.script import Script
     from pi_subagents.core.profile.profile import Profile
-    from pi_subagents.core.run.events import Event
     from pi_subagents.core.run.spec import ChildOrder
     from pi_subagents.core.settings import Settings
-    from pi_subagents.core.usage import Usage
     from pi_subagents.system.home import CheckedPlace
 
 # When a child reports the tokens it uses: after each message, once a turn, or never.
@@ -205,75 +201,3 @@ class Engine(Protocol):
 
     def why_no_steering(self, mode: str) -> str:
         """Return why children in that mode take no messages, or an empty text."""
-
-
-class Channel(Protocol):
-    """Where a conversation writes: what it sends, the child reads."""
-
-    def send(self, line: bytes) -> None:
-        """Give the child a line, now or as soon as it reads on."""
-
-
-@value
-class Beginning:
-    """
-    How a conversation begins: the prompt, and the file of its own session, if it is to have one.
-
-    `on_ready` is called when the child is up and has done nothing yet.  One that `is_up`, because
-    it served other runs, has no reason to keep us waiting.
-    """
-
-    prompt: str
-    session: str | None = None
-    on_ready: Callable[[], None] | None = None
-    is_up: bool = False
-
-
-class Conversation(Protocol):
-    """What one run sends to its child, and reads from it."""
-
-    # Lines that begin so only repeat what comes again, whole: the raw log is spared them.
-    repeated: ClassVar[bytes]
-    can_steer: ClassVar[bool]  # messages reach a child at work
-    can_abort: ClassVar[bool]  # the child can be asked to stop
-    aborted: bool  # the child has done what an abort asked of it
-    interfered: bool  # it answered what nobody here asked
-    usage: Usage | None  # the child's own account of the whole run, once it gave one
-
-    @property
-    def over(self) -> bool:
-        """Return whether nothing more is to be read."""
-
-    @property
-    def unasked(self) -> bool:
-        """Return whether the child has not been given the prompt yet."""
-
-    def begin(self, beginning: Beginning) -> None:
-        """Send the first command."""
-
-    def hears(self, line: bytes, now: float) -> tuple[Event, ...]:
-        """Take one line of the child; return the events of this run in it, if any."""
-
-    def take_news(self) -> list[Event]:
-        """Return what else is to be journaled, once."""
-
-    def steer(self, number: str, text: str) -> None:
-        """Pass a message on, or refuse it; the news show which."""
-
-    def abort(self) -> None:
-        """Ask the child to stop what it does."""
-
-    def refuse(self, reason: str) -> None:
-        """End a conversation that came to nothing."""
-
-    def why_nothing(self, exit_code: int | None) -> str:
-        """Return why the child did not work on its prompt, if that is known."""
-
-    def deadline(self) -> float | None:
-        """Return when the child is waited for no longer."""
-
-    def check_time(self, now: float) -> None:
-        """Give up waiting where it was long enough."""
-
-    def hears_idle(self, line: bytes) -> None:
-        """Take one line of a child between two runs; `interfered` then shows that it is unfit."""

@@ -6,7 +6,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pi_subagents.engines.base import Channel, Conversation, Engine
+    from pi_subagents.engines.base import Engine
+    from pi_subagents.engines.conversation import Channel, Conversation
 
 ENGINES = {
     "pi": "pi_subagents.engines.pi",

@@ -23,7 +23,7 @@ from typing import IO, TYPE_CHECKING
 
 from pi_subagents.core.run import events as ev
 from pi_subagents.core.run.files import APPEND_PROMPT, CHILD_SESSION, SYSTEM_PROMPT
-from pi_subagents.engines.base import Beginning
+from pi_subagents.engines.conversation import Beginning
 from pi_subagents.store.desk import PLACE, Desk
 from pi_subagents.supervisor import messages
 from pi_subagents.supervisor.listener import NonblockingWriter
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     import selectors
 
     from pi_subagents.core.run.spec import RunSpec
-    from pi_subagents.engines.base import Conversation
+    from pi_subagents.engines.conversation import Conversation
     from pi_subagents.store.run_dir import RunDir
 
 # What a child that was kept still has open, or reads again at its next session.

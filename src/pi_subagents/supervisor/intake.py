@@ -20,7 +20,7 @@ from pi_subagents.system import crash_points
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pi_subagents.engines.base import Conversation
+    from pi_subagents.engines.conversation import Conversation
     from pi_subagents.store.run_log import RunLog
 
 ERROR_TAIL = 2000

@@ -10,7 +10,7 @@ from pi_subagents.core.usage import Usage
 from pi_subagents.engines.plain import PlainConversation
 
 if TYPE_CHECKING:
-    from pi_subagents.engines.base import Beginning, Channel
+    from pi_subagents.engines.conversation import Beginning, Channel
 
 
 class DemoConversation(PlainConversation):

@@ -21,7 +21,8 @@ from pi_subagents.core.run import events as ev
 from pi_subagents.core.run.files import CHILD_VARIABLE
 from pi_subagents.core.run.outcome import Ending, Outcome, RunFold
 from pi_subagents.core.settings import Settings
-from pi_subagents.engines.base import Beginning, CallPlace, ChildRequest
+from pi_subagents.engines.base import CallPlace, ChildRequest
+from pi_subagents.engines.conversation import Beginning
 from pi_subagents.engines.pi.engine import ENGINE as PI
 from pi_subagents.engines.table import ENGINES, load_engine, open_conversation
 from pi_subagents.system.home import CheckedPlace

@@ -14,7 +14,7 @@ from pi_subagents.engines.pi.records import REPEATED, decode_pi_line
 from pi_subagents.engines.plain import PlainConversation
 
 if TYPE_CHECKING:
-    from pi_subagents.engines.base import Beginning, Channel, Conversation
+    from pi_subagents.engines.conversation import Beginning, Channel, Conversation
 
 JSON_MODE, RPC_MODE = ("json", "rpc")
 

@@ -22,7 +22,7 @@ from pi_subagents.engines.pi.records import REPEATED, as_mapping
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from pi_subagents.engines.base import Beginning, Channel
+    from pi_subagents.engines.conversation import Beginning, Channel
 
 # From the child's answer that it took a command to what must follow; measured: 10 ms.
 START_LIMIT_S = 10.0

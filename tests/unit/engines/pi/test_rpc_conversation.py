@@ -16,7 +16,7 @@ from tests.unit.core.given_values import events, json_objects, texts, thoroughly
 from pi_subagents.core import messages as core_messages
 from pi_subagents.core.run import events as ev
 from pi_subagents.core.usage import Usage
-from pi_subagents.engines.base import Beginning
+from pi_subagents.engines.conversation import Beginning
 from pi_subagents.engines.pi import messages
 from pi_subagents.engines.pi.rpc import GUARD, Answered, DialogAsked, Heard, WorkBegan
 from pi_subagents.engines.pi.rpc_conversation import (
