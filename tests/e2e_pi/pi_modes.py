@@ -146,7 +146,9 @@ def test_an_entry_that_cannot_be_written_harms_nothing(project: Project) -> None
         with rpc(host) as pi:
             pi.send(type="prompt", message="please delegate")
             warned = pi.wait_for(method="notify")
-            pi.wait_for(type="agent_settled")
+            # On a busy machine the warning may come after the end of the turn.
+            if all(record["type"] != "agent_settled" for record in pi.seen):
+                pi.wait_for(type="agent_settled")
         assert host.tool_results()[0].startswith("✓ one: completed")
     assert (warned["notifyType"], warned["message"]) == (
         "warning",
