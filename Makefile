@@ -18,7 +18,7 @@ export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick e2e-mcp e2e-pi e2e-versions check-shim faults soak check format conformance bench screenshots setup clean
+.PHONY: help demo test quick e2e-mcp e2e-pi e2e-versions check-shim faults soak check format conformance bench screenshots dist setup clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|' 2>/dev/null \
@@ -38,7 +38,8 @@ quick: $(VENV)/.dev ## The daily loop: lint, types, rooms and the quick unit tes
 	@PROPERTY_EXAMPLES=10 $(PARALLEL) -m "not slow" tests/unit tests/test_architecture.py $(PYTEST_ARGS)
 
 # Faults that live beside what they are about: of children, of hosts and projects that attack, with the real pi.
-FAULTS := bad_bytes child_endings crashes guards journal output_limits reuse rpc_children siblings starting stopping
+FAULTS := bad_bytes budgets checks child_endings crashes guards journal output_limits reuse rpc_children siblings starting \
+	stopping values worktrees
 FAULTS := $(FAULTS:%=integration/test_%.py) integration/test_mcp_http.py integration/test_project_definitions.py \
 	unit/supervisor/test_control.py e2e/test_cleaning_with_pi.py e2e/test_planted_code.py
 
@@ -91,11 +92,14 @@ bench: setup $(VENV)/.dev ## Measure: start-up, imports, supervisor, delegation
 screenshots: setup $(VENV)/.dev ## Take the pictures of the documents anew, from real runs in tmux
 	@$(BIN)/python -m scripts.screenshots $(PICTURES)
 
+dist: $(VENV)/.dev ## Build wheel and sdist, install the wheel into an empty environment and run the demo there
+	@$(BIN)/python -m scripts.dist $(DIST)
+
 setup: $(VENV)/.runtime ## Install the pinned pi into your data directory
 	@$(BIN)/subagents setup
 
 clean: ## Remove what make has set up in this checkout
-	rm -rf $(VENV) .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) .cache dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \

@@ -77,24 +77,24 @@ def _compare(place: Place, command: tuple[str, ...], count: int) -> list[Figure]
     sides = _sides(place, command, count)
     rounds = place.rounds(ROUNDS[count])
     name = f"{count} task{'s' if count > 1 else ''}"
-    ours, theirs, told = [], [], []
+    ours, theirs, heard = [], [], []
     for number in range(rounds):
         progress(f"{SECTION}: {name}, round {number + 1} of {rounds}")
         order = ("us", "xargs") if number % 2 else ("xargs", "us")
         costs = _round(place, {side: sides[side] for side in order}, count)
         ours.append(costs["us"])
         theirs.append(costs["xargs"])
-        told.append(json.loads(sides["us"].stdout.read_bytes()))
+        heard.append(json.loads(sides["us"].stdout.read_bytes()))
     wall = ratios([c.wall_ms for c in ours], [c.wall_ms for c in theirs])
     cpu = ratios([c.cpu_ms for c in ours], [c.cpu_ms for c in theirs])
     strict = count == max(ROUNDS)
-    own_cpu = tuple(each["cpuS"] * 1000 for each in told)
-    own_peak = tuple(each["peakMb"] for each in told)
+    own_cpu = tuple(each["cpuS"] * 1000 for each in heard)
+    own_peak = tuple(each["peakMb"] for each in heard)
     return [
         Figure(SECTION, f"{name}: wall, xargs", "ms", tuple(c.wall_ms for c in theirs)),
         Figure(SECTION, f"{name}: wall, us", "ms", tuple(c.wall_ms for c in ours)),
         Figure(SECTION, f"{name}: wall, ratio", "x", wall, Target(1.10) if strict else None),
-        Figure(SECTION, f"{name}: wall, delegate() alone", "ms", tuple(t["wallMs"] for t in told)),
+        Figure(SECTION, f"{name}: wall, delegate() alone", "ms", tuple(t["wallMs"] for t in heard)),
         Figure(SECTION, f"{name}: CPU, xargs", "ms", tuple(c.cpu_ms for c in theirs)),
         Figure(SECTION, f"{name}: CPU, us", "ms", tuple(c.cpu_ms for c in ours)),
         Figure(SECTION, f"{name}: CPU, ratio", "x", cpu, Target(1.20) if strict else None),

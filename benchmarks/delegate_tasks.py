@@ -25,12 +25,12 @@ def main() -> int:
     peak = next(
         line for line in Path("/proc/self/status").read_text().splitlines() if "VmHWM" in line
     )
-    told = {
+    heard = {
         "wallMs": wall * 1000,
         "cpuS": time.process_time(),
         "peakMb": int(peak.split()[1]) / 1024,
     }
-    print(json.dumps(told))
+    print(json.dumps(heard))
     if all(result.completed for result in delegation.results):
         return 0
     print(delegation.summary, file=sys.stderr)

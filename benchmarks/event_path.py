@@ -150,9 +150,9 @@ def _flood(place: Place) -> list[Figure]:
     for number in range(rounds):
         for size in (SMALL, large):
             progress(f"{SECTION}: a child prints {size // MB} MB, {number + 1} of {rounds}")
-            told = _delegate(place, shell_child(stream.files(place.path, size)))
-            peaks[size].append(told["peakMb"])
-            cpu_s[size].append(told["cpuS"])
+            heard = _delegate(place, shell_child(stream.files(place.path, size)))
+            peaks[size].append(heard["peakMb"])
+            cpu_s[size].append(heard["cpuS"])
     growth = tuple(b - a for a, b in zip(peaks[SMALL], peaks[large], strict=True))
     spent = tuple(
         (large - SMALL) / MB / max(b - a, 0.001)
@@ -186,5 +186,5 @@ def _delegate(place: Place, child: tuple[str, ...]) -> dict[str, float]:
         process = start((sys.executable, DELEGATE, "1"), placed, stdout=out)
         if process.wait() != 0:
             raise RuntimeError("the delegation failed")
-    told: dict[str, float] = json.loads(report.read_bytes())
-    return told
+    heard: dict[str, float] = json.loads(report.read_bytes())
+    return heard

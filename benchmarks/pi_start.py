@@ -46,5 +46,5 @@ def _start(place: Place, url: str) -> float:
         text=True,
         check=True,
     )
-    told: dict[str, float] = json.loads(done.stderr.splitlines()[-1])
-    return told["loadMs"] + told["startMs"]
+    heard: dict[str, float] = json.loads(done.stderr.splitlines()[-1])
+    return heard["loadMs"] + heard["startMs"]

@@ -65,9 +65,9 @@ def measure(place: Place) -> list[Figure]:
             for number in range(rounds):
                 progress(f"{SECTION}: {_Load(*load, number).name}, round {number + 1} of {rounds}")
                 lines = _stream(own, _Load(*load, number))
-                told = [len(line) for line in lines if line.startswith(UPDATE)]
-                counts.append(float(len(told)))
-                updates.append(sum(told) / 1000)
+                heard = [len(line) for line in lines if line.startswith(UPDATE)]
+                counts.append(float(len(heard)))
+                updates.append(sum(heard) / 1000)
                 streams.append(sum(map(len, lines)) / 1000)
             name = _Load(*load, 0).name
             figures += [

@@ -75,7 +75,7 @@ def _amended(known: str, figures: Sequence[Figure], machine: Mapping[str, str]) 
     )
     for name, lines in _sections(figures):
         bodies[name] = "\n".join(["", when, *lines])
-    told = [f"### {name}\n{body.rstrip()}\n" for name, body in bodies.items()]
+    heard = [f"### {name}\n{body.rstrip()}\n" for name, body in bodies.items()]
     missed = [
         f"{name}: {row.split('|')[1].strip()}"
         for name, body in bodies.items()
@@ -85,7 +85,7 @@ def _amended(known: str, figures: Sequence[Figure], machine: Mapping[str, str]) 
     head = "\n".join(
         _missed(missed) if line.startswith(MISSED) else line for line in head.splitlines()
     )
-    return "\n".join(["", f"{head.rstrip()}\n", *told])
+    return "\n".join(["", f"{head.rstrip()}\n", *heard])
 
 
 def _missed(names: Sequence[str]) -> str:

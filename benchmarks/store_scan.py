@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 CLI = (sys.executable, "-c", "from pi_subagents.faces.cli.main import main; main()")
+LEDGER = "noting one in the ledger"
 SCAN = "Runs().newest(): every run read"
 
 
@@ -60,6 +61,7 @@ def measure(place: Place) -> list[Figure]:
         ),
         Figure(section, "Runs().recover() after the index was lost", "ms", lost),
         Figure(section, "making one: directory, journal, result", "ms", (made / count,)),
+        Figure(section, LEDGER, "ms", _noting(runs(), place.rounds(100)), Target(2)),
     ]
 
 
@@ -108,6 +110,12 @@ def make_runs(runs: Runs, count: int) -> None:
         rows.append((run_id, session_id, str(run_dir.path), now, False))
     runs.index.add(rows)
     runs.index.mark_ended(run_id for run_id, *_ in rows)
+
+
+def _noting(runs: Runs, rounds: int) -> tuple[float, ...]:
+    """Return how long it takes to count each of some runs, as at its end."""
+    runs.ledger.rebuild()
+    return tuple(timed_ms(partial(runs.ledger.note, [each])) for each in runs.store.runs()[:rounds])
 
 
 def _after_loss(index: Path, runs: Callable[[], Runs]) -> float:

@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING
 from measuring import MB, Figure, PeakWatch, Place, Target, progress
 from synthetic_stream import long_line_files, shell_child
 
-from pi_subagents.core.run.spec import ChildOrder, PlaceOrder, RunLimits, RunSpec
-from pi_subagents.runners.supervisor_start import spec_line, start_supervisor
+from pi_subagents.core.run.spec import ChildOrder, RunLimits, RunSpec
+from pi_subagents.runners.supervisor_start import order_line, start_supervisor
+from pi_subagents.store.local_order import LocalOrder, PlaceOrder
 from pi_subagents.store.run_store import RunStore
 
 if TYPE_CHECKING:
@@ -85,9 +86,9 @@ def _direct(fifo: Path, reader: int) -> float:
 def _supervised(place: Place, fifo: Path, reader: int) -> tuple[float, float, float, float]:
     # Last, the child reports the peak memory of its parent, the supervisor.
     report = "grep VmHWM /proc/$PPID/status >&2"
-    spec, run_dir = _begin(place, (*_first_act(fifo)[:2], f"echo >{fifo}; {report}"))
+    order, run_dir = _begin(place, (*_first_act(fifo)[:2], f"echo >{fifo}; {report}"))
     begun = time.perf_counter()
-    process = _started(spec, place)
+    process = _started(order, place)
     reached = _wait_for_byte(reader, begun)
     assert process.stdout is not None
     while process.stdout.read(4096):
@@ -98,16 +99,16 @@ def _supervised(place: Place, fifo: Path, reader: int) -> tuple[float, float, fl
     process.communicate()
     spent = (usage.ru_utime + usage.ru_stime) * 1000
     assert run_dir.read_result() is not None
-    assert spec.place.lock_fd is not None
-    os.close(spec.place.lock_fd)
+    assert order.place.lock_fd is not None
+    os.close(order.place.lock_fd)
     return reached, ended, spent, float(run_dir.stderr.read_text("ascii").split()[1]) / 1024
 
 
-def _started(spec: RunSpec, place: Place) -> subprocess.Popen[bytes]:
+def _started(order: LocalOrder, place: Place) -> subprocess.Popen[bytes]:
     """Start a supervisor and tell it what to do, as a caller does."""
-    process = start_supervisor(place.env, lock_fd=spec.place.lock_fd)
+    process = start_supervisor(place.env, lock_fd=order.place.lock_fd)
     assert process.stdin is not None
-    process.stdin.write(spec_line(spec))
+    process.stdin.write(order_line(order))
     return process
 
 
@@ -125,8 +126,8 @@ def _wait_for_byte(reader: int, begun: float) -> float:
 
 def _peak_of(place: Place, argv: Sequence[str]) -> float:
     """Return the peak memory of a supervisor around this child, followed from outside."""
-    spec, run_dir = _begin(place, argv)
-    process = _started(spec, place)
+    order, run_dir = _begin(place, argv)
+    process = _started(order, place)
     watch = PeakWatch(process.pid)
     assert process.stdout is not None
     while process.stdout.read(4096):
@@ -136,8 +137,8 @@ def _peak_of(place: Place, argv: Sequence[str]) -> float:
     result = run_dir.read_result()
     assert result is not None, "no result"
     assert result.completed, result.error_message
-    assert spec.place.lock_fd is not None
-    os.close(spec.place.lock_fd)
+    assert order.place.lock_fd is not None
+    os.close(order.place.lock_fd)
     return peak
 
 
@@ -147,7 +148,7 @@ def _bare_interpreter(place: Place) -> float:
     return float(subprocess.check_output(argv, env=dict(place.env))) / 1024
 
 
-def _begin(place: Place, argv: Sequence[str]) -> tuple[RunSpec, RunDir]:
+def _begin(place: Place, argv: Sequence[str]) -> tuple[LocalOrder, RunDir]:
     run_id = os.urandom(16).hex()
     store = RunStore(place.path / "supervised", place.path / "data")
     run_dir = store.run_dir(run_id)
@@ -160,6 +161,6 @@ def _begin(place: Place, argv: Sequence[str]) -> tuple[RunSpec, RunDir]:
         name="bench",
         child=ChildOrder(tuple(argv), str(place.project), engine="pi", mode="json"),
         limits=RunLimits(looping_tool_count=0),
-        place=PlaceOrder(str(run_dir.path), str(run_dir.desk.path), lock_fd=lock),
     )
-    return spec, run_dir
+    there = PlaceOrder(str(run_dir.path), str(run_dir.desk.path), lock_fd=lock)
+    return LocalOrder(spec, there), run_dir

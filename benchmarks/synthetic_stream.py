@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pi_subagents.errors import PINNED_PI_VERSION
+from pi_subagents.engines.pi.versions import PINNED_PI_VERSION
 
 GOLDEN = Path(__file__).resolve().parents[1] / "tests/golden"
 RECORDING = GOLDEN / f"pi-{PINNED_PI_VERSION}-tools.jsonl"

@@ -30,12 +30,12 @@ _CALLS: tuple[tuple[str, dict[str, object], str], ...] = (
 
 def talk_of(updates: int) -> Iterator[bytes]:
     """Yield what a child says: a few turns of words, calls and results, then its answer."""
-    told = {"provider": "bench", "model": "talker", "usage": {"input": 900, "output": 40}}
+    heard = {"provider": "bench", "model": "talker", "usage": {"input": 900, "output": 40}}
     for turn, (name, arguments, result) in enumerate(_CALLS):
         call_id = f"call_{turn}"
         call = {"type": "toolCall", "id": call_id, "name": name, "arguments": arguments}
         words = {"type": "text", "text": f"Step {turn} at time @TIME@:\n{WORDS}"}
-        message = {"role": "assistant", "content": [words, call], "stopReason": "toolUse", **told}
+        message = {"role": "assistant", "content": [words, call], "stopReason": "toolUse", **heard}
         named = {"toolCallId": call_id, "toolName": name}
         done = {"content": [{"type": "text", "text": f"time @TIME@\n{result}"}]}
         records: tuple[dict[str, object], ...] = (
@@ -46,7 +46,7 @@ def talk_of(updates: int) -> Iterator[bytes]:
             yield _as_line(_UPDATE) * updates
             yield _as_line(record)
     answer = {"role": "assistant", "content": [{"type": "text", "text": "I said it all."}]}
-    yield _as_line({"type": "message_end", "message": {**answer, "stopReason": "stop", **told}})
+    yield _as_line({"type": "message_end", "message": {**answer, "stopReason": "stop", **heard}})
 
 
 def _as_line(record: dict[str, object]) -> bytes:

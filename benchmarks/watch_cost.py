@@ -43,7 +43,7 @@ def measure(place: Place) -> list[Figure]:
     placed = replace(place, project=cwd, env=env)
     progress(f"{section}: making them")
     make_runs(Runs(cwd, env), count)
-    newest, every = f"task {count - 1}", f"{count} finished today"
+    newest, every = f"task {count - 1}", f"{count} completed"
 
     def first_screen(text: str) -> float:
         with _watching(placed) as (terminal, _, begun):

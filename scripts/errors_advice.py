@@ -18,6 +18,10 @@ ADVICE: Mapping[str, str] = {
         "`{where}` is the place in the parameters, such as `tasks[0].name`; `{problem}` is one of "
         "the texts below."
     ),
+    "PatternRefused": (
+        "Write it as Python's `re` takes it; one that repeats what is repeated already, such as "
+        "`(a+)+`, may take forever. Without `regex` the text is looked for as it is."
+    ),
     "CwdNotAbsolute": (
         "Give the whole path, or leave `cwd` out: a task then works where the call was made."
     ),
@@ -55,8 +59,11 @@ ADVICE: Mapping[str, str] = {
         "is in the way."
     ),
     "PortUnavailable": "Choose another with `--port`, or 0 for any that is free.",
-    "RunNotFound": "The first characters of an id are enough. A run may have been removed since.",
-    "RunAmbiguous": "Give more characters.",
+    "RunNotFound": (
+        "The first characters of an id are enough, and so are the name of a task in this project "
+        "and `last`. A run may have been removed since."
+    ),
+    "RunAmbiguous": "Give one of the ids that are listed.",
     "RunUnreadable": "Its directory was damaged or only half removed. Other runs are not affected.",
     "RunNotActive": "`subagents show` tells how it ended.",
     "RunNotListening": (

@@ -71,6 +71,7 @@ OTHER_ARGUMENTS: Mapping[str, tuple[Arguments, ...]] = {
         {"has_spoken": True},
     ),
     "note_exit_after_answer": ({"signal_name": ""}, {}),
+    "RunAmbiguous": ({"candidates": (("{id}", "{state}, {age} ago: {task}"),), "count": 1},),
 }
 
 
@@ -275,14 +276,14 @@ def _drawn_tree(errors: ModuleType) -> str:
 
 def _exception(message: Message, advice: Advice) -> str:
     texts = "\n\n".join(message.texts)
-    told = _sentences(message.meaning, advice.get(message.name, ""))
-    return f"### {message.name}\n\n```text\n{texts}\n```\n\n{told}\n"
+    heard = _sentences(message.meaning, advice.get(message.name, ""))
+    return f"### {message.name}\n\n```text\n{texts}\n```\n\n{heard}\n"
 
 
 def _row(message: Message, advice: Advice) -> str:
     texts = " or ".join(_code(text) for text in message.texts)
-    told = _sentences(message.meaning, advice.get(message.name, ""))
-    return f"- {texts}  \n  {told}" if told else f"- {texts}"
+    heard = _sentences(message.meaning, advice.get(message.name, ""))
+    return f"- {texts}  \n  {heard}" if heard else f"- {texts}"
 
 
 def _sentences(*texts: str) -> str:

@@ -12,7 +12,8 @@ docs/architecture.md, and tests/test_architecture.py holds what is reached.  The
 
 - A file *knows pi* if, docstrings and comments aside, it has one of: an import of `engines/pi`;
   the literal "pi"; an option of its command line; the name of a record or command of its protocols;
-  a file, directory or environment variable of pi's.  Not counted are the engine itself and the side
+  a file, directory or environment variable of pi's; words that it says; a name of ours with `pi` as
+  a word in it.  Not counted are the engine itself and the side
   of pi as a host (`PI_HOMES`), words for users (a literal with a space in it), and `MAY_KNOW`.
 - *Root modules* are the Python files directly in the package, *flat files* those of one folder
   without its `__init__`.
@@ -59,6 +60,24 @@ PI_HOMES = (
 )
 MAY_KNOW = {
     "engines/table.py": {"pi"},  # the one line that names it
+    # what children end with, explained to people
+    "view/failure.py": {"No API key found"},
+    # what is contract, or about pi as a host: a setting, exceptions, an extension, a command
+    "core/settings.py": {"pi_command"},
+    "service/doctor/bug_report.py": {"pi_command"},
+    "service/doctor/examination.py": {"PI_EXTENSION", "check_pi_extension", "pi_host"},
+    "service/machine/pi_extension.py": {"PiExtension"},
+    "service/tools/offer.py": {"pi_context"},
+    "errors/setup.py": {"PiCommandUnusable", "PiNotFound", "PiPackageNotChanged"},
+    "faces/cli/machine/install.py": {"PI", "install_pi"},
+    # what tools say that pi's children have; their previews are contract
+    "view/toolcall.py": {"(empty directory)", "No files found matching pattern"},
+    "engines/offline/answers.py": {"Offset \\d+ is beyond", "(no tool output)"},
+    # the verb that starts it for a person
+    "faces/cli/main.py": {"pi"},
+    "faces/cli/machine/pi.py": {"pi"},
+    # changes to it are named before they are taken
+    "core/workspace/changes.py": {".pi"},
     # our own settings, profiles, presets and runs are kept in pi's directories
     "system/home.py": {".pi", "PI_AGENT_DIR", "PI_CODING_AGENT_DIR"},
 }
@@ -84,6 +103,12 @@ PI_FILES = re.compile(
     r"(?:^|/)(?:\.pi|auth\.json|models\.json|models-store\.json|trust\.json|(?:APPEND_)?SYSTEM\.md)(?:/|$)"
     r"|^PI_(?:CODING_)?AGENT_DIR$|^PI_(?:OFFLINE|TELEMETRY|SKIP_\w+|API_KEY)$|@earendil-works|pi-coding-agent"
 )
+PI_PHRASES = (
+    "No API key found", "(empty directory)", "No files found matching pattern",
+    "(no tool output)", "No models available", "Offset \\d+ is beyond",
+)  # fmt: skip
+PI_NAME = re.compile(r"(?:^|_)(?:pi|PI)(?:_|$)|(?:^|_)Pi(?=[A-Z]|$)")
+WORDS_FOR_USERS = "messages.py"
 RUN_FACTS = {
     "run_id", "session_id", "name", "task", "profile", "preset", "cwd", "run_dir", "directory",
     "path", "status", "output", "error_message", "notes", "exit_code", "stop_reason", "model",
@@ -169,7 +194,13 @@ def knows_pi(tree: Tree) -> list[str]:
     for module in tree.modules:
         place = tree.place(module)
         if not place.startswith(PI_HOMES):
-            known = sorted({*_imports_of_pi(tree, module), *_words_of_pi(tree, module)})
+            known = sorted(
+                {
+                    *_imports_of_pi(tree, module),
+                    *_words_of_pi(tree, module),
+                    *_names_of_pi(tree, module),
+                }
+            )
             if known:
                 found[place] = known
     return [f"{place}: {', '.join(known)}" for place, known in sorted(found.items())]
@@ -186,11 +217,36 @@ def _words_of_pi(tree: Tree, module: str) -> Iterator[str]:
     place = tree.place(module)
     for node in words(tree.parsed[module]):
         word = str(node.value)
+        yield from (
+            f'"{phrase}"'
+            for phrase in PI_PHRASES
+            if phrase in word.replace("\\(", "(").replace("\\)", ")")
+            and phrase not in MAY_KNOW.get(place, ())
+        )
         option = word in PI_OPTIONS and not place.startswith(OUR_COMMAND_LINE)
         if (option or word == "pi" or word in PI_RECORDS or PI_FILES.search(word)) and (
             " " not in word and word not in MAY_KNOW.get(place, ())
         ):
             yield f'"{word}"'
+
+
+def _names_of_pi(tree: Tree, module: str) -> Iterator[str]:
+    """Yield what a module names itself; what it only imports or reads, another one names."""
+    place = tree.place(module)
+    if not place.endswith(WORDS_FOR_USERS):
+        for node in ast.walk(tree.parsed[module]):
+            name = _named(node)
+            if PI_NAME.search(name) and name not in MAY_KNOW.get(place, ()):
+                yield name
+
+
+def _named(node: ast.AST) -> str:
+    match node:
+        case ast.FunctionDef(name) | ast.AsyncFunctionDef(name) | ast.ClassDef(name):
+            return name
+        case ast.Name(name, ast.Store()) | ast.arg(name) | ast.keyword(arg=str(name)):
+            return name
+    return ""
 
 
 def room_imports(tree: Tree) -> dict[str, set[str]]:

@@ -40,18 +40,18 @@ class Screen:
 
     def type(self, line: str) -> None:
         """Type a line and send it off."""
-        self._tmux("send-keys", "-l", line)
+        self.tmux("send-keys", "-l", line)
         self.press("Enter")
 
     def press(self, *keys: str) -> None:
         """Press keys, by the names that tmux has for them; other words are typed."""
-        self._tmux("send-keys", *keys)
+        self.tmux("send-keys", *keys)
 
     def see(self, *texts: str, patience_s: float = PATIENCE_S) -> None:
         """Wait until all of these are on the screen at once."""
         deadline = time.monotonic() + patience_s
         while missing := [
-            text for text in texts if text not in (shown := self._tmux("capture-pane", "-p"))
+            text for text in texts if text not in (shown := self.tmux("capture-pane", "-p"))
         ]:
             left = deadline - time.monotonic()
             if left <= 0 or not select.select([self.news], [], [], left)[0]:
@@ -60,9 +60,10 @@ class Screen:
 
     def captured(self) -> str:
         """Return the rows of the screen with their styles."""
-        return self._tmux("capture-pane", "-e", "-N", "-p")
+        return self.tmux("capture-pane", "-e", "-N", "-p")
 
-    def _tmux(self, *arguments: str) -> str:
+    def tmux(self, *arguments: str) -> str:
+        """Give the server a command; return what it answers."""
         return _tmux(self.socket, *arguments)
 
 

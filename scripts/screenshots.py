@@ -40,6 +40,9 @@ ROOT = Path(__file__).resolve().parents[1]
 STAGE = ROOT / "scripts" / "stage"
 OUT = ROOT / "docs" / "pictures"
 PROJECT, CHECKOUT = "project", "pi-subagents"
+# A picture is looked at with whatever fonts there are: a sign that only emoji fonts have is drawn
+# as the same sign of the other screens, and as wide.
+NO_EMOJI = str.maketrans({"⏳": "● ", "✅": "✓ ", "❌": "✗ "})
 PIPES = {".test-ends": "14 passed\n", ".lint-ends": "no findings\n", ".links-ends": "9 links\n"}
 NO_TMUX = "tmux is needed for pictures: apt-get install tmux, or brew install tmux\n"
 NO_CHROMIUM = "chromium is needed for this picture: apt-get install chromium"
@@ -132,11 +135,11 @@ TO_THE_REVIEW = (
 # Two that are over, one of them gone on with, and those of RUN at work behind the view.
 SOME_RUNS = (
     'subagents -q run --offline --name count "Count the Python files in src" > first; '
-    "subagents -q run --offline --name count --resume "
-    "$(sed -n 's/.*session: \\(.*\\))/\\1/p' first) \"List the files in src/shop\" > second; "
+    "subagents -q run --offline --name count --resume last "
+    '"List the files in src/shop" > second; '
     f"{RUN} > third 2> fourth & "
 )
-FLEET = ("make test", "make links", "planned", "failed", "completed")
+FLEET = ("make test", "make links", "waiting", "failed", "completed")
 
 PICTURES = (
     Picture("run-windows", RUN, (AT_WORK,)),
@@ -144,8 +147,8 @@ PICTURES = (
     Picture(
         "run-finished",
         f"{RUN} > answers.md",
-        (AT_WORK, EndChecks(), see("Go on with one", "~/project $\n")),
-        rows=44,
+        (AT_WORK, EndChecks(), see("To continue:", "~/project $\n")),
+        rows=14,
     ),
     Picture(
         "profile-wizard",
@@ -157,7 +160,7 @@ PICTURES = (
     Picture(
         "watch",
         f"{SOME_RUNS} subagents watch",
-        (see(*FLEET, "q Leave", "session"),),
+        (see(*FLEET, "q Leave", "session"), press("Home"), see("running for")),
         columns=110,
         rows=18,
     ),
@@ -166,7 +169,7 @@ PICTURES = (
         f"{SOME_RUNS} subagents watch --web --no-open",
         (see("Watching on"),),
         columns=140,
-        page=Page(FLEET, (*["ArrowDown"] * 2, "o"), ("fix the rounding", "make test")),
+        page=Page(FLEET, ("Home", *["ArrowDown"] * 2, "o"), ("fix the rounding", "make test")),
     ),
     Picture(
         "pi-windows",
@@ -176,7 +179,7 @@ PICTURES = (
         rows=32,
         leaving=(press("Escape"), see("Session IDs"), press("C-d")),
     ),
-    Picture("demo", "subagents demo", (see("with your own model"),), rows=47, directory=CHECKOUT),
+    Picture("demo", "subagents demo", (see("What to type next:"),), rows=37, directory=CHECKOUT),
 )
 
 
@@ -229,7 +232,7 @@ def taken(picture: Picture) -> bytes:
             play(picture.leaving, screen, home / picture.directory)
             screen.see(prompt)
     svg = drawn(
-        shown.replace(str(home), "~"),
+        shown.replace(str(home), "~").translate(NO_EMOJI),
         picture.columns,
         picture.rows,
         name=picture.name,

@@ -59,6 +59,36 @@ CLI_HEAD = """\
 # The command line
 
 Written by `scripts/update_docs.py` from the live `--help`; do not edit it by hand.
+
+## What a run is called
+
+Every command, tool parameter and Python function that asks for a run or a session takes
+
+- the id of a run or of a session, whole or its first characters, from anywhere on this machine;
+- the name of a task, if one session of this project (or one background run) has it; of a task
+  without a name, how its prompt begins, as it is listed (also where that ends in an `…`);
+- `last`: the newest run of this project.
+
+Where a run is asked for, a session means its run at work, or its latest; where a session is asked
+for, a run means its session. What could mean several is refused, with a list of them. Screens show
+the first eight characters of an id, JSON all of it. A task without a name of its own is listed by
+the beginning of its prompt.
+
+`--all` means one thing: everything, without a limit or a filter. `watch --everywhere` lists all
+projects.
+
+## How runs stand
+
+| | | in JSON and the run directory |
+|---|---|---|
+| `○` | waiting | `planned` |
+| `●` | running | `starting`, `running` |
+| `◌` | stopping | `stopping` |
+| `✓` | completed | `completed` |
+| `⚠` | completed, without an answer | `completed` |
+| `✗` | failed | `failed` |
+| `■` | stopped: somebody asked for it | `aborted` |
+| `!` | interrupted: its caller or its supervisor went away | `interrupted` |
 """
 
 PI_CHANGELOG_HEAD = """\

@@ -17,12 +17,13 @@ NO_PI = "no pi on this machine: `make test` installs the pinned one"
 
 def pytest_configure(config: pytest.Config) -> None:
     """
-    Hear Ctrl+C, and keep the found pi in the variable that all children and test workers read.
+    Hear signals, and keep the found pi in the variable that all children and test workers read.
 
-    A shell starts what it runs in the background deaf to Ctrl+C, and every process a test starts
-    would inherit that.
+    A shell starts what it runs in the background deaf to Ctrl+C, `nohup` to a hang-up, and every
+    process a test starts would inherit that.
     """
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     if "PROPERTY_EXAMPLES" in os.environ:
         examples = int(os.environ["PROPERTY_EXAMPLES"])
         settings.register_profile("soak", max_examples=examples, deadline=None)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pi_subagents.errors import PINNED_PI_VERSION
+from pi_subagents.engines.pi.versions import PINNED_PI_VERSION
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -49,9 +49,9 @@ def test_the_page_names_every_part_that_can_be_measured_by_itself() -> None:
 
 def test_the_page_says_how_each_of_its_tables_was_measured() -> None:
     head, _, figures = PAGE.partition("## Figures")
-    told = re.findall(r"^\| ([A-Z1][^|]*?) \|", head, re.MULTILINE)
+    heard = re.findall(r"^\| ([A-Z1][^|]*?) \|", head, re.MULTILINE)
     for section in re.findall(r"^### (.+)$", figures, re.MULTILINE):
-        assert any(section.startswith(each) for each in told), section
+        assert any(section.startswith(each) for each in heard), section
 
 
 def test_the_synthetic_stream_is_made_of_what_the_pi_of_today_prints(

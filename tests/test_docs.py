@@ -215,7 +215,7 @@ def test_a_text_is_shown_once_for_each_way_it_can_read():
 
 
 def test_the_documents_tell_of_presets_and_background_runs_all_that_was_specified():
-    told = {
+    heard = {
         "presets.md": (
             "`~/.pi/agent/subagents`", "the nearest `.pi/subagents`", "description:",
             "## What `tools` limits",
@@ -228,7 +228,7 @@ def test_the_documents_tell_of_presets_and_background_runs_all_that_was_specifie
     }  # fmt: skip
     missing = [
         (name, phrase)
-        for name, phrases in told.items()
+        for name, phrases in heard.items()
         for phrase in phrases
         if phrase not in (ROOT / "docs" / name).read_text("utf-8")
     ]

@@ -82,18 +82,18 @@ def test_a_failed_test_and_a_version_that_cannot_be_installed_fail_and_the_other
     runs.absent = ("9.9.9",)
     runs.failures = {"1.4.0": 2}
     assert main(["9.9.9", "1.4.0", "1.5.0", "--json"]) == 1
-    told = json.loads(capsys.readouterr().out)
-    assert (told["schemaVersion"], told["ok"]) == (1, False)
+    heard = json.loads(capsys.readouterr().out)
+    assert (heard["schemaVersion"], heard["ok"]) == (1, False)
     good, bad = (
         {"passed": 8 - failed, "failed": failed, "skipped": 1, "problem": ""} for failed in (0, 2)
     )
-    assert [{**row, "seconds": 0} for row in told["versions"]] == [
+    assert [{**row, "seconds": 0} for row in heard["versions"]] == [
         {
             "version": "9.9.9",
             "lanes": {},
             "seconds": 0,
             "problem": "not installed: Set-up failed while installing pi 9.9.9 (exit code 1). "
-            "Nothing half-installed was left. Check the network, the registry or proxy settings "
+            "Nothing half-installed was left behind. Check the network, the registry or proxy settings "
             "and the free disk space, then run `subagents setup` again.",
             "ok": False,
         },

@@ -154,8 +154,8 @@ async def assert_every_session_can_be_asked_for(place: Workplace, answer: dict[s
     assert answer["details"]["sessionIds"] == ids
     for result in results:
         found = await call(place, "get_subagent_output", {"sessionId": result["sessionId"]})
-        told = found["details"]
-        assert (told["taskName"], told["status"]) == (result["name"], result["status"])
+        heard = found["details"]
+        assert (heard["taskName"], heard["status"]) == (result["name"], result["status"])
 
 
 async def answered_session(place: Workplace) -> str:
@@ -288,7 +288,7 @@ async def test_without_restrictions_an_extra_arg_may_choose_the_tools(place: Wor
     task = {**HEALTHY, "profile": "free"}
     work = asyncio.create_task(call(place, DELEGATE, {"tasks": [task]}))
     child = await place.child("healthy")
-    assert child.arguments[-2:] == ["--tools", "read"]
+    assert child.arguments[-4:-1] == ["--tools", "read", "--session"]
     await child.answer_and_exit("done")
     assert (await work)["details"]["results"][0]["status"] == "completed"
 
@@ -329,12 +329,12 @@ async def test_a_pi_that_cannot_be_started_fails_each_task_for_itself(place: Wor
     assert all("No such file" in each["notes"][0] for each in results)
 
 
-@pytest.mark.parametrize(("timeout", "told"), [(1.0, "1"), (1.25, "1.25")])
-async def test_a_silent_child_is_timed_out(place: Workplace, timeout: float, told: str) -> None:
+@pytest.mark.parametrize(("timeout", "heard"), [(1.0, "1"), (1.25, "1.25")])
+async def test_a_silent_child_is_timed_out(place: Workplace, timeout: float, heard: str) -> None:
     set_setting(place, "extend_timeout_debounce", 0)
     work = begin(place, {"timeout": timeout})
     child = await place.child("bad")
-    bad = await assert_task_failed(place, work, TIMED_OUT.format(told))
+    bad = await assert_task_failed(place, work, TIMED_OUT.format(heard))
     assert bad["exitCode"] == 143
     await child.gone()
 
@@ -383,10 +383,10 @@ async def test_a_directory_in_place_of_a_file_is_told(place: Workplace) -> None:
     await assert_prompt_holds(place, ".pi", FILE_UNREADABLE.format(".pi"))
 
 
-@pytest.mark.parametrize(("size", "told"), [(1500 * KB, 1500), (1024 * KB + 1, 1025)])
-async def test_a_large_file_is_told_in_its_place(place: Workplace, size: int, told: int) -> None:
+@pytest.mark.parametrize(("size", "heard"), [(1500 * KB, 1500), (1024 * KB + 1, 1025)])
+async def test_a_large_file_is_told_in_its_place(place: Workplace, size: int, heard: int) -> None:
     (place.project / "big.log").write_bytes(b"x" * size)
-    await assert_prompt_holds(place, "big.log", FILE_TOO_LARGE.format("big.log", told))
+    await assert_prompt_holds(place, "big.log", FILE_TOO_LARGE.format("big.log", heard))
 
 
 # The page

@@ -95,16 +95,16 @@ EXAMPLES: dict[str, tuple[Exception, str]] = {
     ),
     "PlatformNotSupported": (
         errors.PlatformNotSupported("Windows"),
-        ("pi-subagents supervises processes with POSIX means and does not run on Windows. Use it "
+        ("pi-subagents needs the processes of a POSIX system and does not run on Windows. Use it "
         "inside WSL (Windows Subsystem for Linux)."),
     ),
     "PiNotFound": (
-        errors.PiNotFound(),
+        errors.PiNotFound("1.5.0"),
         ("No pi found. Run `subagents setup`: it installs pi 1.5.0, and Node if needed, into your "
         "data directory."),
     ),
     "PiCommandUnusable": (
-        errors.PiCommandUnusable("environment", "pi -x", "is not on PATH"),
+        errors.PiCommandUnusable("environment", "PI_SUBAGENTS_PI", "pi -x", "is not on PATH"),
         "The pi command from PI_SUBAGENTS_PI cannot be run: 'pi' is not on PATH",
     ),
     "NodeNotFound": (
@@ -115,9 +115,14 @@ EXAMPLES: dict[str, tuple[Exception, str]] = {
     ),
     "InstallFailed": (
         errors.InstallFailed("fetching pi", 7, ("line 1", "line 2")),
-        ("Set-up failed while fetching pi (exit code 7). Nothing half-installed was left. Check the "
+        ("Set-up failed while fetching pi (exit code 7). Nothing half-installed was left behind. Check the "
         "network, the registry or proxy settings and the free disk space, then run `subagents "
         "setup` again.\n  line 1\n  line 2"),
+    ),
+    "RunsAtWork": (
+        errors.RunsAtWork(2),
+        ("2 sub-agents are at work. Wait for them, or stop them in `subagents watch`, then try "
+        "again. Nothing was removed."),
     ),
     "NoMoreProcesses": (
         errors.NoMoreProcesses("no thread"),
@@ -150,8 +155,9 @@ EXAMPLES: dict[str, tuple[Exception, str]] = {
         'Run "abcd" not found in /runs. `subagents runs` lists what is there.',
     ),
     "RunAmbiguous": (
-        errors.RunAmbiguous("ab", ("abc", "abd")),
-        '"ab" is the beginning of several runs: abc, abd',
+        errors.RunAmbiguous("ab", (("abc", "running, 3s ago: count"), ("abd", "")), 3),
+        ('"ab" could be any of these runs. Say which, by its id:\n'
+        "  abc  running, 3s ago: count\n  abd\n  and 1 more"),
     ),
     "RunUnreadable": (
         errors.RunUnreadable("abcd", "no meta"), 'Run "abcd" cannot be read: no meta',
@@ -162,17 +168,17 @@ EXAMPLES: dict[str, tuple[Exception, str]] = {
     ),
     "RunNotListening": (
         errors.RunNotListening("abcd"),
-        ('Run "abcd" goes on: nobody takes orders for it. Press Ctrl+C where it was started, or end '
-        "it with everything it started: subagents stop --force abcd"),
+        ('Run "abcd" is still running and cannot be stopped from here. Press Ctrl+C where it was '
+        "started, or kill it with everything it started: subagents stop --force abcd"),
     ),
     "RunNotAnswering": (
         errors.RunNotAnswering("abcd"),
-        ('Run "abcd" goes on: its supervisor does not answer, it was halted or hangs. End it with '
+        ('Run "abcd" is still running: its supervisor is suspended or hangs. Kill it with '
         "everything it started: subagents stop --force abcd"),
     ),
     "RunNotEnded": (
         errors.RunNotEnded("abcd", 30),
-        ('Run "abcd" was told to stop and has not ended after 30 s. End it with everything it '
+        ('Run "abcd" was asked to stop and has not ended after 30 s. Kill it with everything it '
         "started: subagents stop --force abcd"),
     ),
     "SessionNotFound": (

@@ -21,6 +21,7 @@ PYTHON_BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 LEFT_OUT = re.compile(r" \([^()]* left out\)")
 COUNTED = "There are 2 Python files in .."
 OUTLINE = "README.md has 2 headings:\n- App\n  - Use"
+USED_UP = "The budget of the task is used up: 1 of 1 turns. To go on, resume with a new budget."
 SAID = {
     "one_task.py": f"{COUNTED}\n",
     "parallel_progress.py": (
@@ -34,9 +35,26 @@ SAID = {
         "second: completed: Here I am.\n"
         "third: aborted: Stopped on request\n"
     ),
+    "budget.py": f"{USED_UP}\n{COUNTED}\n",
+    "table_of_values.py": (
+        "code  meaning                retry\n"
+        "400   Bad Request            no\n"
+        "401   Unauthorized           no\n"
+        "404   Not Found              no\n"
+        "408   Request Timeout        yes\n"
+        "409   Conflict               no\n"
+        "429   Too Many Requests      yes\n"
+        "500   Internal Server Error  yes\n"
+        "503   Service Unavailable    yes\n"
+    ),
     "resume.py": f"look: {COUNTED}\nlook closer: README.md has 3 lines.\none session: True\n",
     "from_a_shell.sh": (
         f"count | completed | {COUNTED}\nheadings | completed | README.md has 2 headings:\n"
+    ),
+    "answering.sh": (
+        "task-1 asks:\nWhich database to use?\n"
+        "Answered: task-1 goes on.\n"
+        "Which database to use? the one for staging\n"
     ),
     "background.sh": (
         f"completed | Count the Python files in . | {COUNTED}\n"

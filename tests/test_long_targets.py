@@ -27,7 +27,7 @@ SHIM = ROOT / ".cache" / "shim" / ".installed"
 LIMIT_S = 300
 NOT_REMADE = ("setup", "check-shim", ".venv/.dev", ".venv/.runtime")
 PYTEST_TARGETS = ("soak", "faults", "e2e-mcp", "e2e-pi")
-OTHER_TARGETS = ("bench", "screenshots", "e2e-versions")
+OTHER_TARGETS = ("bench", "screenshots", "dist", "e2e-versions")
 # What `make bench` measures, by the headings of its tables; the fewest of each that run its code.
 MEASURED = {
     "start-up": "Start-up",
@@ -46,10 +46,10 @@ MEASURED = {
 # Both take longer than a sample may; the first also fetches versions of pi.
 NOT_SAMPLED = {"versions", "work"}
 SAMPLES = {
-    "soak": {"passed": 5},
+    "soak": {"passed": 6},
     "faults": {"passed": 4},
     "e2e-mcp": {"passed": 2},
-    "e2e-pi": {"passed": 1},
+    "e2e-pi": {"passed": 2},
 }
 
 pytestmark = pytest.mark.skipif(shutil.which("make") is None, reason="make is not here")
@@ -84,7 +84,7 @@ def counted(said: str, word: str) -> int:
 def test_every_long_target_has_a_sample() -> None:
     """Whoever adds one says here what of it is tried: its name begins with `e2e-`, or it is listed."""
     targets = re.findall(r"^([a-z0-9-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
-    named = {"soak", "faults", "bench", "screenshots"}
+    named = {"soak", "faults", "bench", "screenshots", "dist"}
     long = [target for target in targets if target in named or target.startswith("e2e-")]
     assert sorted(long) == sorted((*PYTEST_TARGETS, *OTHER_TARGETS))
 
@@ -131,10 +131,21 @@ def test_both_sides_are_tried_on_a_version_of_pi() -> None:
 
 @needs_tmux
 @pytest.mark.pi
-def test_a_picture_of_the_documents_is_taken(tmp_path: Path) -> None:
-    said = made("screenshots", PICTURES=f"--into {tmp_path} run-windows")
-    assert said == f"{tmp_path}/run-windows.svg\n"
-    assert (tmp_path / "run-windows.svg").read_text().startswith("<svg")
+@pytest.mark.parametrize("picture", ["run-windows", "demo", "watch"])
+def test_a_picture_of_the_documents_is_taken(tmp_path: Path, picture: str) -> None:
+    said = made("screenshots", PICTURES=f"--into {tmp_path} {picture}")
+    assert said == f"{tmp_path}/{picture}.svg\n"
+    assert (tmp_path / f"{picture}.svg").read_text().startswith("<svg")
+
+
+@pytest.mark.pi
+@pytest.mark.skipif(
+    installed_pi(data_dir(os.environ)) is None, reason="no pi is set up: `subagents setup`"
+)
+def test_the_wheel_is_built_and_its_demo_runs_in_an_empty_home(tmp_path: Path) -> None:
+    said = made("dist", DIST=f"--into {tmp_path} --sample")
+    assert re.findall(r"^## (\w+)$", said, re.MULTILINE) == ["list", "count", "find"]
+    assert {path.suffix for path in tmp_path.iterdir()} == {".whl", ".gz"}
 
 
 @pytest.mark.skipif(not SHIM.exists(), reason="what checks it is not installed: `make check-shim`")

@@ -55,6 +55,10 @@ def small_house(tmp_path: Path, **files: str) -> Tree:
         ('if kind == "agent_end": pass', '"agent_end"'),
         ('path = home / ".pi" / "x"', '".pi"'),
         ('env["PI_CODING_AGENT_DIR"]', '"PI_CODING_AGENT_DIR"'),
+        ("def usage_for_pi(): pass", "usage_for_pi"),
+        ("class PiThing: pass", "PiThing"),
+        ("call(pi_version=1)", "pi_version"),
+        ('if "No API key found" in text: pass', '"No API key found"'),
         ('"""About pi."""\nSAID = "pi has no model; see ~/.pi"\nOURS = "PI_SUBAGENTS_DATA"', ""),
     ],
 )

@@ -13,7 +13,7 @@ from tests.which_pi import PI_UNDER_TEST, pi_for_tests
 
 from pi_subagents.engines.pi.command import VARIABLE
 from pi_subagents.engines.pi.install import managed
-from pi_subagents.errors import PINNED_PI_VERSION
+from pi_subagents.engines.pi.versions import PINNED_PI_VERSION
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,7 +27,7 @@ def set_up(data: Path, version: str) -> str:
     (target / managed.BUNDLE).mkdir(parents=True)
     node = write_fake_node(data / "node", "24.19.0")
     pi = managed.ManagedPi(version, target, node, "24.19.0", "2026-11-15T00:00:00+00:00")
-    managed._write_marker(pi)
+    managed.write_marker(pi)
     return shlex.join(pi.argv)
 
 

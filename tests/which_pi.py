@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from pi_subagents.engines.pi.command import resolve_pi_command
 from pi_subagents.engines.pi.install.managed import installed_pi
-from pi_subagents.errors import PINNED_PI_VERSION, SetupError
+from pi_subagents.engines.pi.versions import PINNED_PI_VERSION
+from pi_subagents.errors import SetupError
 from pi_subagents.system.home import data_dir
 from pi_subagents.system.programs import is_runnable
 
@@ -21,8 +22,8 @@ PI_UNDER_TEST = "PI_UNDER_TEST"
 
 def pi_for_tests(env: Mapping[str, str], cwd: Path) -> str:
     """Return a command line; nothing where there is no pi at all."""
-    if told := env.get(PI_UNDER_TEST):
-        return told
+    if heard := env.get(PI_UNDER_TEST):
+        return heard
     managed = installed_pi(data_dir(env))
     if managed and managed.version == PINNED_PI_VERSION and is_runnable(managed.node):
         return shlex.join(managed.argv)

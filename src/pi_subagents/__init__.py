@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING
 from pi_subagents._version import __version__
 
 if TYPE_CHECKING:
-    from pi_subagents.api import call_tool, delegate, delegate_sync
+    from pi_subagents.api import call_tool, delegate, delegate_sync, start
     from pi_subagents.core.offline.script import parse_script
+    from pi_subagents.core.run.answering import AnswerReport
     from pi_subagents.core.run.progress import ProgressFormatter
+    from pi_subagents.core.run.record import RunRecord
     from pi_subagents.core.run.result import RunResult
     from pi_subagents.core.run.steer import Steered
     from pi_subagents.core.stop_switch import StopSwitch
@@ -22,14 +24,17 @@ if TYPE_CHECKING:
     from pi_subagents.errors.base import RequestError, SetupError, StoreError, SubagentsError
     from pi_subagents.service.call import Pool
     from pi_subagents.service.delegation import Delegation, Update
+    from pi_subagents.service.questions.answering import answer
     from pi_subagents.service.steering import steer
 
 __all__ = [
+    "AnswerReport",
     "Delegation",
     "FileSpec",
     "Pool",
     "ProgressFormatter",
     "RequestError",
+    "RunRecord",
     "RunResult",
     "SetupError",
     "Steered",
@@ -39,10 +44,12 @@ __all__ = [
     "Task",
     "Update",
     "__version__",
+    "answer",
     "call_tool",
     "delegate",
     "delegate_sync",
     "parse_script",
+    "start",
     "steer",
 ]
 
@@ -54,6 +61,7 @@ _HOMES = {
     "FileSpec": "core.task.attachment",
     "ProgressFormatter": "core.run.progress",
     "Task": "core.task.request",
+    "RunRecord": "core.run.record",
     "RunResult": "core.run.result",
     "Steered": "core.run.steer",
     "StopSwitch": "core.stop_switch",
@@ -64,6 +72,9 @@ _HOMES = {
     "SetupError": "errors.base",
     "StoreError": "errors.base",
     "SubagentsError": "errors.base",
+    "answer": "service.questions.answering",
+    "AnswerReport": "core.run.answering",
+    "start": "api",
     "steer": "service.steering",
 }
 

@@ -15,6 +15,7 @@ from tests.e2e.command import ENTRY, Ran, subagents
 from tests.e2e.conftest import Project
 from tests.e2e.served_models import serving
 
+from pi_subagents import Task, start
 from pi_subagents.api import call_tool
 from pi_subagents.config.preset_files import global_presets_dir, invalidate_presets_cache
 from pi_subagents.engines.offline.server import OfflineModel
@@ -135,7 +136,8 @@ def test_a_child_has_the_prompt_tools_model_and_session_of_its_preset(served: Se
     assert PROMPT in system
     assert not system.startswith(PROMPT)
     told = served.subagents("background", "status", run_id[:8])
-    assert told.out.endswith(": Hello.\n\nHello.\n")
+    assert told.out.startswith("✓ Hello.: completed after ")
+    assert told.out.endswith(f"\nin {served.project.path}\n\nHello.\n")
 
 
 def test_a_calls_model_is_the_one_that_answers(served: Served) -> None:
@@ -164,8 +166,8 @@ def test_the_offline_model_serves_a_run_that_nobody_stays_with(served: Served) -
     (served.project.path / "a.md").write_text("Land in sight")
     run_id = served.started("scout", "read a.md", "--offline")["runId"]
     assert served.subagents("background", "wait", run_id).code == 0
-    told = served.subagents("background", "status", run_id, "--json").json["details"]["runs"]
-    assert [(run["status"], run["output"], run["resolvedModel"]) for run in told] == [
+    heard = served.subagents("background", "status", run_id, "--json").json["details"]["runs"]
+    assert [(run["status"], run["output"], run["resolvedModel"]) for run in heard] == [
         ("completed", "I read 1 line of a.md:\n\nLand in sight", None)
     ]
     assert served.model.requests("all") == []
@@ -183,7 +185,7 @@ def test_a_run_is_stopped_by_the_beginning_of_its_id(served: Served) -> None:
     assert stopped.code == 0, stopped
     again = served.subagents("background", "stop", run_id[:10])
     assert (again.code, again.out) == (2, "")
-    assert f'Run "{run_id}" is not running' in again.err
+    assert f'Run "{run_id[:8]}" is not running (status: stopped)' in again.err
 
 
 def test_the_log_of_a_run_can_be_followed_to_its_end(served: Served) -> None:
@@ -191,4 +193,15 @@ def test_the_log_of_a_run_can_be_followed_to_its_end(served: Served) -> None:
     followed = served.subagents("background", "logs", "-f", run_id[:10])
     transcript = Path(served.project.path / ".pi/subagents/runs" / run_id / "transcript.log")
     assert followed.out == transcript.read_text()
-    assert followed.err == f"Run {run_id}: completed\n"
+    assert followed.err == f"Run {run_id[:8]}: completed\n"
+
+
+async def test_a_program_starts_any_task_in_the_background(project: Project) -> None:
+    (project.path / "one.py").write_text("")
+    task = Task("count", "Count the Python files in .", tools=("bash",), thinking="low")
+    (run,) = await start(task, cwd=project.path, env=project.env, offline=True)
+    assert (run.name, run.active, run.meta.attached) == ("count", True, False)
+    waited = subagents(project, "background", "wait", run.run_id)
+    assert waited.code == 0
+    shown = subagents(project, "background", "status", run.run_id)
+    assert "There is 1 Python file in ." in shown.out

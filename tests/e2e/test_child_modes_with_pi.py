@@ -108,7 +108,7 @@ async def test_a_child_without_a_key_says_so_with_a_way_out(
     project.env["PI_SUBAGENTS_PI"] += " --provider anthropic --model claude-sonnet-4-5"
     result = await unaided(project)
     opening = {
-        "rpc": "Sub-agent could not begin: No API key found for anthropic.",
+        "rpc": "Sub-agent could not start: No API key found for anthropic.",
         "json": "Sub-agent exited with code 1 without an answer: No API key found for anthropic.",
     }
     assert (result.status, result.notes) == ("failed", (core_messages.NOTE_NO_MODEL,))
@@ -130,7 +130,7 @@ async def test_how_a_child_is_started_tells_how_it_is_spoken_to(
 ) -> None:
     result = (await project.delegate(Task("task", "x"), script=[{"text": "ok"}])).results[0]
     meta = json.loads((run_dir(project, result) / "meta.json").read_text())
-    words = {"rpc": ["--mode", "rpc", "--no-session"], "json": ["--mode", "json", "-p"]}
+    words = {"rpc": ["--mode", "rpc", "--no-approve"], "json": ["--mode", "json", "-p"]}
     first = meta["argv"].index("--mode")
     assert meta["argv"][first : first + 3] == words[child_mode]
     assert meta["childMode"] == child_mode

@@ -3,13 +3,16 @@
 import dataclasses
 import json
 import re
+import shlex
 import signal
 import subprocess
 from pathlib import Path
 
 import pytest
-from tests.e2e.command import ended, heard, start, subagents
+from tests.e2e.command import ENTRY, ended, heard, start, subagents
 from tests.e2e.conftest import Project
+
+from pi_subagents.core.messages import NOTE_EMPTY_ANSWER
 
 pytestmark = pytest.mark.pi
 
@@ -25,17 +28,14 @@ def script(project: Project, turns: object) -> str:
     return str(path)
 
 
-def test_run_prints_progress_answers_and_a_summary_line_per_task(project: Project) -> None:
+def test_run_prints_progress_beside_and_in_a_pipe_the_answer_alone(project: Project) -> None:
     (project.path / "a.py").write_text("x = 1\n")
     ran = subagents(project, "run", "--offline", "Count the Python files in .", "--name", "count")
     assert ran.code == 0
     assert re.search(r"^\[count\] started$", ran.err, re.MULTILINE)
     assert re.search(r"^\[count\] There is 1 Python file in \.", ran.err, re.MULTILINE)
-    assert re.fullmatch(
-        r"\n── count ──\nThere is 1 Python file in \..*\n\n"
-        r"✓ count: completed \(session: [0-9a-f]{16}\)\n",
-        ran.out,
-    )
+    assert re.search(r"^\[count\] completed after \d+s$", ran.err, re.MULTILINE)
+    assert re.fullmatch(r"There is 1 Python file in \..*\n", ran.out)
     assert "not a language model" in ran.err
     assert ESCAPE not in ran.out + ran.err
 
@@ -56,12 +56,11 @@ def test_run_json_and_call_print_the_same_object(project: Project) -> None:
         value = done.json
         results = value["details"]["results"]
         ids = [each["sessionId"] for each in results]
-        assert value["content"] == [
-            {
-                "type": "text",
-                "text": f"✓ one: completed (session: {ids[0]})\n✓ two: completed (session: {ids[1]})",
-            }
-        ]
+        lines, answers = (block["text"] for block in value["content"])
+        assert lines == (
+            f"✓ one: completed (session: {ids[0]})\n✓ two: completed (session: {ids[1]})"
+        )
+        assert answers.split("\n").count("fine") == 2
         assert (value["schemaVersion"], value["isError"]) == (1, False)
         assert value["details"]["sessionIds"] == ids
         assert [{k: each[k] for k in sorted(each)} for each in results] == [
@@ -69,7 +68,9 @@ def test_run_json_and_call_print_the_same_object(project: Project) -> None:
                 "durationMs": each["durationMs"],
                 "errorMessage": None,
                 "exitCode": 0,
+                "model": each["model"],
                 "name": name,
+                "nextCall": None,
                 "notes": [],
                 "output": "fine",
                 "runId": each["runId"],
@@ -92,10 +93,16 @@ def test_run_json_and_call_print_the_same_object(project: Project) -> None:
 def test_a_failed_task_makes_exit_code_one_and_names_its_error(project: Project) -> None:
     turns = script(project, [{"error": {"status": 401, "message": "who are you"}}])
     ran = subagents(project, "run", "--offline-script", turns, "x")
-    assert ran.code == 1
+    assert (ran.code, ran.out) == (1, "")
     assert re.search(
-        r"^✗ task-1: error — .*who are you.* \(session: [0-9a-f]{16}\)$", ran.out, re.MULTILINE
+        r"^\[x\] failed after \d+s\n"
+        r"\[x\] The provider refused the key \(401\)\.\n"
+        r"\[x\] Check the key: subagents pi, then /login\.\n\Z",
+        ran.err,
+        re.MULTILINE,
     )
+    (run,) = subagents(project, "runs", "--json").json["runs"]
+    assert "who are you" in subagents(project, "show", run["runId"]).out
 
 
 def test_a_missing_directory_fails_its_task_only(project: Project) -> None:
@@ -154,14 +161,14 @@ def test_a_refused_call_says_why_and_starts_nothing(
     ("arguments", "message"),
     [
         (("run",), "Give at least one PROMPT, or a --task-file."),
-        (("run", " "), "tasks[0].prompt: must not be empty"),
+        (("run", " "), "Prompt 1 is empty."),
         (("run", "x", "--timeout", "0.5"), "tasks[0].timeout: must be 1 to 86400 seconds"),
         (("run", *(["x"] * 17)), "tasks: must hold 1 to 16 tasks, not 17"),
         (("run", "x", "--name", "a", "--name", "b"), "2 names for 1 prompts."),
         (("show", "ffff"), 'Run "ffff" not found in '),
         (("stop", "../../etc"), 'Run "../../etc" not found in '),
-        (("nonsense",), "No such command 'nonsense'."),
-        (("--quiet", "--verbose", "runs"), "--quiet and --verbose contradict each other."),
+        (("nonsense",), 'No such command "nonsense".'),
+        (("--quiet", "--verbose", "runs"), "--quiet and --verbose cannot be used together."),
     ],
 )
 def test_bad_input_is_one_clear_error_and_exit_code_two(
@@ -200,7 +207,7 @@ def test_runs_show_and_stop_tell_the_truth_about_a_finished_run(project: Project
 
     listed = subagents(project, "runs")
     row = listed.out.splitlines()[1].split()
-    assert (row[0], row[1], row[-1]) == (run_id[:12], "completed", "q")
+    assert (row[:3], row[-1]) == ([run_id[:8], "✓", "completed"], "q")
     assert subagents(project, "runs", "--json").json["runs"][0]["runId"] == run_id
     assert subagents(project, "runs", "--active").out.startswith("Nothing is running.")
 
@@ -211,6 +218,7 @@ def test_runs_show_and_stop_tell_the_truth_about_a_finished_run(project: Project
     described = subagents(project, "show", run_id, "--json").json
     assert described["result"]["output"] == "the answer"
     assert [Path(p).name for p in described["files"]] == [
+        "child-session.jsonl",
         "events.jsonl",
         "meta.json",
         "prompt.md",
@@ -253,6 +261,8 @@ def test_a_session_is_told_by_its_id_from_anywhere(project: Project) -> None:
             "status": "completed",
             "taskName": "hi",
             "runCount": 1,
+            "usage": called.json["details"]["usage"],
+            "totalCharacters": len(transcript) - 1,
             "maxLines": 15,
             "messageCount": 4,
             "exitCode": 0,
@@ -276,9 +286,9 @@ def test_a_running_session_is_told_as_running_and_can_be_waited_for(project: Pro
     process = start(project, "--verbose", "run", "--offline-script", turns, "x")
     heard(process, "sleep 1000")
     run = subagents(project, "runs", "--active", "--json").json["runs"][0]
-    told = subagents(project, "output", run["sessionId"])
-    assert (told.code, told.out) == (1, "on it\n")
-    assert "running" in told.err
+    noted = subagents(project, "output", run["sessionId"])
+    assert (noted.code, noted.out) == (1, "on it\n")
+    assert "running" in noted.err
     waiter = start(project, "output", run["sessionId"], "--wait", "60", "--json")
     subagents(project, "stop", run["runId"])
     out, _ = waiter.communicate()
@@ -302,10 +312,11 @@ def test_stop_from_another_process_aborts_the_run_and_its_tree(project: Project)
     active = subagents(project, "runs", "--active", "--json").json["runs"]
     assert [each["status"] for each in active] == ["running"]
     stopped = subagents(project, "stop", active[0]["runId"][:6])
-    assert (stopped.code, stopped.out) == (0, "task-1: aborted\n")
-    out, _ = process.communicate()
-    assert process.returncode == 1
-    assert "✗ task-1: error — Stopped on request" in out
+    assert (stopped.code, stopped.out) == (0, f"x ({active[0]['runId'][:8]}): stopped\n")
+    out, err = process.communicate()
+    assert (process.returncode, out) == (1, "")
+    said = r"x: no whole answer; what it said last: subagents output [0-9a-f]{8}"
+    assert re.search(rf"^\[x\] stopped after \d+s\n{said}\n\Z", err, re.MULTILINE)
 
 
 def test_ctrl_c_stops_every_child_says_so_and_exits_with_130(project: Project) -> None:
@@ -352,7 +363,7 @@ def test_verbose_adds_to_the_progress(project: Project) -> None:
     (project.path / "a.txt").write_text("x\n")
     verbose = subagents(project, "--verbose", "run", "--offline", "Count the files in .")
     assert "Command finished: " in verbose.err
-    assert re.search(r"\[task-1\] run [0-9a-f]{32} in ", verbose.err)
+    assert re.search(r"\[Count the files in \.\] run [0-9a-f]{32} in ", verbose.err)
 
 
 def test_the_prompt_can_come_from_standard_input_and_quiet_leaves_progress_out(
@@ -361,19 +372,43 @@ def test_the_prompt_can_come_from_standard_input_and_quiet_leaves_progress_out(
     turns = script(project, [{"echo": True}])
     arguments = ("--quiet", "run", "-", "--offline-script", turns)
     ran = subagents(project, *arguments, stdin="from a pipe")
-    assert (ran.code, ran.err) == (0, "")
-    assert ran.out.startswith("\n── task-1 ──\nfrom a pipe\n\n✓ task-1: completed ")
+    assert (ran.code, ran.out, ran.err) == (0, "from a pipe\n", "")
+
+
+def test_several_answers_stand_under_a_heading_each_and_what_failed_beside_them(
+    project: Project,
+) -> None:
+    tasks = [
+        {"name": "one", "prompt": "x"},
+        {"name": "lost", "prompt": "x", "cwd": "missing"},
+        {"name": "two", "prompt": "y"},
+    ]
+    (project.path / "tasks.json").write_text(json.dumps(tasks))
+    turns = script(project, [{"echo": True}])
+    ran = subagents(project, "run", "-q", "--task-file", "tasks.json", "--offline-script", turns)
+    assert (ran.code, ran.out) == (1, "## one\n\nx\n\n## two\n\ny\n")
+    missing = project.path / "missing"
+    assert ran.err == f"lost: cwd does not exist or is not a directory: {missing}\n"
+
+
+def test_a_shell_can_use_the_answer(project: Project) -> None:
+    turns = script(project, [{"text": "42\n"}])
+    command = f'answer=$({shlex.join(ENTRY)} run -q "How many?" --offline-script {turns})\necho "<$answer>"'
+    done = subprocess.run(
+        ["sh", "-c", command],
+        cwd=project.path, env=project.env, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert (done.stdout, done.stderr) == ("<42>\n", "")
 
 
 def test_files_stand_before_the_prompt_that_the_model_receives(project: Project) -> None:
     (project.path / "notes.txt").write_text("one\ntwo\nthree\n")
     turns = script(project, [{"echo": True}])
     ran = subagents(
-        project, "run", "Explain.", "--file", "notes.txt:2-3", "--file", "gone.txt", "--json",
-        "--offline-script", turns,
+        project, "run", "Explain.", "--file", "notes.txt:2-3", "--json", "--offline-script", turns,
     )  # fmt: skip
     assert ran.json["details"]["results"][0]["output"] == (
-        "=== notes.txt ===\ntwo\nthree\n\n=== gone.txt ===\n[file not found: gone.txt]\n\nExplain."
+        "=== notes.txt ===\ntwo\nthree\n\nExplain."
     )
     task = {"name": "a", "prompt": "Explain.", "files": ["notes.txt", {"path": "gone", "head": 1}]}
     called = subagents(
@@ -385,13 +420,19 @@ def test_files_stand_before_the_prompt_that_the_model_receives(project: Project)
     )
 
 
+def test_a_script_never_takes_the_lack_of_an_answer_for_one(project: Project) -> None:
+    turns = script(project, [{"text": " "}])
+    ran = subagents(project, "run", "-q", "Say nothing", "--offline-script", turns)
+    assert (ran.code, ran.out) == (0, "")
+    assert ran.err.endswith(f"Say nothing: {NOTE_EMPTY_ANSWER}\n")
+
+
 def test_output_of_children_cannot_drive_the_terminal(project: Project) -> None:
     turns = script(project, [{"text": "a\x1b]0;title\x07b\x1b[31mred\x1b[0m\u202e"}])
-    ran = subagents(project, "run", "--offline-script", turns, "x", "--name", "n\x1b[2Jm")
+    ran = subagents(project, "run", "--offline-script", turns, "x", "y", "--name", "n\x1b[2Jm")
     assert ran.code == 0
     assert ESCAPE not in ran.out + ran.err
-    assert "\nabred\n" in ran.out
-    assert "── nm ──" in ran.out
+    assert ran.out == "## nm\n\nabred\n\n## y\n\nabred\n"
 
 
 def test_wrong_settings_are_reported_and_the_default_is_used(project: Project) -> None:
@@ -408,8 +449,10 @@ def test_demo_prints_three_answers_and_what_to_type_next(project: Project) -> No
     (project.path / "readme.txt").write_text("x\n")
     ran = subagents(project, "demo")
     assert ran.code == 0
-    assert ran.out.count("✓ ") == 3
-    assert "What to type next:" in ran.out
+    assert [line for line in ran.out.splitlines() if line.startswith("## ")] == [
+        "## list", "## count", "## find"
+    ]  # fmt: skip
+    assert "What to type next:" in ran.err
     assert not (project.agent_dir / "auth.json").exists()
 
 
@@ -459,19 +502,14 @@ def test_a_run_takes_a_profile_and_says_so(project: Project) -> None:
     assert (window["profile"], window["status"], window["callCount"]) == ("quiet", "completed", 0)
 
 
-def test_a_run_that_names_an_unknown_profile_fails_alone(project: Project) -> None:
-    tasks = [
-        {"name": "bad", "prompt": "x", "profile": "nope"},
-        {"name": "good", "prompt": "Count the Python files here", "cwd": "sub"},
-    ]
-    (project.path / "sub").mkdir()
-    (project.path / "sub/a.py").touch()
+def test_a_run_that_names_an_unknown_profile_is_refused(project: Project) -> None:
+    tasks = [{"name": "bad", "prompt": "x", "profile": "nope"}, {"name": "good", "prompt": "y"}]
     (project.path / "tasks.json").write_text(json.dumps(tasks))
     ran = subagents(project, "run", "--offline", "--json", "--task-file", "tasks.json")
-    bad, good = ran.json["details"]["results"]
-    assert ran.code == 1
-    assert bad["errorMessage"] == 'Unknown profile: "nope". Available profiles: keyed'
-    assert (good["status"], good["output"].split()[2]) == ("completed", "1")
+    assert (ran.code, ran.json["isError"], ran.err) == (2, True, "")
+    assert ran.json["content"][0]["text"] == 'Profile "nope" not found. Available: keyed'
+    ran = subagents(project, "run", "--offline", "x", "--profile", "nope")
+    assert (ran.code, ran.err) == (2, 'Error: Profile "nope" not found. Available: keyed\n')
 
 
 def test_a_yaml_task_file_may_come_with_a_profile_for_all(project: Project) -> None:
@@ -479,9 +517,9 @@ def test_a_yaml_task_file_may_come_with_a_profile_for_all(project: Project) -> N
     (project.path / "tasks.yaml").write_text("profile: quiet\ntasks:\n- name: a\n  prompt: Hello\n")
     ran = subagents(project, "run", "--offline", "--task-file", "tasks.yaml")
     assert ran.code == 0
-    assert re.search(
-        r"^✓ a: completed \(session: [0-9a-f]{16}\) \[profile: quiet\]$", ran.out, re.MULTILINE
-    )
+    assert "[a] started" in ran.err
+    (meta,) = (project.path / ".pi/subagents/runs").glob("*/meta.json")
+    assert json.loads(meta.read_text())["profile"] == "quiet"
     refused = subagents(project, "run", "--task-file", "tasks.yaml", "--name", "b", "prompt")
     assert refused.code == 2
     assert "--task-file says what to run; leave out PROMPT, --name." in refused.err
@@ -496,10 +534,21 @@ def test_a_session_goes_on_from_the_command_line(project: Project) -> None:
     )
     result = again.json["details"]["results"][0]
     assert (result["sessionId"], result["status"]) == (session, "completed")
-    assert result["output"] == (
-        "Previously:\n\n--- Run 1 (completed, 2 messages) ---\nUser: Seven.\n"
-        "Assistant: Seven.\n\nInstructions:\n\nTwice that."
+    assert (result["output"], result["resumed"]) == ("Twice that.", "native")
+    further = subagents(
+        project, "resume", result["runId"][:8], "Again.", "--offline-script", turns, "--fork"
     )
+    assert (further.code, further.out) == (0, "Again.\n")
+    shown = subagents(project, "show", "last").out.splitlines()[1]
+    assert shown.endswith(f", resumed (native), forked from {result['runId'][:8]}")
+    # Where nobody can be asked what next, there is something to say all the same.
+    assert subagents(project, "resume", session, "--offline-script", turns).out == "Go on.\n"
+    settings = project.agent_dir / "settings.json"
+    settings.write_text('{"subagents": {"resume": "replay"}}')
+    told = subagents(project, "resume", session, "And?", "--json", "--offline-script", turns)
+    result = told.json["details"]["results"][0]
+    assert result["resumed"] == "replay"
+    assert result["output"].startswith("Previously:\n\n--- Run 1 (completed, 2 messages) ---\n")
     unknown = subagents(project, "run", "--offline", "--resume", "0" * 16, "x")
     assert unknown.code == 2
     assert f'Cannot resume: session "{"0" * 16}" not found.' in unknown.err
@@ -509,4 +558,4 @@ def test_the_tools_are_listed_for_people_and_for_scripts(project: Project) -> No
     names = [tool["name"] for tool in subagents(project, "tools", "--json").json["tools"]]
     listed = subagents(project, "tools").out
     assert [line for line in listed.splitlines() if line and line[0] != " "] == names
-    assert "  - tasks: array\n      - name: string Display name" in listed
+    assert "  - tasks: array\n      - name: string\n" in listed

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.pi
 both_modes = pytest.mark.usefixtures("child_mode")
 
 
-def told(result: RunResult) -> tuple[str, str, str, tuple[str, ...]]:
+def said(result: RunResult) -> tuple[str, str, str, tuple[str, ...]]:
     return result.status, result.output, result.error_message, result.notes
 
 
@@ -63,7 +63,7 @@ async def test_sixteen_tasks_give_sixteen_right_results_in_task_order(
     # pi trims what it reads on its standard input; a command's message is taken as it is.
     arrived = [prompt.strip() for prompt in plain] if child_mode == "json" else plain
     expected = arrived + [GUARD + prompt for prompt in slashed]
-    assert [(r.name, *told(r)) for r in delegation.results] == [
+    assert [(r.name, *said(r)) for r in delegation.results] == [
         (f"task {number}", "completed", text, "", ()) for number, text in enumerate(expected)
     ]
     assert len({r.session_id for r in delegation.results}) == 16
@@ -84,7 +84,7 @@ async def test_a_rate_limit_and_a_stream_cut_half_way_are_only_retries(project: 
     limited = {"error": {"status": 429, "message": "slow down"}}
     cut = {"text": "this will be cut off", "cut": True}
     result = await outcome(project, limited, cut, {"text": "whole"})
-    assert told(result) == ("completed", "whole", "", ())
+    assert said(result) == ("completed", "whole", "", ())
     assert retries(project, result) == ["1/3", "2/3"]
 
 
@@ -93,7 +93,7 @@ async def test_an_empty_answer_is_completed_with_the_placeholder_and_a_note(
     project: Project,
 ) -> None:
     result = await outcome(project, {"text": ""})
-    assert told(result) == (
+    assert said(result) == (
         "completed",
         "(no text output from sub-agent)",
         "",
@@ -104,7 +104,7 @@ async def test_an_empty_answer_is_completed_with_the_placeholder_and_a_note(
 @both_modes
 async def test_an_answer_cut_by_length_is_completed_with_a_note(project: Project) -> None:
     result = await outcome(project, {"text": "as far as I", "stop": "length"})
-    assert told(result) == ("completed", "as far as I", "", (messages.NOTE_LENGTH,))
+    assert said(result) == ("completed", "as far as I", "", (messages.NOTE_LENGTH,))
 
 
 @both_modes
@@ -121,7 +121,7 @@ async def test_an_unknown_option_of_the_pi_command_is_told_with_pis_own_words(
 async def test_the_same_call_for_ever_is_stopped_at_the_fifth(project: Project) -> None:
     call = {"toolCalls": [{"name": "bash", "arguments": {"command": "true"}}], "repeat": True}
     result = await outcome(project, call)
-    assert told(result) == ("failed", "", messages.LOOP_DETECTED, ())
+    assert said(result) == ("failed", "", messages.LOOP_DETECTED, ())
     assert result.tool_call_count >= 5  # pi may begin another before it hears of the end
 
 
@@ -142,7 +142,7 @@ async def test_five_different_edits_of_one_file_are_no_loop(project: Project) ->
         for i in range(6)
     ]
     result = await outcome(project, *edits, {"text": "edited"})
-    assert told(result) == ("completed", "edited", "", ())
+    assert said(result) == ("completed", "edited", "", ())
     assert (project.path / "file.txt").read_text() == "b0 b1 b2 b3 b4 b5"
 
 
@@ -155,7 +155,7 @@ async def test_a_time_out_ends_the_run_and_what_its_tool_left_running(project: P
     call = {"toolCalls": [{"name": "bash", "arguments": {"command": command}}]}
     delegation = await project.delegate(Task("slow", "wait", timeout_s=6), script=[call])
     result = delegation.results[0]
-    assert told(result) == (
+    assert said(result) == (
         "failed",
         "",
         "Timed out after 6s. Consider resuming with a longer timeout.",

@@ -99,7 +99,7 @@ def test_without_a_pi_the_exit_code_is_one(project: Project, tmp_path: Path) -> 
     assert (
         "✗ pi                 none found\n                     → Run `subagents setup`" in ran.out
     )
-    assert ran.out.endswith("Sub-agents cannot run here yet. To fix first: pi.\n")
+    assert ran.out.endswith("Sub-agents cannot run here yet. Fix this first: pi.\n")
 
 
 def test_a_sub_agent_is_told_that_it_may_not_delegate(project: Project) -> None:
@@ -124,7 +124,7 @@ def test_a_run_whose_supervisor_was_killed_is_concluded_and_nothing_of_it_is_lef
     (run_id,) = [each.name for each in runs_dir(project).iterdir() if len(each.name) == 32]
     living = checks(project)
     assert living["recovery"]["found"] == "none"
-    assert run_id not in living["leftover-processes"]["found"]
+    assert run_id not in living["orphans"]["found"]
 
     # Stopped first, so that it cannot tidy up after its supervisor itself.
     process.send_signal(signal.SIGSTOP)
@@ -134,30 +134,30 @@ def test_a_run_whose_supervisor_was_killed_is_concluded_and_nothing_of_it_is_lef
     process.communicate()
     lost = checks(project)
     assert lost["recovery"]["found"] == (
-        "1 had lost its supervisor and is concluded as interrupted now"
+        "1 had lost its supervisor and is now marked as interrupted"
     )
-    assert run_id not in lost["leftover-processes"]["found"]
+    assert run_id not in lost["orphans"]["found"]
     result = json.loads((runs_dir(project) / run_id / "result.json").read_bytes())
     assert (result["status"], result["errorMessage"]) == ("interrupted", INTERRUPTED)
 
 
 def test_a_process_that_outlived_its_run_is_named_with_its_run(project: Project) -> None:
     run_id = os.urandom(16).hex()
-    stray = subprocess.Popen(
+    orphan = subprocess.Popen(
         ["/bin/sh", "-c", "echo ready; read line"],
         env={"PI_SUBAGENTS_RUN": run_id},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
     )
-    assert stray.stdout is not None
-    stray.stdout.readline()
+    assert orphan.stdout is not None
+    orphan.stdout.readline()
     try:
-        check = checks(project)["leftover-processes"]
+        check = checks(project)["orphans"]
         assert check["state"] == "problem"
-        assert f"process {stray.pid} of run {run_id}" in check["found"].splitlines()
-        assert stray.poll() is None
+        assert f"process {orphan.pid} of run {run_id}" in check["found"].splitlines()
+        assert orphan.poll() is None
     finally:
-        stray.communicate()
+        orphan.communicate()
 
 
 def test_runs_of_a_clone_are_left_alone_until_they_are_adopted(project: Project) -> None:

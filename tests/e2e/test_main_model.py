@@ -71,13 +71,13 @@ def test_the_main_model_is_told_how_to_use_us_and_what_can_be_named(project: Pro
             for name, parameters in pi.offered_tools().items()
             if name in ALL
         ]
-    told = [line for line in guidance(ALL) if line in prompt]
-    assert told == guidance(ALL)
-    assert tokens("\n".join(told)) <= MAX_GUIDANCE_TOKENS
+    heard = [line for line in guidance(ALL) if line in prompt]
+    assert heard == guidance(ALL)
+    assert tokens("\n".join(heard)) <= MAX_GUIDANCE_TOKENS
     listed = "careful (You review with care.), keyed (provider=anthropic, model=any)."
     assert described["delegate_to_subagents"].endswith(f" Profiles: {listed}")
     assert described["subagent"].endswith(" Presets: scout (Looks around).")
-    assert tokens("\n".join([*sizes, *told])) <= MAX_TOKENS
+    assert tokens("\n".join([*sizes, *heard])) <= MAX_TOKENS
 
 
 @pytest.mark.parametrize("family", ["profiles", "presets"])
@@ -122,7 +122,7 @@ def test_very_many_models_are_not_listed(project: Project) -> None:
         pi.ran("-p", "who are you")
         offered = pi.offered_tools()
     assert offered["subagent"]["properties"]["model"]["type"] == "string"
-    assert "enum" not in json.dumps([offered[name] for name in ALL])
+    assert "model-299" not in json.dumps([offered[name] for name in ALL])
 
 
 def test_a_core_that_never_answers_keeps_nobody_from_asking_the_model(project: Project) -> None:

@@ -36,9 +36,15 @@ def test_the_main_model_sees_what_four_sub_agents_came_to(project: Project) -> N
         records = pi.records("please delegate")
         (seen,) = pi.tool_results()
         assert ours(pi.offered_tools()) == list(TOOLS)
-    lines = seen.splitlines()
-    assert [line.split(" (session: ")[0] for line in lines] == [
+    lines, _, answers = seen.partition("\nLines that begin with ")
+    assert [line.split(" (session: ")[0] for line in lines.splitlines()] == [
         f"✓ {name}: completed" for name in names
+    ]
+    mark = answers.split(" ")[0]
+    said = [line for line in answers.splitlines()[2:] if not line.startswith(mark)]
+    assert "".join(f"{line}\n" for line in said).split("\n\n") == [
+        *(f"the prompt of {name}" for name in names[:-1]),
+        f"the prompt of {names[-1]}\n",
     ]
     (ended,) = [each for each in records if each["type"] == "tool_execution_end"]
     assert ended["isError"] is False
@@ -206,8 +212,8 @@ def test_that_versions_differ_is_a_notification_for_a_client_of_rpc(project: Pro
     with main_pi(project, delegate("one"), {"text": "done"}) as pi:
         note = another_pi(project)
         del pi.env["PI_SUBAGENTS_PI"]
-        told = [each for each in streamed(pi, "rpc", "please delegate") if "method" in each]
-    said = [(each["notifyType"], each["message"]) for each in told if each["method"] == "notify"]
+        heard = [each for each in streamed(pi, "rpc", "please delegate") if "method" in each]
+    said = [(each["notifyType"], each["message"]) for each in heard if each["method"] == "notify"]
     assert said == [("warning", note)]
 
 
@@ -225,15 +231,15 @@ def test_models_are_offered_in_their_order_where_a_tool_takes_one(project: Proje
     assert offered["background_agent"]["properties"]["model"]["enum"] == models
     items = offered["subagent"]["properties"]["tasks"]["items"]
     assert items["properties"]["model"]["enum"] == models
-    assert "enum" not in json.dumps(offered["delegate_to_subagents"])
+    assert "main/main" not in json.dumps(offered["delegate_to_subagents"])
 
 
 def test_no_value_makes_a_renderer_throw_or_leave_its_width(project: Project) -> None:
     with main_pi(project, {"text": "unused"}) as pi:
         pi.loading = ("-e", str(HOSTILE))
-        told = json.loads(pi.ran("-p", "x", PI_SUBAGENTS_SHIM=str(extension_dir())).stderr)
-    assert told["problems"] == []
-    assert told["painted"] > 10_000
+        heard = json.loads(pi.ran("-p", "x", PI_SUBAGENTS_SHIM=str(extension_dir())).stderr)
+    assert heard["problems"] == []
+    assert heard["painted"] > 10_000
 
 
 def test_each_session_is_told_what_is_its_own_and_what_is_over_is_not_cancelled(
@@ -253,7 +259,7 @@ def test_each_session_is_told_what_is_its_own_and_what_is_over_is_not_cancelled(
 def test_a_session_is_known_again_when_the_conversation_goes_on(project: Project) -> None:
     with main_pi(project, delegate("one"), {"text": "done"}) as pi:
         pi.ran("-p", "please delegate")
-        session_id = pi.tool_results()[0].split("session: ")[1].rstrip(")")
+        session_id = pi.tool_results()[0].split("session: ")[1].split(")")[0]
     look = call("get_subagent_output", sessionId=session_id)
     with main_pi(project, look, {"text": "seen"}) as pi:
         pi.ran("--continue", "-p", "please look")
@@ -283,8 +289,8 @@ def test_the_core_is_told_which_ends_pi_shows_and_whether_it_trusts_the_project(
     with main_pi(project, {"text": "unused"}) as pi:
         core = f"{sys.executable} {NOTING} {notes}"
         pi.ran(option, "-p", "/profile list", PI_SUBAGENTS_CORE=core)
-    told = [json.loads(line) for line in notes.read_text().splitlines()]
-    hello, asked = [e["params"] for e in told if e["method"] in ("hello", "profile")]
+    heard = [json.loads(line) for line in notes.read_text().splitlines()]
+    hello, asked = [e["params"] for e in heard if e["method"] in ("hello", "profile")]
     assert hello["endsShown"] == []
     assert (asked["line"], asked["trusted"]) == ("list", trusted)
 
@@ -298,16 +304,16 @@ def test_the_core_is_told_of_each_task_once_when_it_is_whole(
     notes = tmp_path / "notes"
     with main_pi(project, {**turn, "chunkDelayMs": 15}, {"text": "all done"}) as pi:
         pi.records("please delegate", PI_SUBAGENTS_CORE=f"{sys.executable} {NOTING} {notes}")
-    told = [json.loads(line) for line in notes.read_text().splitlines()]
-    (call,) = [each["params"] for each in told if each["method"] == "call"]
-    ahead = [each["params"] for each in told if each["method"] == "ahead"]
+    heard = [json.loads(line) for line in notes.read_text().splitlines()]
+    (call,) = [each["params"] for each in heard if each["method"] == "call"]
+    prewarmed = [each["params"] for each in heard if each["method"] == "prewarm"]
     tasks = [
         {"name": task["name"][:1000], "prompt": task["prompt"][:1000]}
         for task in call["arguments"].pop("tasks")
     ]
     del call["callId"], call["columns"]
     assert (call["cwd"], call["models"]) == (str(project.path), ["main/main", "children/children"])
-    counts = [len(each["arguments"]["tasks"]) for each in ahead]
+    counts = [len(each["arguments"]["tasks"]) for each in prewarmed]
     # pi may have read further than it tells: several can become whole at once.
     assert counts in ([1, 2, 3], [1, 3], [2, 3])
-    assert ahead == [{**call, "arguments": {"tasks": tasks[:count]}} for count in counts]
+    assert prewarmed == [{**call, "arguments": {"tasks": tasks[:count]}} for count in counts]

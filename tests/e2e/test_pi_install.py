@@ -7,6 +7,7 @@ import pytest
 from tests.e2e.command import subagents
 from tests.e2e.conftest import Project
 
+from pi_subagents.faces.cli.messages import host_still_starts_us
 from pi_subagents.hosts.pi.extension import extension_dir
 
 pytestmark = pytest.mark.pi
@@ -21,17 +22,33 @@ def test_it_is_installed_once_and_removed_once(project: Project) -> None:
     settings = project.agent_dir / "settings.json"
     done = subagents(project, "install", "pi")
     assert (done.code, done.err) == (0, "")
-    assert done.out.splitlines()[0] == f"pi loads {extension_dir()} now: {settings} names it."
+    assert (
+        done.out.splitlines()[0] == f"pi now loads {extension_dir()}: it is listed in {settings}."
+    )
     again = subagents(project, "install", "pi", "--json")
     assert (again.json["changed"], again.json["path"]) == (False, str(settings))
     assert packages(settings) == [extension_dir()]
     assert subagents(project, "uninstall", "pi").out == (
-        f"pi does not load the extension any more: it is no longer in {settings}.\n"
+        f"pi no longer loads the extension: it was removed from {settings}.\n"
     )
     assert subagents(project, "uninstall", "pi").out == (
-        f"There was nothing to remove: {settings} does not name the extension.\n"
+        f"Nothing to remove: {settings} does not list the extension.\n"
     )
     assert packages(settings) == []
+
+
+def test_a_removal_of_all_leaves_no_pi_with_the_extension_of_a_program_that_is_gone(
+    project: Project,
+) -> None:
+    settings = project.agent_dir / "settings.json"
+    gone = project.path / "gone" / "pi_subagents" / "pi_extension"
+    settings.write_text(json.dumps({"packages": [str(gone)]}))
+    named = subagents(project, "setup", "--remove", "--yes")
+    assert (named.code, named.err) == (0, f"{host_still_starts_us('pi', str(settings), 'pi')}\n")
+    subagents(project, "install", "pi")
+    done = subagents(project, "setup", "--remove", "--hosts", "--yes", "--json")
+    told = {"host": "pi", "path": str(settings), "removed": True}
+    assert (done.code, done.json["hosts"], packages(settings)) == (0, [told], [])
 
 
 def test_another_copy_gives_way_and_a_rival_is_told_of(project: Project) -> None:
@@ -42,7 +59,7 @@ def test_another_copy_gives_way_and_a_rival_is_told_of(project: Project) -> None
     done = subagents(project, "install", "pi")
     assert done.code == 0
     assert done.err == (
-        "npm:pi-subagents is installed too, and its tools have the same names, so that pi can use "
+        "npm:pi-subagents is installed too, and its tools have the same names, so pi can use "
         "only one of them. To remove it: pi remove npm:pi-subagents\n"
     )
     kept = json.loads(settings.read_text())

@@ -47,7 +47,7 @@ def known() -> Known:
         extra_args.TAKES_ANYTHING,
         extra_args.TAKES_WORD,
         extra_args.REFUSED,
-        providers._VARIABLES,
+        providers.KEY_VARIABLES,
     )
 
 
@@ -104,7 +104,7 @@ OURS = (
     "name", "export", "apiKey", "projectTrustOverride", "help", "version", "listModels",
     "fileArgs",
 )  # fmt: skip
-BEFORE, AFTER = ("--mode", "json", "-p", "--no-session"), ("--no-approve",)
+BEFORE, AFTER = ("--mode", "json", "-p", "--no-approve"), ("--session", "/s")
 
 
 def test_nothing_that_we_let_through_touches_what_is_ours(tmp_path: Path) -> None:

@@ -304,8 +304,8 @@ def test_calls_windows_results_and_ends_are_painted_so(project: Project) -> None
     shim = {"PI_SUBAGENTS_SHIM": str(extension_dir()), "PI_SUBAGENTS_CASES": str(cases)}
     with main_pi(project, {"text": "unused"}) as pi:
         pi.loading = ("-e", str(PAINTING))
-        told = json.loads(pi.ran("-p", "x", **shim).stderr)
-    for lines, (wanted, expected) in zip(told["painted"], CASES, strict=True):
+        heard = json.loads(pi.ran("-p", "x", **shim).stderr)
+    for lines, (wanted, expected) in zip(heard["painted"], CASES, strict=True):
         assert lines == expected, wanted
     changes = [len(wanted["changes"]) for wanted, _ in CASES if wanted["kind"] == "live"]
-    assert told["redraws"] == sum(changes)
+    assert heard["redraws"] == sum(changes)

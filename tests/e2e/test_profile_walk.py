@@ -75,7 +75,7 @@ def test_with_arrow_keys_a_profile_is_made_used_edited_and_used_again(
     assert file.read_text() == f"{made}{PROMPT}\n"
 
     ran = subagents(walk, "run", "--plain", "--profile", "walker", "Hello.")
-    assert (ran.code, ran.out.splitlines()[1:3]) == (0, ["── task-1 ──", "Hello."])
+    assert (ran.code, ran.out) == (0, "Hello.\n")
     (request,) = model.requests("all")
     assert request["model"] == "two"
     assert [tool["function"]["name"] for tool in request["tools"]] == ["read"]
@@ -113,7 +113,8 @@ def test_on_a_dumb_terminal_without_a_model_the_way_is_the_same(walk: Project) -
         screen.press("[y/N]: ", "\n")
         screen.press("Save this profile? [Y/n]: ", "\n")
         assert screen.ended() == 0
-        assert core_messages.NOTE_NO_MODEL in screen.shown
+        # A notice is cut between words where the terminal ends.
+        assert core_messages.NOTE_NO_MODEL in screen.shown.replace("\r\n", " ")
     assert NO_BASH in counted(walk).out
 
     with wizard(walk, "edit", "dumb") as screen:

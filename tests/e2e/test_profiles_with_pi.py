@@ -200,9 +200,9 @@ async def test_extra_arguments_reach_pi(served: Served) -> None:
     assert (await served.received(name))["model"] == "two"
 
 
-@pytest.mark.parametrize(("mode", "told"), [("rpc", "Hello."), ("json", "Hello.arg$(whoami)")])
+@pytest.mark.parametrize(("mode", "heard"), [("rpc", "Hello."), ("json", "Hello.arg$(whoami)")])
 async def test_a_word_with_a_command_in_it_passes_and_nothing_runs_it(
-    served: Served, mode: str, told: str
+    served: Served, mode: str, heard: str
 ) -> None:
     settings = served.project.agent_dir / "settings.json"
     content = json.loads(settings.read_text()) | {"subagents": {"child_mode": mode}}
@@ -212,7 +212,7 @@ async def test_a_word_with_a_command_in_it_passes_and_nothing_runs_it(
     note = pi_messages.note_extra_words(("arg$(whoami)",))
     assert (result.status, result.notes) == ("completed", (note,))
     asked = served.model.requests("all")[-1]["messages"][-1]["content"]
-    assert (asked if isinstance(asked, str) else asked[0]["text"]) == told
+    assert (asked if isinstance(asked, str) else asked[0]["text"]) == heard
 
 
 PROJECT_PROFILE = """---

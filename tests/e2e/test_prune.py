@@ -75,10 +75,10 @@ def test_a_dry_run_says_what_would_go_and_changes_nothing(project: Project) -> N
     ran = subagents(project, "prune")
     assert (ran.code, ran.err) == (0, "")
     assert re.fullmatch(
-        r"RUN               ENDED       SIZE  WHY\n"
-        r"aaaaaaaaaaaa    45d ago     \d\d KiB  too old\n"
+        r"RUN           ENDED       SIZE  WHY\n"
+        r"aaaaaaaa    45d ago     \d\d KiB  too old\n"
         r"1 run \(\d\d KiB\) can be removed\.\n"
-        r"Nothing was changed\. To do it, say it again with --yes\.\n",
+        r"Nothing was removed\. Add --yes to remove\.\n",
         ran.out,
     )
     assert listing(project) == before
@@ -177,13 +177,12 @@ def test_a_link_in_the_place_of_a_run_is_left_alone(project: Project, tmp_path: 
 
 def test_what_an_interrupted_removal_left_is_told_and_finished(project: Project) -> None:
     run = make(project, A, days_ago=1)
-    leftover = run.path.rename(run.path.with_name(f".removing-{A}"))
+    remnant = run.path.rename(run.path.with_name(f".removing-{A}"))
     told = subagents(project, "prune")
     assert told.out == (
-        "1 interrupted removal was not finished.\n"
-        "Nothing was changed. To do it, say it again with --yes.\n"
+        "1 interrupted removal was not finished.\nNothing was removed. Add --yes to remove.\n"
     )
-    assert leftover.is_dir()
+    assert remnant.is_dir()
     done = subagents(project, "prune", "--yes", "--json")
     assert (done.json["interruptedRemovals"], names(project)) == (1, set())
 
@@ -208,24 +207,24 @@ def test_the_global_settings_give_the_limits(project: Project) -> None:
     assert [removal.reason for removal in runs_of(project).choose_removals()] == ["age"]
 
 
-def seen_a_day_ago(runs: Runs) -> None:
+def seen_a_day_ago(project: Project) -> None:
     """Let it be known that the time of day was about this one a day ago."""
-    looks, look = RetentionLooks(data_dir(runs._env)), look_now()
-    assert looks.keep(runs.store.runs_dir, Watch(look.now_ms, APART_S, look))
+    looks, look = RetentionLooks(data_dir(project.env)), look_now()
+    assert looks.keep(runs_of(project).store.runs_dir, Watch(look.now_ms, APART_S, look))
 
 
 def test_tidying_happens_by_itself_and_once_a_day(project: Project) -> None:
     runs = runs_of(project)
     mark = runs.store.runs_dir / ".tidied"
     make(project, A, days_ago=45)
-    leftover = make(project, B, days_ago=1)
-    leftover.path.rename(leftover.path.with_name(f".removing-{B}"))
-    seen_a_day_ago(runs)
+    remnant = make(project, B, days_ago=1)
+    remnant.path.rename(remnant.path.with_name(f".removing-{B}"))
+    seen_a_day_ago(project)
     assert [each.run_id for each in runs.keep_tidy()] == [A]
     assert names(project) == {".tidied"}
 
     make(project, C, days_ago=45)
-    seen_a_day_ago(runs)
+    seen_a_day_ago(project)
     assert runs.keep_tidy() == []
     assert names(project) == {".tidied", C}
 
@@ -253,7 +252,7 @@ def test_tidying_where_nothing_was_ever_run_makes_nothing(project: Project) -> N
 async def test_a_delegation_tidies_and_keeps_its_own_runs(project: Project) -> None:
     make(project, A, days_ago=45)
     make(project, D, days_ago=45, known=False)
-    seen_a_day_ago(runs_of(project))
+    seen_a_day_ago(project)
     notices: list[str] = []
     delegation = await delegate(
         [Task("one", "x")],

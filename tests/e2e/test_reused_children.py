@@ -101,12 +101,11 @@ async def test_tasks_of_one_kind_share_a_process_and_each_has_its_own_session(ec
     (child,) = {echo.child_of(result) for result in done.results}
     with pytest.raises(ProcessLookupError):
         os.kill(child, 0)
-    first, *others = (echo.dir_of(result) for result in done.results)
-    assert not first.child_session.exists()
-    sessions = [json.loads(other.child_session.read_text().split("\n")[0]) for other in others]
-    assert len({session["id"] for session in sessions}) == 2
-    assert {stat.S_IMODE(other.child_session.stat().st_mode) for other in others} == {0o600}
-    assert [session["cwd"] for session in sessions] == [str(echo.project.path)] * 2
+    files = [echo.dir_of(result).child_session for result in done.results]
+    sessions = [json.loads(file.read_text().split("\n")[0]) for file in files]
+    assert len({session["id"] for session in sessions}) == 3
+    assert {stat.S_IMODE(file.stat().st_mode) for file in files} == {0o600}
+    assert [session["cwd"] for session in sessions] == [str(echo.project.path)] * 3
 
 
 async def test_what_one_run_left_is_never_seen_by_the_next(project: Project) -> None:
@@ -245,6 +244,7 @@ async def test_a_follow_up_goes_on_in_the_child_that_still_has_the_session(echo:
         follow = Task("again", "and now?", resume=first.session_id)
         (second,) = (await echo.delegate(follow, pool=pool)).results
         assert (second.session_id, second.output) == (first.session_id, "and now?")
+        assert second.resumed == "native"
         assert echo.child_of(second) == echo.child_of(first)
         # In the child's own conversation, not told as a story.
         *_, last = echo.model.requests(f"{EACH_PROMPT} remember this")
@@ -253,14 +253,16 @@ async def test_a_follow_up_goes_on_in_the_child_that_still_has_the_session(echo:
         assert second.usage.total_tokens < 2 * first.usage.total_tokens
 
 
-async def test_a_follow_up_after_another_run_of_the_child_is_told_the_story(echo: Place) -> None:
+async def test_a_follow_up_after_another_run_of_the_child_goes_on_in_a_copy(echo: Place) -> None:
     async with Pool() as pool:
         (first,) = (await echo.delegate(*tasks("remember this"), pool=pool)).results
         (other,) = (await echo.delegate(*tasks("something else"), pool=pool)).results
         follow = Task("again", "and now?", resume=first.session_id)
         (second,) = (await echo.delegate(follow, pool=pool)).results
         assert echo.child_of(second) == echo.child_of(other) == echo.child_of(first)
-        assert "remember this" in second.output
+        assert (second.output, second.resumed) == ("and now?", "native")
+        *_, last = echo.model.requests(f"{EACH_PROMPT} remember this")
+        assert "something else" not in json.dumps(last)
 
 
 @pytest.mark.parametrize("victim", ["supervisor", "child"])

@@ -53,5 +53,5 @@ def test_sessions_lists_what_was_handed_out_newest_first(project: Project) -> No
     ]
     table = subagents(project, "sessions").out.splitlines()
     assert [line.split()[-1] for line in table] == ["TASK", "two", "one"]
-    assert re.match(rf"{ran[1]['sessionId']}  1     completed  [\d.]+[sm]", table[1])
+    assert re.match(rf"{ran[1]['sessionId'][:8]}  1     ✓ completed  \d+[sm]", table[1])
     assert subagents(project, "output", sessions[0]["sessionId"]).out == "fine\n"

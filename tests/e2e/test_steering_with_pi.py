@@ -115,14 +115,14 @@ def test_a_message_is_delivered_after_the_tool_call_and_seen_in_the_shell(
         at_once = subagents(project, "steer", run_dir.name, MESSAGE, "--wait", "0")
         assert (at_once.code, at_once.out) == (
             0,
-            "Accepted, not read yet. The sub-agent reads it after its current step.\n",
+            "Accepted, not read yet. The sub-agent will read it after its current step.\n",
         )
         at_work.heard_by_pi(run_dir)
         at_work.let_go()
-        told = ended(run)
-    assert told.code == 0, told
-    assert told.out.count(MESSAGE) == 1  # the answer is the last thing the model heard
-    assert told.err.count(f"[look] Steered: {MESSAGE}") == 1
+        heard = ended(run)
+    assert heard.code == 0, heard
+    assert heard.out.count(MESSAGE) == 1  # the answer is the last thing the model heard
+    assert heard.err.count(f"[look] Steered: {MESSAGE}") == 1
     transcript = (run_dir / "transcript.log").read_text()
     assert transcript.count(f"Steered: {MESSAGE}\n") == 1
     session = json.loads((run_dir / "meta.json").read_text())["sessionId"]
@@ -158,7 +158,7 @@ def test_whoever_sent_it_waits_until_it_was_read(at_work: AtWork, tmp_path: Path
             at_work.heard_by_pi(run_dir)
             at_work.let_go()
             sent = ended(steering)
-        told = ended(run)
+        heard = ended(run)
     session = json.loads((run_dir / "meta.json").read_text())["sessionId"]
     assert (sent.code, sent.json) == (
         0,
@@ -175,7 +175,7 @@ def test_whoever_sent_it_waits_until_it_was_read(at_work: AtWork, tmp_path: Path
             "isError": False,
         },
     )
-    assert f"{GUARD}/reload the plan" in told.out  # data, not a command of pi's
+    assert f"{GUARD}/reload the plan" in heard.out  # data, not a command of pi's
 
 
 async def test_python_steers_what_it_delegated_before_and_after_its_end(at_work: AtWork) -> None:
@@ -185,8 +185,8 @@ async def test_python_steers_what_it_delegated_before_and_after_its_end(at_work:
     def from_elsewhere() -> None:
         run_dir = at_work.wait_for_the_tool()
         with at_work.let_go_when_heard(run_dir):
-            told = steer(run_dir.name, MESSAGE, cwd=project.path, env=project.env)
-            sent.append(asyncio.run(told))
+            heard = steer(run_dir.name, MESSAGE, cwd=project.path, env=project.env)
+            sent.append(asyncio.run(heard))
 
     elsewhere = threading.Thread(target=from_elsewhere)
     elsewhere.start()
@@ -302,12 +302,11 @@ async def test_a_host_of_the_protocol_steers_what_it_began(at_work: AtWork) -> N
                 "runId": began["runId"],
                 "taskName": "scout",
                 "status": "delivered",
-                "reason": None,
             }
-            told = await called(
+            heard = await called(
                 "get_subagent_output", sessionId=began["sessionId"], waitSeconds=PATIENCE_S
             )
-            assert told["text"] == MESSAGE
+            assert heard["text"] == MESSAGE
             refused = await called("steer_subagent", sessionId=began["runId"], message="Too late")
             assert refused["status"] == "refused"
             unknown = await client.call_tool(

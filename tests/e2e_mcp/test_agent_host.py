@@ -55,10 +55,10 @@ def test_the_host_is_configured_delegates_and_is_left_as_it_was(at_desk: Desk) -
     assert "It said so." in asked.stdout
 
     assert TASK["prompt"] in json.dumps(last_message(at_desk, "child", 0))
-    told = last_message(at_desk, "main", 1)
-    assert told["role"] == "tool"
+    heard = last_message(at_desk, "main", 1)
+    assert heard["role"] == "tool"
     (run,) = json.loads(at_desk.subagents("runs", "--json").stdout)["runs"]
-    assert run["sessionId"] in json.dumps(told)
+    assert run["sessionId"] in json.dumps(heard)
     assert (run["name"], run["status"]) == (TASK["name"], "completed")
     assert at_desk.subagents("output", run["sessionId"]).stdout.strip() == "It is 42."
 

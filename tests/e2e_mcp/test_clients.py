@@ -53,8 +53,8 @@ async def test_the_sdk_delegates_over_stdio(host: McpHost, mode: str) -> None:
         result = await client.call_tool(tool_names.DELEGATE, COUNT, progress_callback=progress)
         (entry,) = value_of(result)["results"]
         assert (entry["status"], "1" in entry["output"]) == ("completed", True), entry
-        told = await client.call_tool(tool_names.GET_SESSION, {"sessionId": entry["sessionId"]})
-        assert "Count the files" in text_of(told)
+        heard = await client.call_tool(tool_names.GET_SESSION, {"sessionId": entry["sessionId"]})
+        assert "Count the files" in text_of(heard)
         assert (client.protocol_version == NEWEST) == (mode == "auto")
     assert progress.lines
 
@@ -66,7 +66,7 @@ async def test_the_sdk_delegates_over_http(host: McpHost, mode: str) -> None:
         (entry,) = value_of(result)["results"]
         assert entry["status"] == "completed"
         found = await client.read_resource(f"subagents://sessions/{entry['sessionId']}/result")
-        assert entry["output"] in json.loads(found.contents[0].text)["text"]  # type: ignore[union-attr]
+        assert entry["output"] in json.loads(found.contents[0].text)["text"]  # type: ignore[union-attr]  # it is a text
 
 
 # The official inspector, as a command

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
 import pytest
@@ -32,12 +33,17 @@ class Stage:
 
     project: Project
     driver: Driver
+    settings: dict[str, object] = field(default_factory=dict)
 
     @contextmanager
     def pi(self, *turns: object) -> Iterator[MainPi]:
         """Have a main agent whose children are fake."""
         with main_pi(self.project, *turns) as pi:
             pi.env |= {"PI_SUBAGENTS_PI": FAKE_PI_COMMAND, ADDRESS_VARIABLE: self.driver.address}
+            path = self.project.agent_dir / "settings.json"
+            path.write_text(
+                json.dumps({**json.loads(path.read_text()), "subagents": self.settings})
+            )
             yield pi
 
     @contextmanager

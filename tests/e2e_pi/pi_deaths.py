@@ -93,10 +93,10 @@ async def test_a_footer_that_nobody_keeps_true_is_cleared(stage: Stage) -> None:
     with stage.screen(start, {"text": "started it"}) as pi:
         await pi.enter("please start one")
         child = await stage.driver.child("look around")
-        for told in ("It has been started again.", "`/reload` starts it again."):
+        for heard in ("It has been started again.", "`/reload` starts it again."):
             await pi.shows("started it", "bg: 1 running / 1 total")
             os.kill(pi.core_pid(), signal.SIGKILL)
-            await pi.shows(told)
+            await pi.shows(heard)
         await pi.shows_no("bg: 1 running / 1 total")
         await child.answer_and_exit("three rooms")
 

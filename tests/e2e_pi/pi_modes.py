@@ -49,8 +49,12 @@ def test_the_main_model_sees_every_result_in_order(project: Project, number: int
         done = pi.ran("-p", "please delegate")
         (seen,) = pi.tool_results()
     assert (done.returncode, done.stdout, done.stderr) == (0, "all done\n", "")
-    told = [line.split(" (session: ")[0] for line in seen.splitlines()]
-    assert told == [f"✓ {name}: completed" for name in names]
+    lines, *answers = seen.splitlines()[:number], *seen.splitlines()[number:]
+    assert [line.split(" (session: ")[0] for line in lines] == [
+        f"✓ {name}: completed" for name in names
+    ]
+    said = [line for line in answers if line.startswith("the prompt of ")]
+    assert said == [f"the prompt of {name}" for name in names]
 
 
 def test_the_stream_does_not_grow_with_what_sub_agents_say(project: Project) -> None:
@@ -86,8 +90,8 @@ def test_system_b_follows_the_models_there_are(project: Project) -> None:
 
 def spied(pi: RpcPi) -> dict[str, Any]:
     pi.send(type="prompt", message="/spy")
-    told: dict[str, Any] = json.loads(pi.wait_for(method="notify")["message"])
-    return told
+    heard: dict[str, Any] = json.loads(pi.wait_for(method="notify")["message"])
+    return heard
 
 
 def with_models(pi: RpcPi, host: MainPi, *ids: str) -> None:
@@ -125,7 +129,7 @@ def test_a_new_session_keeps_the_core_and_forgets_the_view(project: Project) -> 
 
 
 def session_of(host: MainPi) -> str:
-    return host.tool_results()[0].split("session: ")[1].rstrip(")")
+    return host.tool_results()[0].split("session: ")[1].split(")")[0]
 
 
 def test_every_task_leaves_one_entry_however_often_a_session_starts(project: Project) -> None:
@@ -152,7 +156,7 @@ def test_an_entry_that_cannot_be_written_harms_nothing(project: Project) -> None
         assert host.tool_results()[0].startswith("✓ one: completed")
     assert (warned["notifyType"], warned["message"]) == (
         "warning",
-        "A sub-agent's session could not be kept in this conversation: Error: the disk is full",
+        "A sub-agent's session could not be saved in this conversation: Error: the disk is full",
     )
 
 
@@ -164,8 +168,8 @@ def test_escape_ends_a_call_also_if_the_core_never_answers(project: Project) -> 
             pi.wait_for(type="tool_execution_start")
             pi.send(type="abort")
             ended = pi.wait_for(type="tool_execution_end")
-    (told,) = ended["result"]["content"]
-    assert (ended["isError"], told["text"]) == (True, SHIM_WORDS["unanswered"].replace("{}", "8"))
+    (heard,) = ended["result"]["content"]
+    assert (ended["isError"], heard["text"]) == (True, SHIM_WORDS["unanswered"].replace("{}", "8"))
 
 
 def test_a_core_that_never_answers_keeps_nobody_from_another_session(project: Project) -> None:

@@ -57,5 +57,5 @@ def test_what_a_release_changed_is_shown_at_the_first_start_after_it(
             release(folder, version, changelog)
             with pi_screen(host) as screen:
                 shown = screen.shown()
-            told = ["Extension Updates" in shown, "A new colour." in shown, "Not yet." in shown]
-            assert told == [is_shown, is_shown, False], shown
+            heard = ["Extension Updates" in shown, "A new colour." in shown, "Not yet." in shown]
+            assert heard == [is_shown, is_shown, False], shown

@@ -100,8 +100,14 @@ def _audit_files(run: RunDir) -> list[str]:
 
 
 def _killed_just_after_writing(run: RunDir, temporary: Path) -> bool:
-    """Tell whether a temporary file is what kill -9 leaves of a run that was told already."""
-    return temporary.name.startswith(".completion.told.") and run.completion.exists()
+    """
+    Tell whether a temporary file is what kill -9 leaves of a run whose end was reported already.
+
+    `programs/caller.py` starts planned foreground runs detached: no look reports their end for them.
+    """
+    planned_attached = run.read_meta().get("attached") is True
+    reporting = temporary.name.startswith(".completion.told.")
+    return reporting and (planned_attached or run.completion.exists())
 
 
 def _audit_story(run: RunDir) -> list[str]:
@@ -119,7 +125,9 @@ def _audit_story(run: RunDir) -> list[str]:
     answers = [event.text for event in events if isinstance(event, ev.AssistantMessage)]
     if result is None or not result.completed or result.artifacts_truncated or not answers:
         return []
-    answer = answers[-1] if answers[-1].strip() else messages.NO_TEXT_OUTPUT
+    values = [event.text for event in events if isinstance(event, ev.ValueGiven)]
+    without = values[-1] if values else messages.NO_TEXT_OUTPUT
+    answer = answers[-1] if answers[-1].strip() else without
     if result.output[:MAX_TEXT] != answer[:MAX_TEXT]:
         return [f"answered {answer[:100]!r} but tells {result.output[:100]!r}"]
     return []

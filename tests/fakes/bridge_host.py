@@ -80,12 +80,12 @@ class BridgeHost:
     ) -> Any:
         """Say hello, and which session is open; return how its background runs stand."""
         opened = {"sessionId": session, "reason": reason, "entries": list(entries), **more}
-        told = await self.request(
+        heard = await self.request(
             "hello", protocol=PROTOCOL, cwd=str(self.cwd), host="pi", **opened
         )
-        assert (told.pop("protocol"), told.pop("version")) == (PROTOCOL, pi_subagents.__version__)
-        self.offer = {key: told.pop(key) for key in ("tools", "modelsRoom")}
-        return told
+        assert (heard.pop("protocol"), heard.pop("version")) == (PROTOCOL, pi_subagents.__version__)
+        self.offer = {key: heard.pop(key) for key in ("tools", "modelsRoom")}
+        return heard
 
     def begin(self, call_id: str, tool: str, arguments: object, **more: object) -> int:
         """Call a tool without waiting."""
@@ -105,7 +105,7 @@ class BridgeHost:
         """Return the answer to a request, which must be the only one."""
         return await self.line(lambda each: each.get("id") == number and "method" not in each)
 
-    async def told(
+    async def heard(
         self, method: str, wanted: Callable[[Json], bool] = lambda _: True, skip: int = 0
     ) -> Json:
         """Return the parameters of a notification, once it is there."""

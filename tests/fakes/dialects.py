@@ -15,6 +15,16 @@ class PiJson:
 
     engine, mode = "pi", "json"
 
+    def resumes(self, sent: list[bytes], session: str) -> list[bytes]:
+        """Answer what opens the child's own session; nothing where it has none to open."""
+        del sent, session
+        return []
+
+    def obeys(self, sent: list[bytes], orders: str) -> list[bytes]:
+        """Answer what gives the run's orders; nothing where they take another way."""
+        del sent, orders
+        return []
+
     def begins(self, sent: list[bytes], prompt: str) -> list[bytes]:
         assert sent == []
         return [_line({"type": "agent_start"}), self._message("user", prompt)]
@@ -22,6 +32,17 @@ class PiJson:
     def calls(self, name: str, **arguments: object) -> list[bytes]:
         start = {"type": "tool_execution_start", "toolCallId": "", "toolName": name}
         return [_line({**start, "args": arguments})]
+
+    def submits(self, value: object) -> list[bytes]:
+        """Give the answer by the tool for it; nothing where there is none."""
+        end = {"type": "tool_execution_end", "toolCallId": "", "toolName": "submit_answer"}
+        result = {"content": [], "details": {"value": value}, "terminate": True}
+        return [_line({**end, "result": result, "isError": False})]
+
+    def asks(self, text: str, options: tuple[str, ...]) -> list[bytes]:
+        """Ask somebody something; nothing where there is no way to."""
+        del text, options
+        return []
 
     def answers(self, text: str) -> list[bytes]:
         return [self._message("assistant", text, stopReason="stop", usage={"output": 7})]
@@ -53,10 +74,25 @@ class PiRpc(PiJson):
 
     mode = "rpc"
 
+    def resumes(self, sent: list[bytes], session: str) -> list[bytes]:
+        (asked,) = _records(sent)
+        assert (asked["type"], asked["sessionPath"]) == ("switch_session", session)
+        return [_response(asked)]
+
+    def obeys(self, sent: list[bytes], orders: str) -> list[bytes]:
+        (asked,) = _records(sent)
+        assert (asked["type"], asked["message"]) == ("prompt", f"/pi-subagents-orders {orders}")
+        return [_response(asked, disposition="handled")]
+
     def begins(self, sent: list[bytes], prompt: str) -> list[bytes]:
         (asked,) = _records(sent)
         assert (asked["type"], asked["message"]) == ("prompt", prompt)
         return [_response(asked), *super().begins([], prompt)]
+
+    def asks(self, text: str, options: tuple[str, ...]) -> list[bytes]:
+        method = "select" if options else "input"
+        asked = {"type": "extension_ui_request", "id": "d1", "method": method, "title": text}
+        return [_line({**asked, "options": options})]
 
     def reads(self, sent: list[bytes], text: str) -> list[bytes]:
         (steer,) = _records(sent)
@@ -77,12 +113,28 @@ class Demo:
 
     engine, mode = "demo", ""
 
+    def resumes(self, sent: list[bytes], session: str) -> list[bytes]:
+        del sent, session
+        return []
+
+    def obeys(self, sent: list[bytes], orders: str) -> list[bytes]:
+        del sent, orders
+        return []
+
     def begins(self, sent: list[bytes], prompt: str) -> list[bytes]:
         assert sent == [f"ask {json.dumps(prompt)}\n".encode()]
         return [b'working ""']
 
     def calls(self, name: str, **arguments: object) -> list[bytes]:
         return [f"call {json.dumps({'name': name, 'arguments': arguments})}".encode()]
+
+    def submits(self, value: object) -> list[bytes]:
+        del value
+        return []
+
+    def asks(self, text: str, options: tuple[str, ...]) -> list[bytes]:
+        del text, options
+        return []
 
     def answers(self, text: str) -> list[bytes]:
         return [f"answer {json.dumps(text)}".encode(), b"used 7"]

@@ -80,6 +80,10 @@ class FakeProcess:
     async def tool(self, name: str, arguments: dict[str, object], **more: object) -> None:
         await self.do("tool", name=name, arguments=arguments, **more)
 
+    async def submit(self, value: object) -> None:
+        """Give an answer by the tool for it, which takes it."""
+        await self.tool("submit_answer", {"value": value}, details={"value": value})
+
     async def loop(
         self, times: int, name: str, arguments: dict[str, object], **more: object
     ) -> None:
@@ -219,7 +223,7 @@ class Driver:
             await self._news.wait_for(lambda: any(map(wanted, self.processes)))
         return next(filter(wanted, self.processes))
 
-    async def _on_connection(
+    async def on_connection(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
         try:
@@ -241,9 +245,7 @@ class Driver:
 async def open_driver() -> AsyncIterator[Driver]:
     """Listen on loopback for as long as a test lasts."""
     driver = Driver()
-    server = await asyncio.start_server(
-        driver._on_connection, "127.0.0.1", 0, limit=MAX_REPLY_BYTES
-    )
+    server = await asyncio.start_server(driver.on_connection, "127.0.0.1", 0, limit=MAX_REPLY_BYTES)
     host, port = server.sockets[0].getsockname()
     driver.address = f"{host}:{port}"
     try:

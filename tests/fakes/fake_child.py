@@ -111,7 +111,14 @@ class FakePi:
         self._emit({"type": "turn_end", "message": message, "toolResults": []})
 
     def do_tool(
-        self, name: str, arguments: Json, result: str = "done", call_id: str | None = None
+        self,
+        name: str,
+        arguments: Json,
+        result: str = "done",
+        call_id: str | None = None,
+        details: Json | None = None,
+        *,
+        failed: bool = False,
     ) -> None:
         """Ask for a tool, run it, and begin the next turn."""
         self.do_begin()
@@ -128,10 +135,11 @@ class FakePi:
         self._emit({"type": "tool_execution_update", **named, "args": arguments,
                     "partialResult": {"content": []}})  # fmt: skip
         took = newer(durationMs=0)
-        told = {"content": content, **newer(structuredContent=result)}
-        self._emit({"type": "tool_execution_end", **named, "result": told, "isError": False,
+        heard = {"content": content, **newer(structuredContent=result)}
+        heard |= {} if details is None else {"details": details}
+        self._emit({"type": "tool_execution_end", **named, "result": heard, "isError": failed,
                     **took})  # fmt: skip
-        answer = {"role": "toolResult", **named, "content": content, "isError": False, **took,
+        answer = {"role": "toolResult", **named, "content": content, "isError": failed, **took,
                   "timestamp": now_ms()}  # fmt: skip
         self._emit({"type": "message_start", "message": answer})
         self._emit({"type": "message_end", "message": answer})
@@ -304,6 +312,10 @@ class FakeRpcPi(FakePi):
         """Wait until a command has come."""
         self._rpc.hear(command)
 
+    def do_orders(self) -> Json:
+        """Tell what our extension in the child was given."""
+        return {"orders": self._rpc.orders}
+
     def do_queue(self) -> Json:
         """Tell which messages wait."""
         return {"queue": self._rpc.queue}
@@ -320,9 +332,13 @@ class FakeRpcPi(FakePi):
         """Answer a command that nobody gave."""
         emit({"id": command_id, "type": "response", "command": command, "success": True})
 
-    def do_ask_dialog(self, method: str, title: str, dialog_id: str = "dialog-1") -> Json:
+    def do_ask_dialog(
+        self, method: str, title: str, dialog_id: str = "dialog-1", **more: object
+    ) -> Json:
         """Ask the user something and wait; return what came back."""
-        return {"response": self._rpc.ask({"id": dialog_id, "method": method, "title": title})}
+        return {
+            "response": self._rpc.ask({"id": dialog_id, "method": method, "title": title, **more})
+        }
 
     def do_spend(self, tokens: int) -> None:
         """Use tokens that no message tells of."""
@@ -371,10 +387,11 @@ def introduction(prompt: bytes, **more: str) -> Json:
     }
 
 
-def serve_rpc() -> None:
+def serve_rpc(session: str) -> None:
     """Serve every prompt that comes as a command."""
     warnings.simplefilter("ignore", DeprecationWarning)  # of forking with threads
     rpc = RpcPi()
+    rpc.session = session
 
     def prompt(request: Json) -> bytes:
         text: str = request["message"]
@@ -390,11 +407,11 @@ def serve_rpc() -> None:
 
 def main() -> None:
     signal.signal(signal.SIGTERM, lambda *_: os._exit(128 + signal.SIGTERM))
-    if "rpc" in sys.argv:
-        serve_rpc()
-    prompt = sys.stdin.buffer.read()
     options = sys.argv[1:]
     session = options[options.index("--session") + 1] if "--session" in options else ""
+    if "rpc" in options:
+        serve_rpc(session)
+    prompt = sys.stdin.buffer.read()
     FakePi(Link(introduction(prompt, mode="json", session=session)), prompt).serve()
 
 

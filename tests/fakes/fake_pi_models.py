@@ -120,8 +120,10 @@ class ModelsPlace:
 
     def has(self, *models: tuple[str, str, str]) -> None:
         """Let the pi have these models: provider, id, name."""
-        told = [{"provider": provider, "id": each, "name": name} for provider, each, name in models]
-        (self.root / "pi/models.json").write_text(json.dumps(told))
+        heard = [
+            {"provider": provider, "id": each, "name": name} for provider, each, name in models
+        ]
+        (self.root / "pi/models.json").write_text(json.dumps(heard))
 
     def starts(self) -> list[dict[str, Any]]:
         """Return how the pi was started each time."""

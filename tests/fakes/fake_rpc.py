@@ -40,6 +40,7 @@ FAULTS = (
     "idle",  # takes it, and begins nothing
     "foreign",  # answers somebody else's command instead
     "half",  # dies in the middle of its answer
+    "no orders",  # it has no extension of ours
     "no session",  # an extension does not let it change its session
     "bad session",  # it cannot change its session
     "last session",  # it dies instead, in the middle of its answer
@@ -47,11 +48,12 @@ FAULTS = (
 REFUSAL = "No API key found for fake."
 BAD_SESSION = "Session file is not readable"
 COUNTS = ("userMessages", "assistantMessages", "toolCalls", "toolResults", "totalMessages")
+ORDERS_COMMAND = "/pi-subagents-orders"
 BUSY = "Agent is already processing."
 
 
 class RpcPi:
-    """One process, whatever number of runs it serves; `session` and `queue` outlive a run."""
+    """One process, whatever number of runs it serves; session, orders and queue outlive a run."""
 
     def __init__(self) -> None:
         self._fault = os.environ.get(FAULT_VARIABLE, "")
@@ -71,6 +73,7 @@ class RpcPi:
         self._silenced = False  # the run was aborted
         self._tokens = 0
         self.session = ""
+        self.orders: Json = {}  # what our extension in the child was given last
         self.queue: list[str] = []
         self.ignored: set[str] = set()  # commands that get no answer
         self.refused: set[str] = set()  # commands that get a bad one
@@ -201,6 +204,11 @@ class RpcPi:
         self._answer(request, {"cancelled": cancelled})
 
     def _on_prompt(self, request: Json) -> None:
+        command, _, orders = request["message"].partition(" ")
+        if command == ORDERS_COMMAND and self._fault != "no orders":
+            self.orders = json.loads(orders)
+            self._answer(request, newer(disposition="handled") or None)
+            return
         if self._working or self._fault == "refuse":
             self._answer(request, error=BUSY if self._working else REFUSAL)
             return

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from tests.fakes.driver import PATIENCE_S
 from tests.fakes.records import with_facts
 
+from pi_subagents.core.run.question import asked, waiting_for
 from pi_subagents.core.run.result import RunResult
 from pi_subagents.core.usage import Usage
 from pi_subagents.core.value import replace
@@ -47,6 +48,12 @@ class GoingOn:
     def does(self, *events: ev.Event) -> None:
         for event in events:
             self.log.record(event, START_MS)
+
+    def asks(self, text: str, *options: str) -> None:
+        """Wait for an answer, as its supervisor would let it."""
+        question = asked("1", text, options, 600)
+        self.run_dir.desk.note_questions((waiting_for(question, START_MS),))
+        self.does(question)
 
     def ends(self, status: str = "completed", **facts: object) -> None:
         self.log.close()
@@ -141,7 +148,7 @@ def following(place: FleetPlace, *, machine: bool = False) -> Iterator[Following
 
 def settled(row: RunRecord) -> RunRecord:
     """Return a record without where it is on this machine."""
-    return with_facts(row, path="", cwd="")
+    return with_facts(row, path="", desk="", cwd="")
 
 
 def now_ms() -> int:

@@ -65,9 +65,9 @@ def delegated(
     )
 
 
-def looks_of(told: str) -> list[Look]:
+def looks_of(heard: str) -> list[Look]:
     """Return what a host told."""
-    return [Look(**look) for look in json.loads(told)]
+    return [Look(**look) for look in json.loads(heard)]
 
 
 async def main(count: int, *, kept: bool) -> list[Look]:
@@ -117,5 +117,5 @@ def _descriptors() -> list[str]:
 
 
 if __name__ == "__main__":
-    told = asyncio.run(main(int(sys.argv[1]), kept=sys.argv[2] == POOL))
-    print(json.dumps([asdict(look) for look in told]))
+    heard = asyncio.run(main(int(sys.argv[1]), kept=sys.argv[2] == POOL))
+    print(json.dumps([asdict(look) for look in heard]))

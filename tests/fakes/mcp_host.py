@@ -173,8 +173,8 @@ class McpHost:
         assert process.stdout is not None
         try:
             async with asyncio.timeout(PATIENCE_S):
-                told = json.loads(await process.stdout.readuntil(b"}\n"))
-            yield HttpServer(told["url"], Path(told["tokenFile"]).read_text().strip(), process)
+                heard = json.loads(await process.stdout.readuntil(b"}\n"))
+            yield HttpServer(heard["url"], Path(heard["tokenFile"]).read_text().strip(), process)
         finally:
             if process.returncode is None:
                 process.terminate()

@@ -122,6 +122,9 @@ class PresetPlace:
     def run_dir(self, run_id: str) -> RunDir:
         return self.work.store.run_dir(run_id)
 
+    def session(self, run_id: str) -> str:
+        return str(self.run_dir(run_id).read_meta()["sessionId"])
+
     async def ended(self, run_id: str) -> None:
         """Return when nobody answers for the run any more."""
         async with asyncio.timeout(PATIENCE_S):
@@ -141,9 +144,13 @@ class PresetPlace:
 
 
 def text_of(answer: dict[str, Any]) -> str:
-    (content,) = answer["content"]
-    assert content["type"] == "text"
-    return str(content["text"])
+    """Return the first text of an answer; what sub-agents answered stands behind it."""
+    return texts_of(answer)[0]
+
+
+def texts_of(answer: dict[str, Any]) -> list[str]:
+    assert {content["type"] for content in answer["content"]} == {"text"}
+    return [str(content["text"]) for content in answer["content"]]
 
 
 def counts(running: int = 0, completed: int = 0, failed: int = 0, aborted: int = 0) -> Any:

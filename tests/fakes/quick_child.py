@@ -38,8 +38,8 @@ def main() -> None:
         answer = {"id": request["id"], "type": "response", "command": name, "success": True}
         if name in DATA:
             answer["data"] = DATA[name]
-        told = run_of(request["message"]) if name == "prompt" else []
-        _say(answer, *told)
+        heard = run_of(request["message"]) if name == "prompt" else []
+        _say(answer, *heard)
 
 
 def run_of(prompt: str) -> list[Json]:

@@ -27,10 +27,10 @@ def with_facts(run: RunRecord, **facts: Any) -> RunRecord:
         known = run.result or RunResult("", "", "", status)
         names = {"run_id": run.run_id, "session_id": run.session_id, "name": run.name}
         return replace(run, result=replace(known, status=status, **names, **facts))
-    told = replace(run.progress, state=status, **_taken(RunProgress, facts))
+    heard = replace(run.progress, state=status, **_taken(RunProgress, facts))
     elapsed_ms = facts.pop("duration_ms", run.elapsed_ms)
     assert not facts, f"only a run that ended has these: {facts}"
-    return replace(run, progress=told, result=None, elapsed_ms=elapsed_ms)
+    return replace(run, progress=heard, result=None, elapsed_ms=elapsed_ms)
 
 
 def _taken(kind: Any, facts: dict[str, Any], *but: str) -> dict[str, Any]:

@@ -18,8 +18,8 @@ export default async function switching(): Promise<void> {
   let complete: Complete = async () => [];
   shim.default({
     registerTool: (tool: ToolDefinition) => tools.push(tool),
-    registerCommand: (_: string, { getArgumentCompletions }: { getArgumentCompletions: Complete }) => {
-      complete = getArgumentCompletions;
+    registerCommand: (_: string, { getArgumentCompletions }: { getArgumentCompletions?: Complete }) => {
+      complete = getArgumentCompletions ?? complete;
     },
     registerMessageRenderer: () => undefined,
     on: (event: string, handler: Handler) => handlers.set(event, handler),

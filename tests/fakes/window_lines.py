@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pi_subagents.view.preview import LineSpan, path_line, span_line
-from pi_subagents.view.window import MARK, NO_MARK, WindowLine
+from pi_subagents.view.window import FAILED_MARK, MARK, NO_MARK, WindowLine
 
 
 def tool_line(*pieces: str | LineSpan) -> WindowLine:
@@ -21,6 +21,11 @@ def path_call(name: str, path: str, *behind: str | LineSpan) -> WindowLine:
     return WindowLine(path_line(f"{name} → ", path, *behind), "tool", MARK)
 
 
+def failed_call(call: str, reason: str) -> WindowLine:
+    """Return the line of a call that failed."""
+    return WindowLine((LineSpan(call), LineSpan(f": {reason}", "failed")), "failed", FAILED_MARK)
+
+
 def steer_line(text: str) -> WindowLine:
     """Return the line of a message to a child at work."""
     return WindowLine((LineSpan(text, "steer"),), "steer", MARK)
@@ -29,6 +34,11 @@ def steer_line(text: str) -> WindowLine:
 def added(text: str) -> LineSpan:
     """Return a figure that is good news."""
     return LineSpan(text, "added")
+
+
+def figure(text: str) -> LineSpan:
+    """Return what belongs to a figure and has no colour of its own."""
+    return LineSpan(text, "figure")
 
 
 def removed(text: str) -> LineSpan:

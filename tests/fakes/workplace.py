@@ -277,10 +277,16 @@ def as_task(task: Task | str) -> Task:
     return Task(task, task) if isinstance(task, str) else task
 
 
-def told(result: RunResult) -> RunResult:
+def comparable(result: RunResult) -> RunResult:
     """Return the result without what differs from run to run, to be compared whole."""
     return replace(
-        result, run_id="", session_id="", started_at_ms=0, finished_at_ms=0, duration_ms=0
+        result,
+        run_id="",
+        session_id="",
+        started_at_ms=0,
+        finished_at_ms=0,
+        duration_ms=0,
+        session_seal="",
     )
 
 

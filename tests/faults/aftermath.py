@@ -151,7 +151,7 @@ async def recovered(place: Workplace, untouched: RunDir) -> dict[str, Told]:
     return told_by_runs(place)
 
 
-def leftovers(place: Workplace) -> list[Path]:
+def remains_in(place: Workplace) -> list[Path]:
     """Return what was being made, or removed, when somebody was killed."""
     entries = place.store.runs_dir.iterdir() if place.store.runs_dir.exists() else []
     return [path for path in entries if path.name.startswith(LEFTOVERS)]

@@ -8,6 +8,7 @@ only waits for them: whatever becomes of them, it concludes nothing.
 from __future__ import annotations
 
 import asyncio
+import runpy
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,10 +16,10 @@ from typing import TYPE_CHECKING
 from pi_subagents import api
 from pi_subagents.core.run.result import RunResult
 from pi_subagents.core.task.request import Task
-from pi_subagents.core.value import replace
-from pi_subagents.runners import process
+from pi_subagents.runners import process, supervisor_start
 from pi_subagents.runners.process import ProcessRunner
-from pi_subagents.runners.supervisor_start import spec_line, start_supervisor
+from pi_subagents.runners.supervisor_start import order_line, start_supervisor
+from pi_subagents.store.local_order import altered
 from pi_subagents.system import crash_points
 from pi_subagents.system.safe_io import write_all
 
@@ -39,10 +40,10 @@ class DetachedRunner(ProcessRunner):
         on_event: Callable[[Event], None],  # noqa: ARG002 - nobody watches
         stop: StopSwitch,  # noqa: ARG002 - nobody stops
     ) -> RunResult:
-        alone = replace(self._held.placed(spec), attached=False)
+        alone = altered(self._held.placed(spec), attached=False)
         supervisor = start_supervisor(self._env, lock_fd=alone.place.lock_fd)
         assert supervisor.stdin is not None
-        write_all(supervisor.stdin.fileno(), spec_line(alone))
+        write_all(supervisor.stdin.fileno(), order_line(alone))
         supervisor.stdin.close()
         self._held.release(spec.run_id)
         crash_points.reach(crash_points.SUPERVISOR_STARTED)
@@ -53,9 +54,12 @@ class DetachedRunner(ProcessRunner):
 
 
 if __name__ == "__main__":
+    crashing = runpy.run_path(str(Path(__file__).with_name("crashing.py")))
+    crashing["let_crash"]()
+    vars(supervisor_start)["BOOT"] = crashing["BEFORE_BOOT"] + supervisor_start.BOOT
     mode, project, *prompts = sys.argv[1:]
     if mode == "detached":
-        vars(process)["ProcessRunner"] = DetachedRunner
+        vars(process)["RUNNER"] = DetachedRunner
     tasks = [Task(prompt, prompt) for prompt in prompts]
     delegation = api.delegate_sync(tasks, cwd=Path(project), concurrency=16)
     for result in delegation.results:

@@ -13,7 +13,7 @@ import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from tests.faults.aftermath import leftovers
+from tests.faults.aftermath import remains_in
 
 from pi_subagents.errors import StoreUnwritable
 from pi_subagents.store import messages
@@ -151,7 +151,7 @@ async def fail_caller(place: Workplace, number: int, error: str, *, once: bool) 
         try:
             results = await work.results()
         except StoreUnwritable:
-            assert not leftovers(place), "a refused call leaves nothing behind"
+            assert not remains_in(place), "a refused call leaves nothing behind"
             assert {run.run_id for run in place.run_dirs()} == before
             return False
         finally:

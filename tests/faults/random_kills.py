@@ -57,13 +57,13 @@ async def kill_at_random(place: Workplace, seed: int) -> None:
             await process.gone()
     if victim == "caller":
         assert await end_of(run) is not None, "its supervisor lived to tell"
-    told = (await recovered(place, finished))[name]
+    heard = (await recovered(place, finished))[name]
     story = f"seed {seed}: {victim} of an {mode} run killed at {instant}"
     done = Told("completed", "", "42")
     if victim == "caller" and mode == "detached":
-        assert told == done, story
+        assert heard == done, story
     else:
-        assert told in (
+        assert heard in (
             done,
             Told("interrupted", INTERRUPTED, ""),
             Told("interrupted", INTERRUPTED, "42"),

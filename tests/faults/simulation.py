@@ -307,11 +307,11 @@ async def _simulate(chance: random.Random) -> tuple[RunResult, ...]:
     children = {run.spec.run_id: PretendedChild(chance) for run in runs}
     runner, stop = PretendingRunner(children), StopSwitch()
     concurrency = chance.randint(1, 6)
-    told: list[Update] = []
+    heard: list[Update] = []
     clumsy = chance.random() < 0.2
 
     def observe(update: Update) -> None:
-        told.append(update)
+        heard.append(update)
         if clumsy:
             raise LookupError("a fault of the observer")
 
@@ -330,14 +330,14 @@ async def _simulate(chance: random.Random) -> tuple[RunResult, ...]:
     results = await work
     for timer in timers:
         timer.cancel()
-    _check(runs, results, told, runner, concurrency, stop)
+    _check(runs, results, heard, runner, concurrency, stop)
     return results
 
 
 def _check(
     runs: list[PlannedTask],
     results: tuple[RunResult, ...],
-    told: list[Update],
+    heard: list[Update],
     runner: PretendingRunner,
     concurrency: int,
     stop: StopSwitch,
@@ -350,7 +350,7 @@ def _check(
     for run, result in zip(runs, results, strict=True):
         assert result.status in STATUSES
         assert result.completed == (not result.error_message)
-        own = [update.what for update in told if update.run is run]
+        own = [update.what for update in heard if update.run is run]
         ends = [what for what in own if isinstance(what, RunResult)]
         assert ends == [result], "one end, told once"
         assert own[-1] is result

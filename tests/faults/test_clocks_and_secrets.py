@@ -11,8 +11,9 @@ import pytest
 from tests.fakes.auditor import find_text, read_journal
 from tests.fakes.child_modes import in_both_modes
 from tests.fakes.processes import PROC, command_lines, parent_of
-from tests.fakes.workplace import answered, told
+from tests.fakes.workplace import answered, comparable
 from tests.faults.aftermath import INTERRUPTED, output_of, program
+from tests.faults.crashing import POINT_VARIABLE
 from tests.faults.records import make_run, make_site
 
 from pi_subagents import errors
@@ -62,9 +63,8 @@ async def test_a_time_of_day_that_jumps_changes_no_deadline_and_no_duration(
     assert (answers.status, answers.output) == ("completed", "now")
     assert (hangs.status, hangs.error_message) == ("failed", messages.timed_out(2.0))
     for result in (answers, hangs):
-        assert 0 <= result.duration_ms < DAY_MS  # a look at that clock would be a day off
+        assert result.duration_ms // DAY_MS == 0  # a look at that clock would be a day off
         assert result.finished_at_ms - result.started_at_ms == result.duration_ms
-    assert hangs.duration_ms >= 2000
     for run in place.run_dirs():  # in order by their numbers, whatever their times
         times = [entry.time_ms for entry in read_journal(run)]
         assert max(times) - min(times) >= DAY_MS
@@ -172,7 +172,7 @@ async def test_a_key_for_one_run_travels_neither_by_command_line_nor_by_file(
 async def test_a_key_stays_secret_when_everything_goes_wrong(place: Workplace) -> None:
     env = {
         "ANTHROPIC_API_KEY": KEY,
-        crash_points.POINT_VARIABLE: crash_points.TOOL_CALL,
+        POINT_VARIABLE: crash_points.TOOL_CALL,
     }
     async with program(place, "caller.py", "attached", str(place.project), "x", env=env) as caller:
         child = await place.child("x")
@@ -216,7 +216,7 @@ async def test_what_a_child_prints_cannot_drive_a_terminal_through_its_transcrip
     await child.stderr(hostile + "\n")
     await child.answer_and_exit(hostile)
     result = await work.result()
-    assert told(result) == answered("hostile", hostile, message_count=4, tool_call_count=1,
+    assert comparable(result) == answered("hostile", hostile, message_count=4, tool_call_count=1,
                                     usage=result.usage)  # fmt: skip
     run = place.run_dir(child)
     text = run.transcript.read_bytes().decode()

@@ -30,7 +30,7 @@ from pi_subagents.core.run.record import RunRecord
 from pi_subagents.core.run.retention import Removal
 from pi_subagents.errors import RunNotActive, RunNotFound, RunUnreadable
 from pi_subagents.service.runs import Runs
-from pi_subagents.store import messages, run_index
+from pi_subagents.store import messages, run_index, sealing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -258,8 +258,8 @@ def test_an_index_that_is_damaged_is_built_again_from_what_carries_our_seal(
     path = site.data / run_index.FILE_NAME
     with closing(sqlite3.connect(path)) as db:  # into the file, out of the log beside it
         db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    for leftover in site.data.glob("*-wal"), site.data.glob("*-shm"):
-        for each in leftover:
+    for remnant in site.data.glob("*-wal"), site.data.glob("*-shm"):
+        for each in remnant:
             each.unlink()
     DAMAGE[damage](path)
     assert site.runs().recover() == [lost]
@@ -274,21 +274,21 @@ def test_without_our_key_nothing_proves_that_a_run_is_ours(site: Site, damage: s
     ours = make_run(site.runs(), "ours", finished=False)
     before = content(ours.path)
     (site.data / run_index.FILE_NAME).unlink()
-    key = site.data / run_index.KEY_NAME
-    lengths = {"half a key": 16, "no key": 0, "another key": run_index.KEY_BYTES}
+    key = site.data / sealing.KEY_NAME
+    lengths = {"half a key": 16, "no key": 0, "another key": sealing.KEY_BYTES}
     key.write_bytes(b"k" * lengths[damage])
     assert site.runs().recover() == []
     assert content(ours.path) == before
     # From here on there is a whole key again, which nobody could have guessed.
     new = make_run(site.runs(), "new", known=False)
-    assert len(key.read_bytes()) == run_index.KEY_BYTES
+    assert len(key.read_bytes()) == sealing.KEY_BYTES
     assert site.runs().index.sealed(new)
 
 
 def test_an_empty_key_lets_nobody_forge_our_seal(site: Site) -> None:
     """What a full disk leaves of a file that was begun and not written."""
     make_run(site.runs(), "first")
-    key = site.data / run_index.KEY_NAME
+    key = site.data / sealing.KEY_NAME
     key.write_bytes(b"")
     forged = make_run(site.runs(), "forged", finished=False, sealed=False, known=False)
     material = f"{forged.run_id}\0{forged.path}".encode()

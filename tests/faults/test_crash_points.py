@@ -19,11 +19,12 @@ from tests.faults.aftermath import (
     INTERRUPTED,
     Told,
     end_of,
-    leftovers,
     output_of,
     program,
     recovered,
+    remains_in,
 )
+from tests.faults.crashing import POINT_VARIABLE, WHO_VARIABLE
 from tests.faults.records import make_run
 
 from pi_subagents.service.runs import Runs
@@ -72,7 +73,11 @@ def test_every_crash_point_has_its_cases() -> None:
         and not name.endswith("_VARIABLE")
         and isinstance(value, str)
     }
-    assert constants == {*CALLERS_OWN, *SUPERVISOR_DIES}
+    of_worktrees = {
+        at.SNAPSHOT_TAKEN, at.WORKTREE_ADDED, at.WORKTREE_MADE, at.PATCH_WRITTEN, at.CHANGES_SAVED,
+        at.WORKTREE_REMOVED,
+    }  # fmt: skip  # test_worktrees.py
+    assert constants == {*CALLERS_OWN, *SUPERVISOR_DIES, *of_worktrees}
     assert tuple(SUPERVISOR_DIES) == tuple(CALLER_DIES)
 
 
@@ -102,7 +107,7 @@ async def test_kill_9_of_the_supervisor_is_told_and_nobody_is_left(
     place: Workplace, point: str, mode: str
 ) -> None:
     finished = make_run(Runs(place.project, place.env), "finished")
-    crash = {at.POINT_VARIABLE: point}
+    crash = {POINT_VARIABLE: point}
     async with program(place, "caller.py", mode, str(place.project), "task", env=crash) as caller:
         tree: list[FakeProcess] = []
         if point not in (at.LOCKED, at.CHILD_SPAWNED):  # afterwards there is a child to talk to
@@ -130,7 +135,7 @@ async def test_kill_9_of_the_caller_ends_attached_runs_and_leaves_detached_ones_
     place: Workplace, point: str, mode: str
 ) -> None:
     finished = make_run(Runs(place.project, place.env), "finished")
-    crash = {at.POINT_VARIABLE: point, at.WHO_VARIABLE: "parent"}
+    crash = {POINT_VARIABLE: point, WHO_VARIABLE: "parent"}
     async with program(place, "caller.py", mode, str(place.project), "task", env=crash) as caller:
         early = point in (at.LOCKED, at.CHILD_SPAWNED)
         if not early:
@@ -169,7 +174,7 @@ async def test_kill_9_of_the_caller_at_its_own_points_loses_nothing(
     place: Workplace, point: str, mode: str
 ) -> None:
     finished = make_run(Runs(place.project, place.env), "finished")
-    crash = {at.POINT_VARIABLE: point}
+    crash = {POINT_VARIABLE: point}
     async with program(place, "caller.py", mode, str(place.project), "task", env=crash) as caller:
         expected = CALLERS_OWN[point]
         if point == at.SUPERVISOR_STARTED and mode == "detached":
@@ -183,12 +188,12 @@ async def test_kill_9_of_the_caller_at_its_own_points_loses_nothing(
         await end_of(run)
     runs = {"finished": FINISHED} | ({"task": expected} if expected else {})
     assert await recovered(place, finished) == runs
-    remains = leftovers(place)
+    remains = remains_in(place)
     assert len(remains) == (expected is None)
     for path in remains:  # nobody is at it any more once a minute has passed
         os.utime(path, (1_700_000_000, 1_700_000_000))
     Runs(place.project, place.env).finish_removals()
-    assert leftovers(place) == []
+    assert remains_in(place) == []
 
 
 async def test_a_tree_that_ignores_every_polite_signal_is_gone_in_seven_seconds(

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.fakes.auditor import read_journal
 from tests.fakes.child_modes import in_both_modes, takes_long
-from tests.fakes.workplace import Workplace, answered, open_workplace, told
-from tests.faults.aftermath import leftovers, output_of, program
+from tests.fakes.workplace import Workplace, answered, comparable, open_workplace
+from tests.faults.aftermath import output_of, program, remains_in
 from tests.faults.failing_io import (
     ANSWER,
     ERRORS,
@@ -157,13 +157,13 @@ async def test_a_child_that_fills_the_disk_still_gets_its_result(tmp_path: Path,
             # Nothing can begin now, and a refused call leaves nothing behind.
             with pytest.raises(StoreUnwritable, match="No space left on device"):
                 await place.delegate_by_api("too late").results()
-            assert not leftovers(place)
+            assert not remains_in(place)
             assert len(place.run_dirs()) == 2
             filler.unlink()  # somebody makes room
             place.store.run_dir(results[0].run_id).stdout.unlink()
             again = place.delegate_by_api("again")
             await (await place.child("again")).answer_and_exit("42")
-            assert told(await again.result()) == answered("again", "42")
+            assert comparable(await again.result()) == answered("again", "42")
 
 
 async def test_a_limit_of_file_size_costs_artifacts_never_the_result(place: Workplace) -> None:
@@ -182,7 +182,7 @@ async def test_a_limit_of_file_size_costs_artifacts_never_the_result(place: Work
     assert store_messages.NOTE_OUTPUT_CUT in cut.notes
     run = place.run_dir(limited)
     assert max(path.stat().st_size for path in run.path.iterdir()) <= 80 * KIB
-    assert told(whole) == answered("sibling", ANSWER)
+    assert comparable(whole) == answered("sibling", ANSWER)
 
 
 # No descriptors, no processes
@@ -243,7 +243,7 @@ async def test_a_supervisor_short_of_descriptors_tells_the_truth(
     for result in results:
         check_truth(place, result, "42")
     assert {result.status for result in results} >= {"completed", "failed"}
-    assert told(sibling) == answered("sibling", "42")
+    assert comparable(sibling) == answered("sibling", "42")
 
 
 async def test_a_start_that_the_kernel_refuses_fails_its_task_only(
@@ -264,8 +264,8 @@ async def test_a_start_that_the_kernel_refuses_fails_its_task_only(
     for result in (first, second):
         assert (result.status, result.error_message) == ("failed", core_messages.SPAWN_FAILED)
         assert result.notes == (os.strerror(errno.EAGAIN).join(("[Errno 11] ", "")),)
-    assert told(sibling) == answered("sibling", "42")
-    assert told(queued) == answered("queued", "42")
+    assert comparable(sibling) == answered("sibling", "42")
+    assert comparable(queued) == answered("queued", "42")
 
 
 def open_descriptors() -> int:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.fakes.child_modes import in_both_modes
 from tests.fakes.preset_place import MODEL, PresetPlace
-from tests.fakes.workplace import Workplace, answered, open_workplace, told
+from tests.fakes.workplace import Workplace, answered, comparable, open_workplace
 from tests.faults.aftermath import content
 from tests.faults.records import outside_of
 
@@ -93,7 +93,7 @@ async def test_a_result_that_is_planted_while_a_run_goes_on_is_believed_by_nobod
     assert (view.status, view.active) == ("running", True)
     await child.answer_and_exit("the truth")
     result = await work.result()
-    assert told(result) == answered("honest", "the truth", notes=(put_aside(run),))
+    assert comparable(result) == answered("honest", "the truth", notes=(put_aside(run),))
     assert run.read_result() == result == runs.find(child.run_id).result
     assert content(outside) == untouched
     tidy(run)
@@ -119,7 +119,7 @@ async def test_what_replaces_a_result_before_its_caller_reads_it_is_not_told(
     result = await work.result()
     run = place.run_dir(child)
     notes = (store_messages.NOTE_BY_CHANNEL, put_aside(run))
-    assert told(result) == answered("honest", "the truth", notes=notes)
+    assert comparable(result) == answered("honest", "the truth", notes=notes)
     assert run.read_result() == result
     assert Runs(place.project, place.env).find(run.run_id).result == result
     tidy(run)
@@ -203,7 +203,7 @@ async def test_without_hard_links_everything_is_as_usual(place: Workplace, error
         child = await place.child("linkless")
         await child.answer_and_exit("done")
         result = await work.result()
-        assert told(result) == answered("linkless", "done")
+        assert comparable(result) == answered("linkless", "done")
         assert place.run_dir(child).read_result() == result
         assert Runs(place.project, place.env).find(child.run_id).result == result
 
@@ -224,8 +224,8 @@ async def test_without_hard_links_a_background_run_ends_and_is_told_of_once(
         assert here.run_dir(run_id).completion.exists()
         for _ in range(3):
             here.runs.recover()
-    told = await written(told_of)
-    assert json.loads(told)["runId"] == run_id
+    heard = await written(told_of)
+    assert json.loads(heard)["runId"] == run_id
 
 
 async def written(path: Path) -> str:

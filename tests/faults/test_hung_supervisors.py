@@ -12,7 +12,7 @@ from tests.fakes.child_modes import in_both_modes
 from tests.fakes.driver import PATIENCE_S
 from tests.fakes.preset_place import MODEL, PresetPlace
 from tests.fakes.processes import parent_of
-from tests.fakes.workplace import answered, expected, tokens, told
+from tests.fakes.workplace import answered, comparable, expected, tokens
 
 from pi_subagents.core import messages as core_messages
 from pi_subagents.core.run import events as ev
@@ -68,8 +68,8 @@ async def test_ctrl_c_ends_a_run_whose_supervisor_stands_still(place: Workplace)
     os.kill(parent_of(child.pid), signal.SIGSTOP)
     work.stop()
     hung, other = await work.results()
-    assert told(hung) == halted("hung")
-    assert told(other) == expected(
+    assert comparable(hung) == halted("hung")
+    assert comparable(other) == expected(
         "sibling", "aborted", error_message=core_messages.STOPPED_ON_REQUEST, exit_code=143
     )
     for process in (child, sibling, grandchild):
@@ -89,7 +89,7 @@ async def test_a_cancelled_caller_is_not_kept_by_a_supervisor_that_stands_still(
     await child.gone()
     result = place.run_dir(child).read_result()
     assert result is not None
-    assert told(result) == halted("hung")
+    assert comparable(result) == halted("hung")
 
 
 async def test_a_supervisor_that_stands_still_after_it_took_the_order_is_ended(
@@ -103,7 +103,7 @@ async def test_a_supervisor_that_stands_still_after_it_took_the_order_is_ended(
     work.stop()
     await work.sees(ev.StateChanged("stopping"))
     os.kill(parent_of(child.pid), signal.SIGSTOP)
-    assert told(await work.result()) == halted("hung")
+    assert comparable(await work.result()) == halted("hung")
     await child.gone()
 
 
@@ -111,7 +111,7 @@ async def test_a_time_out_holds_though_the_supervisor_stands_still(place: Workpl
     work = place.delegate_by_api(Task("hung", "hung", timeout_s=1), "sibling")
     child, sibling = await at_work(place, work, "hung"), await place.child("sibling")
     os.kill(parent_of(child.pid), signal.SIGSTOP)
-    assert told(await work.result_of("hung")) == expected(
+    assert comparable(await work.result_of("hung")) == expected(
         "hung",
         "failed",
         error_message=core_messages.timed_out(1),
@@ -119,7 +119,7 @@ async def test_a_time_out_holds_though_the_supervisor_stands_still(place: Workpl
     )
     await child.gone()
     await sibling.answer_and_exit("unharmed")
-    assert told((await work.results())[1]) == answered("sibling", "unharmed")
+    assert comparable((await work.results())[1]) == answered("sibling", "unharmed")
 
 
 async def test_a_run_that_may_go_on_beyond_its_time_is_left_alone(place: Workplace) -> None:
@@ -129,7 +129,8 @@ async def test_a_run_that_may_go_on_beyond_its_time_is_left_alone(place: Workpla
     child = await place.child("long")
     await child.do("pulse", kind="updates", every_s=0.1, times=30)
     await child.answer_and_exit("done")
-    assert told(await work.result()) == answered("long", "done")
+    result = await work.result()
+    assert comparable(result) == answered("long", "done", notes=result.notes)
 
 
 async def test_an_answer_that_was_given_before_its_supervisor_hung_is_kept(
@@ -142,7 +143,7 @@ async def test_an_answer_that_was_given_before_its_supervisor_hung_is_kept(
     await work.sees(ev.Settled())
     os.kill(parent_of(child.pid), signal.SIGSTOP)
     work.stop()
-    assert told(await work.result()) == answered(
+    assert comparable(await work.result()) == answered(
         "hung", "the answer", exit_code=None, notes=(store_messages.NOTE_PUT_DOWN,)
     )
 
@@ -158,10 +159,10 @@ async def test_a_stop_of_a_hung_run_has_an_end_and_says_what_helps(place: Workpl
     runs = Runs(place.project, place.env)
     with pytest.raises(RunNotAnswering) as refusal:
         await asyncio.to_thread(runs.stop, runs.find(child.run_id), force=False)
-    assert f"subagents stop --force {child.run_id}" in str(refusal.value)
+    assert f"subagents stop --force {child.run_id[:8]}" in str(refusal.value)
     await child.echo()
     os.kill(supervisor, signal.SIGCONT)  # what it was told meanwhile, it does
-    assert told(await work.result()) == expected(
+    assert comparable(await work.result()) == expected(
         "hung", "aborted", error_message=core_messages.STOPPED_ON_REQUEST, exit_code=143
     )
 
@@ -182,12 +183,12 @@ async def test_force_ends_a_run_whose_supervisor_is_halted_with_its_whole_tree(
     expected_result = halted(
         "hung", stop_reason="toolUse", message_count=3, tool_call_count=1, usage=tokens(1)
     )
-    assert told(view.result) == expected_result
+    assert comparable(view.result) == expected_result
     for process in (child, grandchild):
         await process.gone()
-    assert told(await work.result_of("hung")) == expected_result, "its caller tells the same"
+    assert comparable(await work.result_of("hung")) == expected_result, "its caller tells the same"
     await sibling.answer_and_exit("unharmed")
-    assert told((await work.results())[1]) == answered("sibling", "unharmed")
+    assert comparable((await work.results())[1]) == answered("sibling", "unharmed")
 
 
 async def test_force_ends_a_background_run_whose_supervisor_is_halted(place: Workplace) -> None:
@@ -247,7 +248,7 @@ async def test_a_supervisor_that_waits_for_work_and_stands_still_is_ended_with_i
         work = place.delegate_by_api("one", pool=host)
         child = await place.child("one")
         await child.answer_and_exit("1")
-        assert told(await work.result()) == answered("one", "1")
+        assert comparable(await work.result()) == answered("one", "1")
         os.kill(parent_of(child.pid), signal.SIGSTOP)
     for each in place.driver.children:
         await each.gone()

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.fakes.run_places import run_at
 from tests.faults.aftermath import HERE, SOURCES, output_of, program
+from tests.faults.crashing import POINT_VARIABLE
 from tests.faults.records import make_run
 
 from pi_subagents.core.run.files import MARKER_VARIABLE
@@ -125,7 +126,7 @@ def test_a_number_that_was_given_out_again_fools_nobody() -> None:
 async def test_the_sweep_ends_exactly_the_processes_of_the_lost_run(place: Workplace) -> None:
     """Beside them live innocents whose marks are nearly the same."""
     make_run(Runs(place.project, place.env), "finished")
-    crash = {crash_points.POINT_VARIABLE: crash_points.TOOL_CALL}
+    crash = {POINT_VARIABLE: crash_points.TOOL_CALL}
     arguments = ("detached", str(place.project), "task")
     async with program(place, "caller.py", *arguments, env=crash) as caller:
         child = await place.child("task")

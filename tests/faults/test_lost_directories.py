@@ -15,7 +15,7 @@ from tests.fakes.child_modes import in_both_modes
 from tests.fakes.driver import PATIENCE_S
 from tests.fakes.preset_place import MODEL, PresetPlace, watch_ends
 from tests.fakes.processes import parent_of
-from tests.fakes.workplace import answered, expected, told
+from tests.fakes.workplace import answered, comparable, expected
 
 from pi_subagents.core import messages as core_messages
 from pi_subagents.core.run import events as ev
@@ -109,7 +109,7 @@ async def test_a_task_that_cleans_the_project_costs_nobody_an_answer(
     said = [("cleaner", "all clean"), ("sibling", "unharmed")]
     for result, (name, output) in zip(results, said, strict=True):
         note = rescue_note(place, result.run_id)
-        assert told(result) == answered(
+        assert comparable(result) == answered(
             name,
             output,
             notes=(note,),
@@ -137,7 +137,7 @@ async def test_a_directory_that_went_while_nothing_was_said_costs_no_answer(
     remove(place)
     await child.exit(0)
     result = await work.result()
-    assert told(result) == answered(
+    assert comparable(result) == answered(
         "quiet", "the answer", notes=(rescue_note(place, result.run_id),)
     )
     check_kept(place, result)
@@ -180,7 +180,7 @@ async def test_deleting_locks_in_the_project_changes_nothing(
     assert runs.find(child.run_id).status == "running"
     await child.echo()
     await child.answer_and_exit("still here")
-    assert told(await work.result()) == answered("locked", "still here")
+    assert comparable(await work.result()) == answered("locked", "still here")
 
 
 async def test_nothing_of_lock_and_orders_is_in_the_project(place: Workplace) -> None:
@@ -212,7 +212,9 @@ async def test_an_answer_reaches_its_caller_though_it_can_be_kept_nowhere(
     rm_rf_pi(place)
     await child.answer_and_exit("the answer")
     result = await work.result()
-    assert told(result) == answered("homeless", "the answer", notes=(store_messages.NOTE_NOT_KEPT,))
+    assert comparable(result) == answered(
+        "homeless", "the answer", notes=(store_messages.NOTE_NOT_KEPT,)
+    )
     blocker.unlink()
 
 
@@ -414,5 +416,5 @@ async def test_a_run_whose_desk_is_taken_away_is_not_called_lost(place: Workplac
     await child.echo()
     await child.answer_and_exit("still here")
     result = await work.result()
-    assert told(result) == answered("deskless", "still here")
+    assert comparable(result) == answered("deskless", "still here")
     assert runs.find(child.run_id).result == result

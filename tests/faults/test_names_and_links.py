@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.fakes.child_modes import in_both_modes
-from tests.fakes.workplace import Delegating, Workplace, answered, told
+from tests.fakes.workplace import Delegating, Workplace, answered, comparable
 from tests.faults.aftermath import SOURCES, content
 from tests.faults.records import Site, make_run, make_site, outside_of
 
@@ -58,7 +58,7 @@ async def answer(place: Workplace, work: Delegating, prompt: str) -> RunDir:
     child = await place.child(prompt)
     await child.answer_and_exit("done")
     result = await work.result()
-    assert told(result) == answered(result.name, "done")
+    assert comparable(result) == answered(result.name, "done")
     return place.store.run_dir(work.updates[0].run.spec.run_id)
 
 
@@ -137,8 +137,8 @@ async def test_a_run_whose_directory_is_swapped_for_a_link_goes_on_elsewhere(
     swapped, sibling = await work.results()
     rescued = place.store.rescued_dir / run.run_id
     note = supervisor_messages.note_rescued(str(run.path), str(rescued))
-    assert told(swapped) == answered("swapped", "unharmed", notes=(note,))
-    assert told(sibling) == answered("sibling", "unharmed")
+    assert comparable(swapped) == answered("swapped", "unharmed", notes=(note,))
+    assert comparable(sibling) == answered("sibling", "unharmed")
     assert (content(outside), content(moved)) == before
     assert run.now().path == rescued
     run.path.unlink()
@@ -159,7 +159,7 @@ async def test_a_run_whose_directory_becomes_a_link_while_it_runs_writes_nothing
     before = content(outside)
     await child.answer_and_exit("done")
     result = await work.result()
-    assert told(result) == answered("swapped", "done")
+    assert comparable(result) == answered("swapped", "done")
     assert content(outside) == before
     assert result_of(moved) == result, "it went with its directory"
     run.path.unlink()
@@ -200,8 +200,8 @@ async def test_what_stands_in_the_place_of_a_prompt_in_the_project_is_asked_of_n
     await child.answer_and_exit("done")
     await (await place.child("sibling")).answer_and_exit("unharmed")
     asked, sibling = await work.results()
-    assert told(asked) == answered("asked", "done")
-    assert told(sibling) == answered("sibling", "unharmed")
+    assert comparable(asked) == answered("asked", "done")
+    assert comparable(sibling) == answered("sibling", "unharmed")
     put_in_place_of(run.prompt, "nothing", tmp_path)
 
 
@@ -220,7 +220,7 @@ async def test_a_prompt_that_is_no_file_fails_its_task_and_nobody_waits(
         assert unlucky.error_message.startswith(core_messages.prompt_refused(""))
     else:
         assert unlucky.error_message == core_messages.SPAWN_FAILED
-    assert told(sibling) == answered("sibling", "unharmed")
+    assert comparable(sibling) == answered("sibling", "unharmed")
     assert len(place.driver.children) == 1
 
 

@@ -6,7 +6,7 @@ import signal
 from typing import TYPE_CHECKING
 
 from tests.fakes.child_modes import in_both_modes
-from tests.fakes.workplace import answered, expected, told
+from tests.fakes.workplace import answered, comparable, expected
 
 from pi_subagents.core import messages as core_messages
 from pi_subagents.core.run import events as ev
@@ -53,7 +53,7 @@ async def test_a_fault_while_output_is_taken_in_is_told_and_nobody_is_left(
     await child.gone()
     await grandchild.gone()
     await sibling.answer_and_exit("unharmed")
-    assert told(await healthy.result()) == answered("healthy", "unharmed")
+    assert comparable(await healthy.result()) == answered("healthy", "unharmed")
 
 
 async def test_a_supervisor_that_cannot_even_begin_is_told(
@@ -80,7 +80,7 @@ async def test_a_child_that_even_sigkill_does_not_end_keeps_no_run_from_its_end(
     child = await place.child("undead")
     await child.do("ignore_term")
     work.force()
-    assert told(await work.result()) == expected(
+    assert comparable(await work.result()) == expected(
         "undead",
         "aborted",
         error_message=core_messages.STOPPED_ON_REQUEST,
@@ -94,7 +94,7 @@ async def test_one_that_cannot_be_ended_and_never_stops_writing_is_heard_no_long
     place: Workplace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     broken(monkeypatch, POWERLESS)
-    work = place.delegate("undead", argv=("yes",))
+    work = place.delegate("undead", argv=("yes",), session_option="")
     await work.sees(ev.OutputText)
     work.force()
     result = await work.result()

@@ -60,7 +60,7 @@ def lose_without_note(site: Site) -> RunDir:
 
 
 def spec_of(run: RunDir) -> RunSpec:
-    return make_spec(run.run_id, "0" * 16, "task", str(run.path), ("pi",), "/")
+    return make_spec(run.run_id, "0" * 16, "task", ("pi",), "/")
 
 
 def test_a_look_that_has_nothing_to_find_looks_at_no_ended_run(hurried: Site) -> None:

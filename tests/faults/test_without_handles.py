@@ -99,11 +99,11 @@ def test_one_that_was_named_by_its_handle_is_known_where_there_are_none(
 
 def test_strays_are_ended_by_their_marker(without: None) -> None:
     with (
-        sleeper(**{MARKER_VARIABLE: RUN}) as stray,
+        sleeper(**{MARKER_VARIABLE: RUN}) as orphan,
         sleeper(**{MARKER_VARIABLE: "cd" * 16}) as other,
     ):
         assert end_orphans(RUN) == 0
-        assert stray.wait() == -9
+        assert orphan.wait() == -9
         assert other.poll() is None
 
 

@@ -109,7 +109,7 @@ def _read(heard: Iterable[ev.Event], exit_code: int, account: Callable[[], Usage
     fold.count(account())
     totals = {
         "messages": fold.messages,
-        "tool_calls": fold.tool_calls,
+        "tool_calls": fold.facts()["tool_call_count"],
         "settled": fold.settled,
         "usage": _plain(fold.usage),
     }

@@ -18,7 +18,7 @@ from tests.fakes.child_modes import in_both_modes
 from tests.fakes.driver import FAKE_PI, PATIENCE_S
 from tests.fakes.fake_control import FakeControl
 from tests.fakes.preset_place import MODEL, OTHER_MODEL, PROMPT, PresetPlace, counts, text_of
-from tests.fakes.specs import make_spec
+from tests.fakes.specs import make_order, make_spec
 
 import pi_subagents
 from pi_subagents.api import call_tool
@@ -33,7 +33,7 @@ from pi_subagents.errors import (
     RunAmbiguous,
     RunNotActive,
 )
-from pi_subagents.runners.supervisor_start import spec_line, start_supervisor
+from pi_subagents.runners.supervisor_start import order_line, start_supervisor
 from pi_subagents.service import messages as service_messages
 from pi_subagents.store import orders
 from pi_subagents.store.desk import SUPERVISOR
@@ -42,6 +42,7 @@ from pi_subagents.store.run_index import RunIndex
 from pi_subagents.store.run_records import load_record
 from pi_subagents.store.run_store import new_run_id
 from pi_subagents.view import messages as view_messages
+from pi_subagents.view.inline_answers import facts
 
 if TYPE_CHECKING:
     from tests.fakes.workplace import Workplace
@@ -109,8 +110,8 @@ async def test_a_child_gets_what_its_preset_says_and_a_session_of_its_own(
     await child.answer_and_exit("done")
     await here.ended(run_id)
     meta = directory.read_meta()
-    told = ("preset", "presetSource", "tools", "systemPrompt", "systemPromptPath", "attached")
-    assert {key: meta[key] for key in (*told, "requestedModel", "resolvedModel")} == {
+    heard = ("preset", "presetSource", "tools", "systemPrompt", "systemPromptPath", "attached")
+    assert {key: meta[key] for key in (*heard, "requestedModel", "resolvedModel")} == {
         "preset": "scout",
         "presetSource": "global",
         "tools": ["read", "grep"],
@@ -214,7 +215,7 @@ async def test_a_run_that_nobody_could_find_again_is_not_started(here: PresetPla
         cwd=here.work.project,
         env={**here.work.env, "PI_SUBAGENTS_DATA": str(nowhere / "data")},
     )
-    assert text_of(answer).startswith("Background run not started, it could not be found again: ")
+    assert text_of(answer).startswith("Background run not started: nobody could find it again, ")
     assert here.work.run_dirs() == []
     assert here.work.driver.processes == []
 
@@ -289,15 +290,17 @@ async def test_a_run_is_told_while_it_works_and_after_it_ended(here: PresetPlace
         "output": "12 files",
         "exitCode": 0,
         "stopReason": "stop",
+        "model": result.model_used,
         "usage": usage_to_json(result.usage),
     }
     assert ended == {**row, **changed}
     assert (await here.status(runId=run_id))["runs"] == [ended]
     assert (await here.status(runId=run_id[:8]))["runs"] == [ended]
-    told = await here.call("background_agent_status", runId=run_id)
-    assert text_of(told) == (
+    heard = await here.call("background_agent_status", runId=run_id)
+    assert text_of(heard) == (
         f"bg: 0 running / 1 total\n"
-        f"completed scout {run_id} (session: {row['sessionId']}): count the files\n\n12 files"
+        f"completed scout {run_id} (session: {row['sessionId']}): count the files\n"
+        f"{facts(result.model_used, result.usage)}\n\n12 files"
     )
 
 
@@ -321,9 +324,11 @@ async def test_an_unknown_id_is_an_error_and_so_is_the_beginning_of_several(
         details = await here.start(f"nowhere {len(ids)}", cwd="missing")
         ids.append(details["runId"])
     first = ids[-1][0]
-    both = tuple(sorted(run_id for run_id in ids if run_id[0] == first))
     refusal = await here.refusal("background_agent_status", runId=first)
-    assert refusal == str(RunAmbiguous(first, both))
+    heading, *candidates = refusal.splitlines()
+    assert heading == str(RunAmbiguous(first, ())).rstrip()
+    both = {run_id[:8] for run_id in ids if run_id[0] == first}
+    assert both <= {line.split()[0] for line in candidates}  # beside sessions that begin so
 
 
 # Waiting
@@ -474,16 +479,14 @@ async def test_a_supervisor_that_finds_its_run_stopped_starts_no_child(here: Pre
     lock = run_dir.begin({"runId": run_dir.run_id}, b"")
     assert here.runs.stop(load_record(run_dir, Liveness.ALIVE), force=False).status == "aborted"
     before = run_dir.result.read_bytes()
-    spec = make_spec(
-        run_dir.run_id, "s", "n", str(run_dir.path), FAKE_PI, str(here.work.project),
-        attached=False, desk=str(run_dir.desk.path), lock_fd=lock,
-    )  # fmt: skip
+    spec = make_spec(run_dir.run_id, "s", "n", FAKE_PI, str(here.work.project), attached=False)
+    order = make_order(spec, str(run_dir.path), desk=str(run_dir.desk.path), lock_fd=lock)
     supervisor = start_supervisor(here.work.env, lock_fd=lock)
     os.close(lock)
     assert supervisor.stdin is not None
     assert supervisor.stdout is not None
     with supervisor.stdin as stdin, supervisor.stdout:
-        stdin.write(spec_line(spec))
+        stdin.write(order_line(order))
     assert await asyncio.to_thread(supervisor.wait, PATIENCE_S) == 1
     assert here.work.driver.processes == []
     assert run_dir.result.read_bytes() == before

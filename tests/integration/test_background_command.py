@@ -17,6 +17,7 @@ from tests.fakes.preset_place import MODEL, PresetPlace, counts
 
 import pi_subagents
 from pi_subagents.errors import BackgroundRunNotFound
+from pi_subagents.faces.cli import messages
 from pi_subagents.faces.cli.main import main
 from pi_subagents.faces.cli.work import background
 from pi_subagents.service import messages as service_messages
@@ -48,7 +49,7 @@ class Shell:
         async with asyncio.timeout(PATIENCE_S):
             code = await asyncio.to_thread(call)
         out, err = self.capsys.readouterr()
-        return code, re.sub(r" \d+\.\ds ", " AGE ", out), err
+        return code, re.sub(r" \d+s +", " AGE  ", out), err
 
     async def started(self, task: str) -> str:
         """Start a run by the command, and return its id."""
@@ -78,7 +79,7 @@ async def test_a_start_says_how_to_ask_for_the_run(shell: Shell) -> None:
     assert code == 0
     assert out.splitlines() == [
         f"Started scout in the background as run {child.run_id[:8]}.",
-        f"How it stands, and its answer: subagents background status {child.run_id[:8]}",
+        f"Status and answer: subagents background status {child.run_id[:8]}",
     ]
     await child.answer_and_exit("nothing")
     await shell.here.ended(child.run_id)
@@ -88,7 +89,7 @@ async def test_a_start_that_comes_to_nothing_has_an_exit_code_of_its_own(shell: 
     code, out, _ = await shell.run("start", "scout", "look", "--cwd", "missing")
     (run,) = shell.here.work.run_dirs()
     problem = service_messages.cwd_missing(str(shell.here.work.project / "missing"))
-    told = view_messages.background_not_started("scout", run.run_id, problem)
+    told = view_messages.background_not_started("scout", run.run_id[:8], problem)
     assert (code, out) == (1, f"{told}\n")
     code, out, err = await shell.run("start", "nobody", "look")
     assert (code, out) == (2, "")
@@ -98,24 +99,25 @@ async def test_a_start_that_comes_to_nothing_has_an_exit_code_of_its_own(shell: 
 
 
 async def test_runs_are_listed_while_they_work_and_afterwards_on_request(shell: Shell) -> None:
-    assert await shell.run("status") == (0, f"{background.NOTHING}\n", "")
+    assert await shell.run("status") == (0, f"{messages.NO_BACKGROUND_RUNS}\n", "")
     run_id = await shell.started("count the files")
     child = await shell.here.work.child("count the files")
     code, out, err = await shell.run("status")
     assert (code, err) == (0, "")
     assert out.split("\n")[0].split() == list(background.HEADINGS)
-    assert out.endswith(
-        f"{run_id[:8]}  running  AGE  scout   count the files\nbg: 1 running / 1 total\n"
-    )
+    assert out.endswith(f"{run_id[:8]}  ● running  AGE  scout   count the files\n")
     await child.exit(1)
     await shell.here.ended(run_id)
     assert await shell.run("status") == (
         0,
-        "bg: 0 running / 1 total\n",
-        f"{background.ENDED_ONES}\n",
+        "Nothing is running.\n",
+        "0 of 1 background runs; --all shows those that ended, too.\n",
     )
     _, out, _ = await shell.run("status", "--all")
-    assert f"{run_id[:8]}  failed  AGE  scout   Sub-agent exited with code 1" in out
+    assert (
+        f"{run_id[:8]}  ✗ failed  AGE  scout   count the files — Sub-agent exited with code 1"
+        in out
+    )
     _, out, _ = await shell.run("status", "--all", "--json")
     assert json.loads(out)["details"]["counts"] == counts(failed=1)
 
@@ -125,13 +127,67 @@ async def test_one_run_is_told_with_its_answer(shell: Shell) -> None:
     await (await shell.here.work.child("count")).answer_and_exit("12 files\x1b[31m")
     await shell.here.ended(run_id)
     code, out, _ = await shell.run("status", run_id[:6])
-    assert (code, out.partition("\n\n")[2]) == (0, "12 files\n")
+    assert code == 0
+    assert re.sub(r"after \d+s", "after TIME", out).splitlines() == [
+        "✓ count: completed after TIME",
+        f"run {run_id[:8]}, session {shell.here.run_dir(run_id).read_meta()['sessionId'][:8]}",  # type: ignore[index]  # a text
+        f"in {shell.here.work.project}",
+        "",
+        "12 files",
+    ]
     code, out, err = await shell.run("status", "zz")
     assert (code, out, err) == (2, "", f"Error: {BackgroundRunNotFound('zz')}\n")
 
 
+async def test_any_task_can_be_run_in_the_background(
+    shell: Shell, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def run(*arguments: str) -> tuple[object, str, str]:
+        with pytest.raises(SystemExit) as end:
+            main(["run", "--background", *arguments])
+        return (end.value.code, *capsys.readouterr())
+
+    code, out, err = await asyncio.to_thread(
+        run, "one", "two", "--name", "first", "--tools", "read,ls"
+    )
+    children = [await shell.here.work.child(prompt) for prompt in ("one", "two")]
+    assert (code, err) == (0, "")
+    assert out == "".join(
+        f"Started {name} in the background as run {child.run_id[:8]}.\n"
+        f"Status and answer: subagents background status {child.run_id[:8]}\n"
+        for name, child in zip(("first", "two"), children, strict=True)
+    )
+    argv = shell.here.work.run_dir(children[0]).read_meta()["argv"]
+    assert isinstance(argv, list)
+    assert argv[argv.index("--tools") + 1] == "read,ls"
+    for child in children:
+        await child.answer_and_exit("done")
+        await shell.here.ended(child.run_id)
+    code, out, err = await asyncio.to_thread(run, "three", "--cwd", "/no/such/place")
+    assert (code, out) == (1, "")
+    assert err == "three: cwd does not exist or is not a directory: /no/such/place\n"
+    code, out, err = await asyncio.to_thread(run, "four", "--json", "--thinking", "low")
+    (row,) = json.loads(out)["runs"]
+    child = await shell.here.work.child("four")
+    assert (code, row["runId"], row["status"], err) == (0, child.run_id, "running", "")
+    await child.answer_and_exit("done")
+    await shell.here.ended(child.run_id)
+
+
+async def test_a_failure_is_told_once_below_its_run_with_what_to_do(shell: Shell) -> None:
+    run_id = await shell.started("count")
+    await (await shell.here.work.child("count")).exit(1)
+    await shell.here.ended(run_id)
+    _, out, _ = await shell.run("status", run_id)
+    meta = shell.here.run_dir(run_id).read_meta()
+    assert out.split("\n", 1)[1] == (
+        f"run {run_id[:8]}, session {str(meta['sessionId'])[:8]}\nin {shell.here.work.project}\n"
+        "Sub-agent exited with code 1 without an answer\nLook for the cause: subagents doctor.\n"
+    )
+
+
 async def test_a_wait_ends_with_the_last_run_and_says_how_it_went(shell: Shell) -> None:
-    assert await shell.run("wait") == (0, "", f"{background.NOTHING_TO_WAIT_FOR}\n")
+    assert await shell.run("wait") == (0, "", f"{messages.NOTHING_RUNNING}\n")
     good, bad = await shell.started("good"), await shell.started("bad")
     named = asyncio.create_task(shell.run("wait", good, bad))
     await (await shell.here.work.child("good")).answer_and_exit("done")
@@ -142,10 +198,10 @@ async def test_a_wait_ends_with_the_last_run_and_says_how_it_went(shell: Shell) 
     await child.exit(1)
     code, out, _ = await named
     assert code == 1
-    assert [line.split()[:2] for line in out.splitlines()] == [
-        ["RUN", "STATUS"],
-        [bad[:8], "failed"],
-        [good[:8], "completed"],
+    assert [line.split()[:3] for line in out.splitlines()] == [
+        ["RUN", "STATUS", "AGE"],
+        [good[:8], "✓", "completed"],
+        [bad[:8], "✗", "failed"],
     ]
     assert (await shell.run("wait", good))[0] == 0
     assert (await shell.run("wait", good, bad))[0] == 1
@@ -154,19 +210,20 @@ async def test_a_wait_ends_with_the_last_run_and_says_how_it_went(shell: Shell) 
 
 async def test_a_wait_gives_up_when_its_time_is_up(shell: Shell) -> None:
     run_id = await shell.started("slow")
+    child = await shell.here.work.child("slow")
     code, out, _ = await shell.run("wait", "--timeout", "0.05")
-    assert (code, out.split()[-5:-1]) == (1, [run_id[:8], "running", "AGE", "scout"])
-    await (await shell.here.work.child("slow")).answer_and_exit("done")
+    assert (code, out.split()[-6:-1]) == (1, [run_id[:8], "●", "running", "AGE", "scout"])
+    await child.answer_and_exit("done")
     await shell.here.ended(run_id)
 
 
 async def test_runs_are_stopped_one_by_one_or_all(shell: Shell) -> None:
     code, _, err = await shell.run("stop")
-    assert (code, "Name a RUN, or say --all." in err) == (2, True)
+    assert (code, "Name a RUN, or add --all to stop every background run." in err) == (2, True)
     one, two, three = [await shell.started(f"task {number}") for number in range(3)]
     assert (await shell.run("stop", one, "--all"))[0] == 2
     code, out, _ = await shell.run("stop", one[:10])
-    assert (code, out.split("\n")[0]) == (0, "Stopped 1 background run.")
+    assert (code, out) == (0, f"task 0 ({one[:8]}): stopped\n")
     code, out, _ = await shell.run("stop", "--all", "--json")
     details = json.loads(out)["details"]
     assert (code, details["counts"]) == (0, counts(aborted=3))
@@ -191,7 +248,7 @@ async def test_a_log_is_followed_until_the_run_ends(shell: Shell) -> None:
     transcript = shell.here.run_dir(run_id).transcript.read_bytes()
     assert begun + rest == transcript
     assert transcript.endswith(b"all done\n")
-    assert (follower.returncode, errors.decode()) == (0, f"Run {run_id}: completed\n")
+    assert (follower.returncode, errors.decode()) == (0, f"Run {run_id[:8]}: completed\n")
 
 
 async def test_a_log_is_printed_in_whole_lines_and_harmless(shell: Shell) -> None:

@@ -86,24 +86,24 @@ class Told:
 
 
 async def test_a_watcher_tells_of_each_end_once(here: PresetPlace) -> None:
-    told = Told()
+    heard = Told()
     before = await here.answered("before")
-    async with under_way(watch_ends(here.known, told)):
-        assert (await told.next()).run_id == before
+    async with under_way(watch_ends(here.known, heard)):
+        assert (await heard.next()).run_id == before
         run_id, child = await here.started("during")
         await child.answer_and_exit("done")
-        run = await told.next()
+        run = await heard.next()
         assert (run.run_id, run.status, run.output) == (run_id, "completed", "done")
         lost_id, lost = await here.started("lost")
         await here.kill_supervisor(lost_id, lost, signal.SIGKILL)
-        run = await told.next()
+        run = await heard.next()
         assert (run.run_id, background_status(run)) == (lost_id, "failed")
         assert run.result is not None, "it is concluded before it is told"
     again = Told()
     async with under_way(watch_ends(here.known, again)):
         last = await here.answered("last")
         assert (await again.next()).run_id == last
-    assert told.ids == [before, run_id, lost_id]
+    assert heard.ids == [before, run_id, lost_id]
     assert again.ids == [last]
 
 
@@ -129,18 +129,18 @@ async def test_a_watcher_that_dies_while_it_tells_leaves_that_to_another(
     )
     assert watcher.stdout is not None
     assert await watcher.stdout.readline() == b"True\n"
-    told = Told()
-    async with under_way(watch_ends(here.known, told)):
+    heard = Told()
+    async with under_way(watch_ends(here.known, heard)):
         with announcing(here.run_dir(run_id)) as ours:
             assert not ours, "another is at it, and lives"
         other = await here.answered("other")
-        assert (await told.next()).run_id == other
+        assert (await heard.next()).run_id == other
         watcher.kill()
         await watcher.wait()
-        assert (await told.next()).run_id == run_id
+        assert (await heard.next()).run_id == run_id
         last = await here.answered("last")
-        assert (await told.next()).run_id == last
-    assert told.ids == [other, run_id, last]
+        assert (await heard.next()).run_id == last
+    assert heard.ids == [other, run_id, last]
 
 
 async def test_a_telling_that_fails_is_another_watchers_turn(here: PresetPlace) -> None:
@@ -153,11 +153,11 @@ async def test_a_telling_that_fails_is_another_watchers_turn(here: PresetPlace) 
     with pytest.raises(ConnectionError):
         await watch_ends(here.known, fail)
     assert not is_announced(run_dir)
-    told = Told()
-    async with under_way(watch_ends(here.known, told)):
-        assert (await told.next()).run_id == run_id
+    heard = Told()
+    async with under_way(watch_ends(here.known, heard)):
+        assert (await heard.next()).run_id == run_id
         await here.answered("next")
-        await told.next()
+        await heard.next()
     assert is_announced(run_dir)
     assert stat.S_IMODE((run_dir.path / "notice.done").stat().st_mode) == 0o600
 
@@ -167,10 +167,10 @@ async def test_a_run_that_cannot_be_read_does_not_end_the_watch(here: PresetPlac
     meta = here.run_dir(damaged).meta
     kept = meta.read_bytes()
     meta.write_bytes(b"{")
-    told = Told()
-    async with under_way(watch_ends(here.known, told)):
+    heard = Told()
+    async with under_way(watch_ends(here.known, heard)):
         whole = await here.answered("whole")
-        assert (await told.next()).run_id == whole
+        assert (await heard.next()).run_id == whole
     meta.write_bytes(kept)
 
 
@@ -235,24 +235,24 @@ async def test_two_hosts_of_one_session_both_log_an_end_and_one_tells_it(
     first = Registry(here.runs)
     entry, child = await begun(here, first, "shared")
     second = restarted(here, [entry])
-    told = Told()
+    heard = Told()
     logs: list[asyncio.Queue[LogEntry]] = [asyncio.Queue(), asyncio.Queue()]
     async with (
-        under_way(watch_log(first, logs[0].put_nowait, told)),
-        under_way(watch_log(second, logs[1].put_nowait, told)),
+        under_way(watch_log(first, logs[0].put_nowait, heard)),
+        under_way(watch_log(second, logs[1].put_nowait, heard)),
     ):
         await child.answer_and_exit("done")
         async with asyncio.timeout(PATIENCE_S):
             updates = [await log.get() for log in logs]
         assert updates[0] == updates[1]
-        assert (await told.next()).run_id == child.run_id
+        assert (await heard.next()).run_id == child.run_id
         another, child = await begun(here, first, "of the first alone")
         await child.answer_and_exit("done")
-        assert (await told.next()).run_id == child.run_id
+        assert (await heard.next()).run_id == child.run_id
         async with asyncio.timeout(PATIENCE_S):
             await logs[0].get()  # which may come after the telling
     assert [log.qsize() for log in logs] == [0, 0]
-    assert len(told.ids) == 2
+    assert len(heard.ids) == 2
     assert another["customType"] == "pi-subagents:bg-run"
 
 

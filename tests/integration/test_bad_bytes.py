@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.fakes.child_modes import takes_long
-from tests.fakes.workplace import answered, told
+from tests.fakes.workplace import answered, comparable
 
 from pi_subagents.core.run import events as ev
 
@@ -76,7 +76,7 @@ async def test_what_is_no_record_is_output_text(place: Workplace) -> None:
     for data, _ in NOT_RECORDS.values():
         await child.line(data)
     await child.answer_and_exit("fine")
-    assert told(await work.result()) == answered("odd", "fine")
+    assert comparable(await work.result()) == answered("odd", "fine")
     shown = [event.text for event in work.events() if isinstance(event, ev.OutputText)]
     assert dict(zip(NOT_RECORDS, shown, strict=True)) == {
         case: text for case, (_, text) in NOT_RECORDS.items()
@@ -101,7 +101,7 @@ async def test_empty_lines_and_carriage_returns_are_nothing(place: Workplace) ->
     await child.write(b"\n\r\n\n")
     await child.line(record(type="agent_start") + b"\r")
     await child.answer_and_exit("fine")
-    assert told(await work.result()) == answered("blank", "fine")
+    assert comparable(await work.result()) == answered("blank", "fine")
     assert not [event for event in work.events() if isinstance(event, ev.OutputText)]
 
 
@@ -115,7 +115,7 @@ async def test_half_a_record_at_the_end_does_not_spoil_the_answer(
     await child.settle()
     await child.write(half)
     await child.exit(0)
-    assert told(await work.result()) == answered("cut", "whole")
+    assert comparable(await work.result()) == answered("cut", "whole")
     assert work.events()[-1] == ev.OutputText(half.decode("utf-8", "replace"))
 
 
@@ -125,7 +125,7 @@ async def test_a_last_record_without_an_end_of_line_counts(place: Workplace) -> 
     await child.say("the answer")
     await child.write(record(type="agent_settled"))
     await child.exit(0)
-    assert told(await work.result()) == answered("unended", "the answer")
+    assert comparable(await work.result()) == answered("unended", "the answer")
     assert work.events()[-1] == ev.Settled()
 
 
@@ -162,7 +162,7 @@ async def test_stderr_and_stdout_do_not_mix(place: Workplace) -> None:
     await child.write(b"warning: \xff\nhalf", to=2, until_read=True)
     await child.write(b'start"}\n', until_read=True)
     await child.answer_and_exit("fine")
-    assert told(await work.result()) == answered("both", "fine")
+    assert comparable(await work.result()) == answered("both", "fine")
     assert [e for e in work.events() if isinstance(e, ev.ErrorText | ev.OutputText)] == [
         ev.ErrorText("warning: \ufffd"),
         ev.ErrorText("half"),

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.fakes.bridge_host import SOURCES, BridgeHost, open_bridge
 from tests.fakes.driver import PATIENCE_S
-from tests.fakes.preset_place import MODEL, PresetPlace, counts, text_of
+from tests.fakes.preset_place import MODEL, PresetPlace, counts, text_of, texts_of
 from tests.fakes.processes import peak_memory
 from tests.fakes.records import record
 
@@ -81,7 +81,7 @@ async def test_a_delegation_is_answered_with_windows_entries_and_usage(
     one, two = await place.child("one"), await place.child("two")
     await one.tool("ls", {"path": "src"}, result="a.py\nb.py")
     await one.answer_and_exit("first")
-    entry = await host.told("entry")
+    entry = await host.heard("entry")
     await two.say("half", stop_reason="toolUse")
     await two.exit(3)
     answer = await host.answer(number)
@@ -91,6 +91,8 @@ async def test_a_delegation_is_answered_with_windows_entries_and_usage(
     assert text_of(result) == (
         f"✓ one: completed (session: {ids[0]})\n✗ two: error — {failure} (session: {ids[1]})"
     )
+    answers = texts_of(result)[1].split("\n")
+    assert ("first" in answers, answers[-1]) == (True, "half")
     assert (result["isError"], result["usage"]) == (False, usage(3))
     details = result["details"]
     assert (details["status"], details["maxLines"]) == ("done", 15)
@@ -127,15 +129,15 @@ async def test_deltas_put_together_are_what_the_windows_show_at_the_end(
     await host.open()
     number = host.begin("c1", DELEGATE, tasks("talker"))
     child = await place.child("talker")
-    await host.told("picture", lambda p: "1 running" in str(p["parts"]))
+    await host.heard("picture", lambda p: "1 running" in str(p["parts"]))
     for turn in range(40):
         await child.tool("ls", {"path": f"d{turn}"}, result="a\nb")
         await child.say(f"saw {turn}\nand more", stop_reason="toolUse")
     await child.answer_and_exit("done")
     details = (await host.answer(number))["result"]["details"]
-    told = host.all_told("picture")
+    heard = host.all_told("picture")
     parts: dict[int, dict[str, Any]] = {}
-    for delta in (delta for params in told for delta in params["parts"]):
+    for delta in (delta for params in heard for delta in params["parts"]):
         part = parts.setdefault(delta.pop("at"), {"rows": []})
         rows, dropped = part["rows"], delta.pop("drop", 0)
         rows[len(rows) - dropped :] = delta.pop("add")
@@ -144,7 +146,7 @@ async def test_deltas_put_together_are_what_the_windows_show_at_the_end(
     assert len(parts[place_of_lines(0)]["rows"]) == 40 * 3 + 1
     (window,) = details["windows"]
     assert (window["model"], window["sessionId"]) == ("fake-1", details["sessionIds"][0])
-    assert {params["callId"] for params in told} == {"c1"}
+    assert {params["callId"] for params in heard} == {"c1"}
     assert await host.bye() == 0
 
 
@@ -154,9 +156,9 @@ async def test_queued_tasks_know_their_place_and_updates_are_small(
     await host.open()
     names = [f"t{n}" for n in range(8)]
     number = host.begin("c1", DELEGATE, tasks(*names))
-    first = str(await host.told("picture"))
+    first = str(await host.heard("picture"))
     assert re.findall(r"queued, place (\d)", first) == list("12345678")
-    await host.told(
+    await host.heard(
         "picture", lambda p: re.findall(r"queued, place (\d)", str(p))[-4:] == list("1234")
     )
     for index in range(8):
@@ -166,8 +168,8 @@ async def test_queued_tasks_know_their_place_and_updates_are_small(
     updates = host.all_told("update")
     assert text_of(updates[-1]).startswith("Sub-agents: 8 done\n\n✓ t0 • ")
     assert all(len(json.dumps(update)) < 16_000 for update in updates)
-    told = [update["details"]["sessionIds"] for update in updates]
-    assert told == [result["details"]["sessionIds"]] * len(updates)
+    heard = [update["details"]["sessionIds"] for update in updates]
+    assert heard == [result["details"]["sessionIds"]] * len(updates)
     assert await host.bye() == 0
 
 
@@ -185,8 +187,8 @@ async def test_what_a_child_floods_is_told_within_bounds(
     assert 0 < len(rows) <= MAX_HISTORY
     assert len(json.dumps(rows, ensure_ascii=False).encode()) <= 64 * 1024
     assert len(json.dumps(result, ensure_ascii=False).encode()) < 200_000
-    (told,) = result["details"]["results"]
-    assert (len(told["output"]), told["outputTruncated"]) == (4000, True)
+    (heard,) = result["details"]["results"]
+    assert (len(heard["output"]), heard["outputTruncated"]) == (4000, True)
     for params in host.all_told("picture"):
         assert len(json.dumps(params, ensure_ascii=False).encode()) < 100_000
     assert await host.bye() == 0
@@ -243,12 +245,12 @@ async def test_a_second_cancel_waits_for_no_grace(place: Workplace, host: Bridge
     await host.open()
     number = host.begin("c1", DELEGATE, tasks("stubborn"))
     child = await place.child("stubborn")
-    await child.do("ignore_term")
+    await child.do("ignore", command="abort")
     host.tell("cancel", callId="c1")
     host.tell("cancel", callId="c1")
     (result,) = (await host.answer(number))["result"]["details"]["results"]
-    assert (result["status"], result["exitCode"]) == ("error", 137)
-    assert result["durationMs"] < 5000, "less than the grace of a polite stop"
+    killed = ("error", 137)  # a polite stop would have ended it by SIGTERM, with 143
+    assert (result["status"], result["exitCode"]) == killed
     await child.gone()
     assert await host.bye() == 0
 
@@ -304,7 +306,7 @@ async def test_the_hosts_tools_and_trust_are_the_childrens(
 
 async def said(host: BridgeHost, text: str) -> Any:
     """Return the first update that has a text in it."""
-    return await host.told("update", lambda update: text in text_of(update))
+    return await host.heard("update", lambda update: text in text_of(update))
 
 
 async def test_a_host_that_is_read_by_a_client_has_every_line_in_its_updates(
@@ -325,12 +327,12 @@ async def test_a_host_that_is_read_by_a_client_has_every_line_in_its_updates(
         "I have seen it.",
     ]
     assert (first["status"], first["callCount"], second["lines"]) == ("running", 5, [])
-    told = text_of(update).splitlines()
-    assert told[0] == "Sub-agents: 2 running"
-    assert re.fullmatch(r"⏳ one • \d+s/600s • \d+ tokens", told[2])
-    assert told[7:9] == ["  → ls → d4 → 2 files", "  I have seen it."]
+    heard = text_of(update).splitlines()
+    assert heard[0] == "Sub-agents: 2 running"
+    assert re.fullmatch(r"⏳ one • \d+s/600s • \d+ tokens", heard[2])
+    assert heard[7:9] == ["  → ls → d4 → 2 files", "  I have seen it."]
     await one.answer_and_exit("done")
-    await host.told("update", lambda p: text_of(p).startswith("Sub-agents: 1 running, 1 done"))
+    await host.heard("update", lambda p: text_of(p).startswith("Sub-agents: 1 running, 1 done"))
     await two.answer_and_exit("done")
     await host.answer(number)
     assert await host.bye() == 0
@@ -350,13 +352,13 @@ async def test_what_a_preset_does_is_told_in_the_words_of_the_transcript(
     await child.tool("grep", {"pattern": "x"}, result="2")
     await child.answer_and_exit("seen")
     await host.answer(number)
-    told = [text_of(update) for update in host.all_told("update")]
-    assert told == [
+    heard = [text_of(update) for update in host.all_told("update")]
+    assert heard == [
         "I look at it.", "Reading a.py", "Finished reading a.py", "Searching code for x",
         "Search finished", "seen",
     ]  # fmt: skip
     log = next(here.work.store.runs_dir.glob("*/transcript.log")).read_text()
-    assert [text for text in told if text not in log] == []
+    assert [text for text in heard if text not in log] == []
     assert await host.bye() == 0
 
 
@@ -370,7 +372,9 @@ async def test_a_preset_takes_its_model_from_the_host_and_pi_is_not_asked(
     assert f"--model {MODEL}" in " ".join(child.arguments)
     await child.answer_and_exit("seen")
     result = (await host.answer(number))["result"]
-    assert (text_of(result), result["usage"]) == ("seen", usage(1))
+    assert text_of(result).startswith("scout: completed (session: ")
+    assert texts_of(result)[1].endswith("\nseen")
+    assert result["usage"] == usage(1)
     assert [window["name"] for window in result["details"]["windows"]] == ["scout"]
     assert result["details"]["mode"] == "single"
     assert not (here.work.home / ".local/share/pi-subagents/models").exists()
@@ -457,7 +461,8 @@ async def test_what_a_failed_session_said_and_why_it_failed_is_one_text(
     (session,) = (await host.answer(working))["result"]["details"]["sessionIds"]
     output = await host.call("get_subagent_output", {"sessionId": session})
     why = "(It ended with an error: Sub-agent exited with code 7 before it finished)"
-    assert output["content"] == [{"type": "text", "text": f"half\n\n{why}"}]
+    goes_on = core_messages.session_can_go_on(output["details"]["nextCall"])
+    assert output["content"] == [{"type": "text", "text": f"half\n\n{why}\n\n{goes_on}"}]
     assert output["details"]["status"] == "error"
     assert await host.bye() == 0
 
@@ -499,22 +504,22 @@ async def test_a_background_run_is_logged_shown_and_told_once_when_it_ends(
     assert await host.open() == {"background": {"running": 0, "total": 0, "text": None}}
     row, child = await begun(here, host, "dig")
     assert row["counts"] == counts(running=1)
-    logged = await host.told("entry")
+    logged = await host.heard("entry")
     assert (logged["customType"], logged["data"]["runId"]) == ("pi-subagents:bg-run", row["runId"])
     mine = {"sessionId": "s1"}
-    assert await host.told("status") == {**mine, "text": "bg: 1 running / 1 total"}
+    assert await host.heard("status") == {**mine, "text": "bg: 1 running / 1 total · scout: dig"}
     await child.answer_and_exit("gold")
-    told = await host.told("message")
-    ended = bridge_messages.background_ended("scout", "completed", row["runId"], "")
+    told = await host.heard("message")
+    ended = f"Background agent scout completed (run {row['runId'][:8]})"
     assert told["customType"] == "pi-subagents:bg-end"
-    assert told["content"] == f"{ended}\nTask: dig\n\ngold"
+    assert told["content"] == f"{ended}\nTask: dig\nfake/fake-1 · 2 tokens\n\ngold"
     assert (told["details"]["runId"], told["details"]["status"]) == (row["runId"], "completed")
-    assert await host.told("notify") == {**mine, "message": ended, "level": "info"}
-    assert await host.told("status", skip=1) == {**mine, "text": "bg: 0 running / 1 total"}
-    update = await host.told("entry", lambda e: e["customType"] == "pi-subagents:bg-update")
+    assert told["notice"] == {"message": ended, "level": "info"}
+    assert await host.heard("status", skip=1) == {**mine, "text": None}
+    update = await host.heard("entry", lambda e: e["customType"] == "pi-subagents:bg-update")
     assert (update["data"]["status"], update["data"]["output"]) == ("completed", "gold")
     assert await host.bye() == 0
-    assert len(host.all_told("notify")) == len(host.all_told("message")) == 1
+    assert (len(host.all_told("notify")), len(host.all_told("message"))) == (0, 1)
 
 
 async def test_the_usage_of_a_background_run_is_told_once_also_after_a_restart(
@@ -534,9 +539,7 @@ async def test_the_usage_of_a_background_run_is_told_once_also_after_a_restart(
     assert await host.bye() == 0
     async with open_bridge(here.work.project, here.work.env) as back:
         opened = await back.open(*log)
-        assert opened == {
-            "background": {"running": 0, "total": 1, "text": "bg: 0 running / 1 total"}
-        }
+        assert opened == {"background": {"running": 0, "total": 1, "text": None}}
         again = await back.call(status, {"includeCompleted": True})
         assert [run["runId"] for run in again["details"]["runs"]] == [row["runId"]]
         assert "usage" not in again
@@ -555,20 +558,21 @@ async def test_a_host_that_comes_back_is_told_of_what_ended_meanwhile(
     await here.ended(ended_row["runId"])
     async with open_bridge(here.work.project, here.work.env) as back:
         await back.open(*log, reason="resume")
-        told = await back.told("message")
+        told = await back.heard("message")
         assert told["details"]["runId"] == ended_row["runId"]
-        assert await back.told("status", lambda p: p["text"] == "bg: 1 running / 2 total")
+        text = "bg: 1 running / 2 total · scout: goes on"
+        assert await back.heard("status", lambda p: p["text"] == text)
         again = await back.open(*log, reason="resume")
         assert again["background"]["running"] == 1, "said twice, it is the same session"
-        footer = {"sessionId": "s1", "text": "bg: 1 running / 2 total"}
+        footer = {"sessionId": "s1", "text": text}
         assert [told for told in back.all_told("status") if told == footer] == [footer] * 2
         await back.request("close")
         await back.open(*log, reason="resume")
         await goes_on.answer_and_exit("at last")
-        told = await back.told("message", skip=1)
-        assert told["details"]["runId"] == going_row["runId"]
+        heard = await back.heard("message", skip=1)
+        assert heard["details"]["runId"] == going_row["runId"]
         assert await back.bye() == 0
-        assert len(back.all_told("notify")) == 2
+        assert [bool(told["notice"]) for told in back.all_told("message")] == [True, True]
 
 
 async def test_an_answer_that_the_hosts_log_lacks_is_shown_again_without_a_second_notification(
@@ -578,9 +582,9 @@ async def test_an_answer_that_the_hosts_log_lacks_is_shown_again_without_a_secon
     lost_row, lost = await begun(here, host, "lost")
     kept_row, kept = await begun(here, host, "kept")
     await lost.answer_and_exit("gold" * 3000)
-    first = await host.told("message")
+    first = await host.heard("message")
     await kept.answer_and_exit("silver")
-    await host.told("status", lambda p: p["text"] == "bg: 0 running / 2 total")
+    await host.heard("status", lambda p: p["text"] is None)
     log = json.loads(json.dumps(host.all_told("entry")))
     log += json.loads(json.dumps(log).replace(lost_row["runId"], "0" * 32))  # removed long ago
     assert await host.bye() == 0
@@ -595,7 +599,7 @@ async def test_an_answer_that_the_hosts_log_lacks_is_shown_again_without_a_secon
         assert back.all_told("message") == []
         for _ in range(2):  # said twice, it is the same session
             await back.open(*log, reason="resume", endsShown=[kept_row["runId"]])
-            assert await back.told("message") == first
+            assert await back.heard("message") == {k: v for k, v in first.items() if k != "notice"}
         assert await back.bye() == 0
         assert (len(back.all_told("message")), back.all_told("notify")) == (1, [])
 
@@ -614,9 +618,9 @@ async def test_an_end_that_was_logged_but_not_told_is_told_once(
     assert await host.bye() == 0
     async with open_bridge(here.work.project, here.work.env, RESTLESS) as back:
         await back.open(*log, endsShown=[])
-        await back.told("message")
+        assert (await back.heard("message"))["notice"]["level"] == "info"
         assert await back.bye() == 0
-        assert len(back.all_told("notify")) == len(back.all_told("message")) == 1
+        assert len(back.all_told("message")) == 1
 
 
 async def test_an_end_between_two_sessions_is_told_when_its_own_is_open_again(
@@ -635,8 +639,8 @@ async def test_an_end_between_two_sessions_is_told_when_its_own_is_open_again(
         await host.request("complete", prefix="")
         assert host.all_told("notify") == host.all_told("message") == []
         await host.open(*log, reason="resume")
-        told = await host.told("message")
-        assert (told["sessionId"], told["details"]["runId"]) == ("s1", row["runId"])
+        heard = await host.heard("message")
+        assert (heard["sessionId"], heard["details"]["runId"]) == ("s1", row["runId"])
         assert await host.bye() == 0
         assert len(host.all_told("message")) == 1
 
@@ -677,8 +681,8 @@ async def test_a_background_run_whose_directory_is_gone_is_told_from_the_log(
     async with open_bridge(here.work.project, here.work.env) as back:
         await back.open(*log)
         status = "background_agent_status"
-        told = await back.call(status, {"runId": row["runId"][:10]})
-        (run,) = told["details"]["runs"]
+        heard = await back.call(status, {"runId": row["runId"][:10]})
+        (run,) = heard["details"]["runs"]
         assert (run["status"], run["errorMessage"]) == (
             "failed",
             service_messages.RUN_DIRECTORY_GONE,
@@ -762,7 +766,7 @@ async def test_a_host_or_core_that_vanishes_leaves_no_child_and_a_truthful_recor
     await host.open()
     number = host.begin("c1", DELEGATE, tasks("done", "cut", "stubborn"))
     await (await place.child("done")).answer_and_exit("safe")
-    await host.told("entry")
+    await host.heard("entry")
     cut, stubborn = await place.child("cut"), await place.child("stubborn")
     await stubborn.do("ignore_term")
     await stubborn.fork_setsid()
@@ -778,9 +782,9 @@ async def test_a_host_or_core_that_vanishes_leaves_no_child_and_a_truthful_recor
         for run in place.run_dirs():
             await asyncio.to_thread(run.desk.wait_for_end, PATIENCE_S)
     results = {run.read_result().name: run.read_result() for run in place.run_dirs()}  # type: ignore[union-attr]  # each ended
-    told = {name: (r.status, r.error_message) for name, r in results.items() if r is not None}
+    heard = {name: (r.status, r.error_message) for name, r in results.items() if r is not None}
     interrupted = ("interrupted", core_messages.INTERRUPTED)
-    assert told == {"done": ("completed", ""), "cut": interrupted, "stubborn": interrupted}
+    assert heard == {"done": ("completed", ""), "cut": interrupted, "stubborn": interrupted}
     assert all(line.get("id") != number for line in host.lines)
     async with open_bridge(place.project, place.env) as back:
         await back.open(*host.all_told("entry"), reason="resume")
@@ -866,11 +870,11 @@ async def test_what_comes_right_behind_a_greeting_waits_for_it(
 async def test_an_entry_that_the_host_could_not_keep_is_told_to_its_user(host: BridgeHost) -> None:
     await host.open()
     for method in ("notify", "entry"):
-        told = {"method": method, "message": "disk\nfull"}
-        host.send({"method": "failed", "params": told})
+        heard = {"method": method, "message": "disk\nfull"}
+        host.send({"method": "failed", "params": heard})
     message = bridge_messages.entry_not_kept("disk full")
     warning = {"sessionId": "s1", "message": message, "level": "warning"}
-    assert await host.told("notify") == warning
+    assert await host.heard("notify") == warning
     assert await host.bye() == 0
     assert len(host.all_told("notify")) == 1
 
@@ -921,9 +925,9 @@ async def test_what_is_said_of_settings_is_said_once(place: Workplace, host: Bri
         number = host.begin("c1", DELEGATE, tasks(name))
         await (await place.child(name)).answer_and_exit("done")
         await host.answer(number)
-    (told,) = host.all_told("notify")
-    assert told["level"] == "warning"
-    assert core_messages.SETTING_GLOBAL_ONLY in told["message"]
+    (heard,) = host.all_told("notify")
+    assert heard["level"] == "warning"
+    assert core_messages.SETTING_GLOBAL_ONLY in heard["message"]
     assert await host.bye() == 0
 
 
@@ -975,7 +979,7 @@ async def test_a_profile_is_shown_with_the_hosts_trust(
     (profiles / "own.md").write_text("---\nname: own\napiKey: sk-secret-key-12345\n---\n")
     await host.open()
     await host.request("profile", line="show own", hasUI=True, trusted=trusted)
-    warned = [told["message"] for told in host.all_told("notify")]
+    warned = [heard["message"] for heard in host.all_told("notify")]
     assert any("the project is not trusted" in text for text in warned) is not trusted
 
 

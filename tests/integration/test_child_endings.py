@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.fakes.child_modes import in_both_modes
-from tests.fakes.workplace import answered, expected, tokens, told
+from tests.fakes.workplace import answered, comparable, expected, tokens
 
 from pi_subagents.core import messages as core_messages
 from pi_subagents.core.run import events as ev
@@ -23,7 +23,7 @@ async def test_a_child_that_answers_settles_and_exits_is_completed(place: Workpl
     work = place.delegate_by_api("greet")
     await (await place.child("greet")).answer_and_exit("hello")
     result = await work.result()
-    assert told(result) == answered("greet", "hello")
+    assert comparable(result) == answered("greet", "hello")
     assert result.started_at_ms + result.duration_ms == result.finished_at_ms
     assert place.store.run_dir(result.run_id).read_result() == result
 
@@ -34,7 +34,7 @@ async def test_the_last_answer_counts_and_tokens_add_up(place: Workplace) -> Non
     await child.tool("bash", {"command": "ls"}, result="notes.md")
     await child.say("first thought", tokens=10)
     await child.answer_and_exit("second thought")
-    assert told(await work.result()) == answered(
+    assert comparable(await work.result()) == answered(
         "two turns", "second thought", message_count=5, tool_call_count=1, usage=tokens(12)
     )
 
@@ -44,7 +44,7 @@ async def test_a_child_killed_by_sigkill_failed_with_137_and_says_so(place: Work
     child = await place.child("victim")
     await child.tool("bash", {"command": "make"})
     await child.kill_self(signal.SIGKILL)
-    assert told(await work.result()) == expected(
+    assert comparable(await work.result()) == expected(
         "victim",
         "failed",
         error_message="Sub-agent was killed by SIGKILL before it finished",
@@ -60,7 +60,7 @@ async def test_a_child_killed_by_sigkill_failed_with_137_and_says_so(place: Work
 async def test_a_child_that_exits_with_7_in_silence_failed(place: Workplace) -> None:
     work = place.delegate_by_api("mute")
     await (await place.child("mute")).exit(7)
-    assert told(await work.result()) == expected(
+    assert comparable(await work.result()) == expected(
         "mute",
         "failed",
         error_message="Sub-agent exited with code 7 without an answer",
@@ -73,7 +73,7 @@ async def test_a_child_that_exits_with_0_and_no_answer_failed(place: Workplace) 
     child = await place.child("shy")
     await child.do("begin")
     await child.exit(0)
-    assert told(await work.result()) == expected(
+    assert comparable(await work.result()) == expected(
         "shy",
         "failed",
         error_message="Sub-agent exited with code 0 without an answer",
@@ -87,7 +87,7 @@ async def test_what_a_failing_child_wrote_to_stderr_is_in_the_message(place: Wor
     child = await place.child("misspelt")
     await child.stderr("Warning: old settings\nError: Unknown option: --frob\n")
     await child.exit(1)
-    assert told(await work.result()) == expected(
+    assert comparable(await work.result()) == expected(
         "misspelt",
         "failed",
         error_message="Sub-agent exited with code 1 without an answer: "
@@ -127,7 +127,7 @@ async def test_a_child_that_settles_and_never_exits_is_completed_after_its_grace
     child = await place.child("lingerer")
     await child.say("done")
     child.tell("settle")
-    assert told(await work.result()) == answered(
+    assert comparable(await work.result()) == answered(
         "lingerer",
         "done",
         exit_code=143,
@@ -162,7 +162,7 @@ async def test_work_that_goes_on_after_settling_is_not_ended(place: Workplace) -
     await work.sees(ev.ToolFinished)
     await child.do("pulse", kind="updates", every_s=0.1, times=18)
     await child.answer_and_exit("now it is done")
-    assert told(await work.result()) == answered(
+    assert comparable(await work.result()) == answered(
         "busy", "now it is done", message_count=5, tool_call_count=1, usage=tokens(3)
     )
     assert work.states() == ["starting", "running", "completed"]
@@ -171,7 +171,7 @@ async def test_work_that_goes_on_after_settling_is_not_ended(place: Workplace) -
 async def test_a_bad_exit_after_the_answer_is_a_note(place: Workplace) -> None:
     work = place.delegate_by_api("crasher")
     await (await place.child("crasher")).answer_and_exit("all good", code=3)
-    assert told(await work.result()) == answered(
+    assert comparable(await work.result()) == answered(
         "crasher",
         "all good",
         exit_code=3,
@@ -185,7 +185,7 @@ async def test_a_model_error_fails_though_pi_exits_with_0(place: Workplace) -> N
     await child.do("fail", message="400 bad request")
     await child.settle()
     await child.exit(0)
-    assert told(await work.result()) == expected(
+    assert comparable(await work.result()) == expected(
         "refused",
         "failed",
         error_message="400 bad request",
@@ -202,7 +202,7 @@ async def test_an_error_that_pi_retries_is_not_the_end(place: Workplace) -> None
     await work.sees(ev.Retrying(1, 3, 10, "429 too many requests"))
     await child.do("pulse", kind="updates", every_s=0.1, times=7)
     await child.answer_and_exit("at last")
-    assert told(await work.result()) == answered("patient", "at last", message_count=3)
+    assert comparable(await work.result()) == answered("patient", "at last", message_count=3)
 
 
 @pytest.mark.parametrize(
@@ -220,7 +220,7 @@ async def test_an_empty_or_cut_answer_is_completed_with_a_note(
     await child.say(text, stop_reason=stop_reason)
     await child.settle()
     await child.exit(0)
-    assert told(await work.result()) == answered(
+    assert comparable(await work.result()) == answered(
         "brief", output, stop_reason=stop_reason, notes=(note,)
     )
 
@@ -233,4 +233,4 @@ async def test_a_child_that_closes_its_output_is_waited_for(place: Workplace) ->
     await child.do("close_stdout")
     await child.echo()
     await child.exit(0)
-    assert told(await work.result()) == answered("closed", "my last words")
+    assert comparable(await work.result()) == answered("closed", "my last words")

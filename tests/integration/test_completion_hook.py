@@ -14,10 +14,13 @@ import pytest
 from tests.fakes.completion_hook import Hook, open_hook
 from tests.fakes.driver import PATIENCE_S
 from tests.fakes.preset_place import MODEL, PresetPlace
+from tests.faults.crashing import BEFORE_BOOT, POINT_VARIABLE
 from tests.integration.test_crashes import orchestrator
 
 from pi_subagents.core.run.result import result_to_json
+from pi_subagents.runners import supervisor_start
 from pi_subagents.store.completion import REAPER
+from pi_subagents.system import crash_points
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -71,12 +74,13 @@ async def test_the_command_is_told_when_somebody_finds_the_supervisor_dead(
 
 
 async def test_the_command_is_told_when_the_supervisor_died_right_after_the_result(
-    here: PresetPlace, hook: Hook
+    here: PresetPlace, hook: Hook, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    here.work.secrets["PI_SUBAGENTS_CRASH_AT"] = "after_result"
+    here.work.secrets[POINT_VARIABLE] = crash_points.AFTER_RESULT
+    monkeypatch.setattr(supervisor_start, "BOOT", BEFORE_BOOT + supervisor_start.BOOT)
     run_id = await here.answered("sudden")
     assert here.run_dir(run_id).read_result() is not None
-    del here.work.secrets["PI_SUBAGENTS_CRASH_AT"]
+    del here.work.secrets[POINT_VARIABLE]
     here.runs.recover()
     heard = await hook.next()
     assert (heard["runId"], heard["status"]) == (run_id, "completed")
@@ -109,8 +113,8 @@ async def test_a_long_answer_does_not_make_anybody_wait_for_the_command(here: Pr
     run_id, child = await here.started("wordy")
     await child.answer_and_exit("\N{GRINNING FACE}" * 20_000)
     await here.ended(run_id)
-    told = json.loads(here.run_dir(run_id).completion.read_bytes())
-    assert told["output"] == "\N{GRINNING FACE}" * 8192
+    noted = json.loads(here.run_dir(run_id).completion.read_bytes())
+    assert noted["output"] == "\N{GRINNING FACE}" * 8192
     await asyncio.to_thread(gate.write_text, "go")
 
 

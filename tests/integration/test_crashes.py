@@ -16,7 +16,7 @@ from tests.fakes.auditor import read_journal
 from tests.fakes.child_modes import in_both_modes
 from tests.fakes.driver import PATIENCE_S
 from tests.fakes.processes import parent_of
-from tests.fakes.workplace import answered, expected, tokens, told
+from tests.fakes.workplace import answered, comparable, expected, tokens
 
 import pi_subagents
 from pi_subagents.core.run import events as ev
@@ -84,7 +84,7 @@ async def test_an_orchestrator_of_its_own_process_delegates(place: Workplace) ->
         output, _ = await caller.communicate()
         assert caller.returncode == 0, output
     (run,) = place.run_dirs()
-    assert told(await end_of(run)) == answered("hello", "hi")
+    assert comparable(await end_of(run)) == answered("hello", "hi")
 
 
 async def test_kill_9_of_the_orchestrator_interrupts_its_runs(place: Workplace) -> None:
@@ -96,7 +96,7 @@ async def test_kill_9_of_the_orchestrator_interrupts_its_runs(place: Workplace) 
         caller.kill()
         for process in (working, idle, grandchild):
             await process.gone()
-        assert told(await end_of(place.run_dir(working))) == expected(
+        assert comparable(await end_of(place.run_dir(working))) == expected(
             "working",
             "interrupted",
             error_message=INTERRUPTED,
@@ -106,7 +106,7 @@ async def test_kill_9_of_the_orchestrator_interrupts_its_runs(place: Workplace) 
             tool_call_count=1,
             usage=tokens(1),
         )
-        assert told(await end_of(place.run_dir(idle))) == expected(
+        assert comparable(await end_of(place.run_dir(idle))) == expected(
             "idle", "interrupted", error_message=INTERRUPTED, exit_code=143
         )
     assert len(place.driver.children) == 2
@@ -126,7 +126,7 @@ async def test_what_a_killed_orchestrator_had_planned_is_concluded_at_the_next_l
     assert Runs(place.project, place.env).recover() == []
     result = waiting.read_result()
     assert result is not None
-    assert told(result) == expected("waiting", "interrupted", error_message=INTERRUPTED)
+    assert comparable(result) == expected("waiting", "interrupted", error_message=INTERRUPTED)
     assert len(place.driver.children) == 2
 
 
@@ -137,7 +137,7 @@ async def test_an_answer_that_was_given_survives_the_orchestrator(place: Workpla
         finished = await end_of(place.run_dir(done))
         caller.kill()
         await asked.gone()
-        assert told(finished) == answered("answered", "42")
+        assert comparable(finished) == answered("answered", "42")
         assert place.run_dir(done).read_result() == finished
         assert (await end_of(place.run_dir(asked))).status == "interrupted"
 
@@ -151,7 +151,7 @@ async def test_kill_9_of_the_supervisor_is_told_and_its_child_dies_with_it(
     await work.sees(ev.ToolFinished)
     os.kill(await supervisor_of(place, work, orphan), signal.SIGKILL)
     await orphan.gone()
-    assert told(await work.result_of("orphan")) == expected(
+    assert comparable(await work.result_of("orphan")) == expected(
         "orphan",
         "interrupted",
         error_message=INTERRUPTED,
@@ -161,7 +161,7 @@ async def test_kill_9_of_the_supervisor_is_told_and_its_child_dies_with_it(
         usage=tokens(1),
     )
     await sibling.answer_and_exit("unharmed")
-    assert told((await work.results())[1]) == answered("sibling", "unharmed")
+    assert comparable((await work.results())[1]) == answered("sibling", "unharmed")
     kept = [entry.event for entry in read_journal(place.run_dir(orphan))]
     assert kept == [update.what for update in work.updates if update.run.index == 0][:-1]
 
@@ -219,9 +219,9 @@ async def test_a_run_whose_directory_was_removed_before_it_began_is_done_all_the
     await (await place.child("sibling")).answer_and_exit("unharmed")
     homeless, sibling = await work.results()
     note = supervisor_messages.note_rescued(str(run.path), str(run.now().path))
-    assert told(homeless) == answered("homeless", "done", notes=(note,))
+    assert comparable(homeless) == answered("homeless", "done", notes=(note,))
     assert run.now().read_result() == homeless
-    assert told(sibling) == answered("sibling", "unharmed")
+    assert comparable(sibling) == answered("sibling", "unharmed")
 
 
 async def test_the_terminals_signals_do_not_reach_supervisor_or_child(place: Workplace) -> None:
@@ -232,4 +232,4 @@ async def test_the_terminals_signals_do_not_reach_supervisor_or_child(place: Wor
     assert os.getsid(supervisor) == supervisor != os.getsid(0)
     assert os.getpgid(child.pid) == child.pid
     await child.answer_and_exit("done")
-    assert told(await work.result()) == answered("detached", "done")
+    assert comparable(await work.result()) == answered("detached", "done")

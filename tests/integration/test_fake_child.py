@@ -53,7 +53,7 @@ async def test_every_record_of_the_fake_has_the_shape_of_a_recorded_one(
     assert recordings
     known = set().union(*(shapes_of_stream(path.read_bytes()) for path in recordings))
     place.speaks = version
-    work = place.delegate("speak", keeps_session=True)
+    work = place.delegate("speak", session_option="--session")
     child = await place.child("speak")
     await child.tool("bash", {"command": "ls"})
     await child.do("fail", message="429", will_retry=True)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from tests.fakes.auditor import read_journal
 from tests.fakes.child_modes import in_both_modes
-from tests.fakes.workplace import answered, told
+from tests.fakes.workplace import answered, comparable
 
 from pi_subagents.core.run import events as ev
 from pi_subagents.core.run.result import RunResult
@@ -52,7 +52,7 @@ async def test_the_journal_tells_the_whole_run_without_deltas(place: Workplace) 
     child = await place.child("read the notes")
     await child.tool("read", {"path": "notes.md"}, result="# Notes")
     await child.answer_and_exit("there is one heading")
-    assert told(await work.result()) == answered(
+    assert comparable(await work.result()) == answered(
         "read the notes",
         "there is one heading",
         message_count=4,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.fakes.preset_place import MODEL, PresetPlace
 from tests.fakes.pty_command import ended, open_pty, subagents_on_a_terminal
-from tests.fakes.workplace import answered, told
+from tests.fakes.workplace import answered, comparable
 
 from pi_subagents.core.run import events as ev
 from pi_subagents.faces.terminal.display import Display
@@ -48,21 +48,21 @@ async def test_a_task_with_a_preset_has_its_window_and_the_answer_its_file(
         child = await place.child("look")
         shown = await watcher.sees("(starting...)")
         assert shown[0] == "Sub-agents: 1 running"
-        assert re.fullmatch(r"⏳ scout • scout \(fake/fake-1\) • 2 tools • \d+s", shown[1])
+        assert re.fullmatch(r"● scout • scout \(fake/fake-1\) • 2 tools • \d+s", shown[1])
         await child.tool("grep", {"pattern": "needle", "path": "src"})
-        await watcher.sees("  → grep → ")
+        await watcher.sees("  grep → ")
         assert output.read_bytes() == b""
         await child.answer_and_exit("12 files")
         assert await ended(process) == 0
-        left = await watcher.sees("Go on with one")
+        left = await watcher.sees("To continue")
         assert not watcher.terminal.in_program
-    assert left[0] == "Sub-agents: 1 done"
-    header = r"✓ scout • scout \(fake/fake-1\) • 2 tools • \d+s • \d tokens"
-    assert re.fullmatch(header, left[2])
-    assert left[4:6] == ["  12 files", ""]
+    assert re.fullmatch(r"✓ scout · 1 call · \d tokens · \d+s", left[0])
     answer = answer_in(output)
-    assert answer["content"] == [{"type": "text", "text": "12 files"}]
-    assert left[7] == f"    scout: {answer['details']['results'][0]['sessionId']}"
+    session = answer["details"]["results"][0]["sessionId"]
+    line, answers = (block["text"] for block in answer["content"])
+    assert line == f"scout: completed (session: {session})"
+    assert answers.endswith("\n12 files")
+    assert left[1] == f'To continue: subagents run --resume {session[:8]} "..."'
 
 
 async def test_tasks_of_a_call_have_windows_too(place: Workplace) -> None:
@@ -71,11 +71,11 @@ async def test_tasks_of_a_call_have_windows_too(place: Workplace) -> None:
     async with call as (watcher, process, _):
         child = await place.child("look")
         shown = await watcher.sees("(starting...)")
-        assert shown[1].startswith("⏳ first • ")
+        assert shown[1].startswith("● first • ")
         watcher.press(b"\x03")
         await child.gone()
         assert await ended(process) == 130
-        await watcher.sees("Go on with one")
+        await watcher.sees("To continue")
     answer = answer_in(output)
     assert answer["content"][0]["text"].startswith("✗ first: error — Stopped on request")
 
@@ -129,4 +129,4 @@ async def test_a_terminal_that_nobody_reads_delays_neither_the_records_nor_the_e
         assert terminal.busy
         display.close()
     assert (first.output, second.output) == ("All is well.", "Here too.")
-    assert told(second) == answered("wait", "Here too.", message_count=3, usage=second.usage)
+    assert comparable(second) == answered("wait", "Here too.", message_count=3, usage=second.usage)

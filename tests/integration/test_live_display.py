@@ -10,6 +10,7 @@ import termios
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.fakes.child_modes import RPC
 from tests.fakes.driver import PATIENCE_S
 from tests.fakes.private_tmux import needs_tmux, private_tmux
 from tests.fakes.pty_command import (
@@ -21,6 +22,7 @@ from tests.fakes.pty_command import (
     subagents_on_a_terminal,
 )
 
+from pi_subagents import answer
 from pi_subagents.faces.terminal import messages
 
 if TYPE_CHECKING:
@@ -48,8 +50,8 @@ async def test_windows_roll_expand_and_stay_behind_as_text(place: Workplace) -> 
     async with run(place, "look", "wait", "--concurrency", "1") as (watcher, process, slave):
         child = await place.child("look")
         shown = await watcher.sees("(starting...)")
-        assert shown[0] == "Sub-agents: 1 running, 1 queued"
-        assert shown[4].startswith("⏳ task-2 • queued, place 1 • 0s/600s")
+        assert shown[0] == "Sub-agents: 1 running, 1 waiting"
+        assert shown[4] == "○ wait • waiting, place 1"
         assert not modes(slave)[3] & termios.ECHO
         await child.say("\n".join(f"line {number}" for number in range(40)), stop_reason="toolUse")
         shown = await watcher.sees("  line 39")
@@ -67,14 +69,18 @@ async def test_windows_roll_expand_and_stay_behind_as_text(place: Workplace) -> 
         other = await place.child("wait")
         await other.answer_and_exit("And here.")
         assert await ended(process) == 0
-        shown = await watcher.sees("✓ task-2: completed")
+        shown = await watcher.sees("And here.")
         assert not watcher.terminal.in_program
         assert modes(slave)[3] & termios.ECHO
-    assert shown[0] == "Sub-agents: 2 done"
-    assert shown[2].startswith("✓ task-1 • ")
-    assert shown[3:18] == [*(f"  line {number}" for number in range(26, 40)), "  All is well."]
-    assert shown[19].startswith("✓ task-2 • ")
-    assert shown[20] == "  And here."
+    assert [row.split(" · ")[:2] for row in shown[:2]] == [
+        ["✓ look", "4 tokens"],
+        ["✓ wait", "2 tokens"],
+    ]
+    assert shown[2].startswith("To continue: subagents run --resume ")
+    # The command is longer than 40 columns, and never cut.
+    assert [row for row in shown[4:] if row] == [
+        "── look ──", "All is well.", "── wait ──", "And here.",
+    ]  # fmt: skip
 
 
 async def test_ctrl_c_stops_in_good_order_and_gives_the_terminal_back(place: Workplace) -> None:
@@ -85,10 +91,21 @@ async def test_ctrl_c_stops_in_good_order_and_gives_the_terminal_back(place: Wor
         watcher.press(b"\x03")
         await child.gone()
         assert await ended(process) == 130
-        shown = await watcher.sees("Interrupted. Stopped: task-1.")
-        assert "  Error: Stopped on request" in shown
+        shown = await watcher.sees("Interrupted. Stopped: look.")
+        assert shown[0].startswith("■ look · stopped · ")
+        assert "Error" not in "".join(shown)
         assert (watcher.terminal.in_program, watcher.terminal.cursor_shown) == (False, True)
         assert modes(slave)[3] == before[3] | termios.ECHO | termios.ICANON | termios.IEXTEN
+
+
+async def test_that_there_is_no_answer_is_said_once(place: Workplace) -> None:
+    async with run(place, "look") as (watcher, process, _):
+        await (await place.child("look")).answer_and_exit("")
+        assert await ended(process) == 0
+        shown = await watcher.sees("To continue: ")
+    assert shown[0].startswith("⚠ look · ")
+    assert shown[1] == "  The sub-agent finished without any text."
+    assert "(no text output" not in "".join(shown)
 
 
 async def test_the_first_ctrl_c_says_what_the_second_does(place: Workplace) -> None:
@@ -103,7 +120,7 @@ async def test_the_first_ctrl_c_says_what_the_second_does(place: Workplace) -> N
         watcher.press(b"\x03")
         await child.gone()
         assert await ended(process) == 130
-        await watcher.sees("Interrupted. Stopped: task-1.")
+        await watcher.sees("Interrupted. Stopped: look.")
 
 
 @pytest.mark.parametrize(
@@ -116,8 +133,8 @@ async def test_who_wants_lines_gets_lines(
         child = await place.child("look")
         await child.answer_and_exit("All is well.")
         assert await ended(process) == 0
-        shown = await watcher.sees("✓ task-1: completed")
-    assert "[task-1] All is well." in shown
+        shown = await watcher.sees("[look] completed after ")
+    assert "[look] All is well." in shown
     assert "\x1b[?1049h" not in watcher.sent
 
 
@@ -136,11 +153,11 @@ async def test_a_terminal_that_nobody_reads_holds_up_nothing(place: Workplace) -
             await other.say("And here.", stop_reason="toolUse")
             if name == names[-1]:
                 watcher.look_again()
-                await watcher.sees("⏳ task-4 • ")
+                await watcher.sees("● wait long • ")
             await other.answer_and_exit("And here.")
         assert await ended(process) == 0
-        shown = await watcher.sees("✓ task-4: completed")
-    assert shown[3:18] == [*(f"  line {number}" for number in range(26, 40)), "  All is well."]
+        shown = await watcher.sees("── wait long ──")
+    assert [row.split(" · ")[0] for row in shown[:4]] == [f"✓ {name}" for name in names]
 
 
 async def test_no_color_has_windows_without_colours(place: Workplace) -> None:
@@ -149,7 +166,7 @@ async def test_no_color_has_windows_without_colours(place: Workplace) -> None:
         await watcher.sees("(starting...)")
         await child.answer_and_exit("All is well.")
         assert await ended(process) == 0
-        await watcher.sees("✓ task-1: completed")
+        await watcher.sees("✓ look · ")
     assert "\x1b[?1049h" in watcher.sent
     assert {part.partition("m")[0] for part in watcher.sent.split("\x1b[")[1:]} & {
         "1", "2", "31", "32", "33",
@@ -160,7 +177,7 @@ async def test_a_refusal_never_takes_the_terminal(place: Workplace) -> None:
     async with run(place, " ") as (watcher, process, _):
         assert await ended(process) == 2
         shown = await watcher.sees("Error: ")
-    assert shown[0] == "Error: tasks[0].prompt: must not be empty"
+    assert shown[0] == "Error: Prompt 1 is empty."
     assert "\x1b[?1049h" not in watcher.sent
 
 
@@ -173,7 +190,7 @@ async def test_what_is_no_terminal_gets_lines_and_no_sequence_of_ours(place: Wor
         await child.answer_and_exit("All is well.")
         assert await ended(process) == 0
     lines = log.read_text().splitlines()
-    assert lines[:2] == ["[task-1] started", "[task-1] All is well."]
+    assert lines[:2] == ["[look] started", "[look] All is well."]
     assert "\x1b" not in log.read_text()
 
 
@@ -188,28 +205,26 @@ async def test_colours_of_a_window_its_tools_and_its_error(place: Workplace) -> 
         await child.tool("bash", {"command": "make all"})
         await watcher.sees("make all")
         shown = watcher.terminal.screen.marked()
-        assert shown[0] == "{1}Sub-agents: {33}1 running{0}"
-        assert re.fullmatch(r"\{33\}⏳ \{1;36\}task-1\{2\} • \d+s/86400s • 6 tokens\{0\}", shown[1])
+        assert shown[0] == "{1}Sub-agents: {36}1 running{0}"
+        assert re.fullmatch(r"\{36\}● \{1;36\}look\{2\} • \d+s • 6 tokens\{0\}", shown[1])
         assert shown[2:6] == [
             "  I change it.",
-            "  {2}→ edit → src/a.py (1 edit) {32}+4{2}/{31}-2{0}",
-            "  {2}→ bash → make all{0}",
+            "  {2}edit → src/a.py (1 edit) {32}+4{2}/{31}-2{0}",
+            "  {2}bash → make all{0}",
             "",
         ]
         await child.exit(7)
         assert await ended(process) == 1
-        await watcher.sees("✗ task-1: error")
+        await watcher.sees("To continue: ")
         left = watcher.terminal.screen.marked()
-    session = place.run_dirs()[0].read_meta()["sessionId"]
-    assert left[0] == "{1}Sub-agents: {31}1 error{0}"
-    assert re.fullmatch(r"\{31\}✗ \{1;36\}task-1\{2\} • \d+s/86400s • 6 tokens\{0\}", left[2])
-    assert left[3:11] == [
-        *shown[2:5],
-        "  {31}Error: Sub-agent exited with code 7 before it finished{0}",
+    session = str(place.run_dirs()[0].read_meta()["sessionId"])
+    ended_line = r"\{31\}✗ \{1;36\}look\{2\} · failed · 2 calls · 6 tokens · \d+s\{0\}"
+    assert re.fullmatch(ended_line, left[0])
+    assert left[1:5] == [
+        "  {31}Sub-agent exited with code 7 before it finished{0}",
+        "  {2}Look for the cause: subagents doctor.{0}",
+        f'{{2}}To continue: subagents run --resume {session[:8]} "..."{{0}}',
         "",
-        "{2}Session IDs (`subagents output ID` prints the answer of one):{0}",
-        f"{{2}}    task-1: {session}{{0}}",
-        f'{{2}}Go on with one: subagents run --resume {session} "..."{{0}}',
     ]
 
 
@@ -220,7 +235,7 @@ async def test_the_history_has_500_entries_to_scroll_through(place: Workplace) -
         await watcher.sees("  line 599")
         watcher.press(b"\x0f\x1b[H")
         shown = await watcher.sees(SCROLLED)
-        assert shown[1].startswith("⏳ task-1 • ")
+        assert shown[1].startswith("● look • ")
         assert shown[2:-1] == [f"  line {number}" for number in range(100, 121)]
         for first in (120, 142, 164):
             watcher.press(b"\x1b[6~")
@@ -242,13 +257,13 @@ async def test_sixteen_tasks_on_24_lines_of_40_columns(place: Workplace) -> None
         watcher.press(b"\x03")
         assert await ended(process) == 130
         await watcher.sees("Interrupted. Stopped: ")
-    assert (shown[0], shown[-1]) == ("Sub-agents: 4 running, 12 queued", messages.DISPLAY_KEYS)
+    assert (shown[0], shown[-1]) == ("Sub-agents: 4 running, 12 waiting", messages.DISPLAY_KEYS)
     assert [row.partition(" • ")[0] for row in shown[1:-1]] == [
-        "⏳ task-1", "  two", "  three of 1", "⏳ task-2", "  two", "  three of 2",
-        "⏳ task-3", "  three of 3", "⏳ task-4", "  three of 4",
-        *(f"⏳ task-{number}" for number in range(5, 17)),
+        "● look 1", "  two", "  three of 1", "● look 2", "  two", "  three of 2",
+        "● look 3", "  three of 3", "● look 4", "  three of 4",
+        *(f"○ look {number}" for number in range(5, 17)),
     ]  # fmt: skip
-    assert shown[22] == "⏳ task-16 • queued, place 12 • 0s/600s"
+    assert shown[22] == "○ look 16 • waiting, place 12"
 
 
 @needs_tmux
@@ -280,7 +295,7 @@ async def test_ctrl_z_gives_the_terminal_back_and_fg_paints_a_fresh_picture(
         assert (shown[0], shown[-1]) == ("Sub-agents: 1 running", messages.DISPLAY_KEYS)
         assert "shell>" not in "".join(shown)
         await child.answer_and_exit("All is well.")
-        await seen_in(tmux, lambda rows: any("task-1: completed" in row for row in rows))
+        await seen_in(tmux, lambda rows: any("✓ look · " in row for row in rows))
 
 
 @needs_tmux
@@ -312,12 +327,9 @@ async def test_in_a_real_tmux_with_ctrl_o_pressed(place: Workplace) -> None:
         await seen_in(tmux, lambda rows: rows[1:-1] == anew and rows[-1] == SCROLLED)
         await child.answer_and_exit("All is well.")
         await other.answer_and_exit("終わり")
-        left = await seen_in(
-            tmux, lambda rows: any("日本: completed" in row for row in rows), "-S", "-200"
-        )
-        assert left[:3] == ["Sub-agents: 2 done", "", left[2]]
-        assert left[2].startswith("✓ first • ")
-        assert "  All is well." in left
+        left = await seen_in(tmux, lambda rows: any("終わり" in row for row in rows), "-S", "-200")
+        assert [row.split(" · ")[0] for row in left[:2]] == ["✓ first", "✓ 日本"]
+        assert "All is well." in left
         assert tmux("display-message", "-p", "-t", "=seen:", "#{alternate_on}").strip() == "0"
 
 
@@ -336,3 +348,43 @@ async def seen_in(
     except TimeoutError:
         raise AssertionError("never seen, but:\n" + "\n".join(look())) from None
     return rows
+
+
+@pytest.mark.child_modes(RPC)
+async def test_what_a_sub_agent_asks_is_answered_in_place_of_the_windows(place: Workplace) -> None:
+    async with run(place, "look", "--questions", "ask") as (watcher, process, slave):
+        child = await place.child("look")
+        heard = asyncio.create_task(
+            child.ask_dialog("select", "Which\x1b[2J one?", options=["old", "new"])
+        )
+        shown = await watcher.sees("  → Asks: Which one?")
+        assert shown[-1] == messages.question_waits("task-1", "Which one?")
+        watcher.press(b"a")
+        await watcher.sees("2. new")
+        assert modes(slave)[3] & termios.ECHO  # a line is typed, as in any shell
+        watcher.press(b"7\n")
+        await watcher.sees("Answer with one of the options, by its number or its words:")
+        watcher.press(b"2\n")
+        answered = await heard
+        assert answered is not None
+        assert answered["value"] == "new"
+        await watcher.sees("  → Answered: new")
+        assert not modes(slave)[3] & termios.ECHO
+        await child.answer_and_exit("Done.")
+        assert await ended(process) == 0
+
+
+@pytest.mark.child_modes(RPC)
+async def test_the_windows_come_back_once_somebody_else_has_answered(place: Workplace) -> None:
+    async with run(place, "look", "--questions", "ask") as (watcher, process, _slave):
+        child = await place.child("look")
+        heard = asyncio.create_task(child.ask_dialog("input", "Which one?"))
+        await watcher.sees("  → Asks: Which one?")
+        watcher.press(b"a")
+        await watcher.sees(messages.TYPE_AN_ANSWER)
+        report = await answer(child.run_id, "red", cwd=place.project, env=place.env)
+        assert report.status == "given"
+        await watcher.sees("  → Answered: red")
+        await heard
+        await child.answer_and_exit("Done.")
+        assert await ended(process) == 0

@@ -140,8 +140,8 @@ def test_after_kill_minus_9_npm_is_dead_and_the_next_set_up_repairs(machine: Mac
     process = machine.start(npm="waits")
     with machine.waiting_npm():
         process.kill()
-    (leftover,) = machine.names()
-    assert leftover.startswith(f".staging-{process.pid}-")
+    (remnant,) = machine.names()
+    assert remnant.startswith(f".staging-{process.pid}-")
     assert managed_pi({}, machine.data) is None
     assert reports(machine.start(npm="works"))[-1][0] == "installed"
     assert machine.names() == ["1.5.0"]

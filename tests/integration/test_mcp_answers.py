@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,12 +13,14 @@ from tests import tool_names
 from tests.fakes import canary
 from tests.fakes.driver import PATIENCE_S
 from tests.fakes.mcp_host import NEWEST, Progress, in_process, tasks, text_of, texts_of, value_of
-from tests.fakes.preset_place import MODEL, PresetPlace, counts
+from tests.fakes.preset_place import MODEL, PresetPlace
 
 from pi_subagents.config.profile_files import invalidate_profiles_cache
 from pi_subagents.core import messages as core_messages
+from pi_subagents.core.session.next_calls import call_of, go_on
 from pi_subagents.core.session.retrieval import MAX_WAIT_S
-from pi_subagents.core.usage import Usage, usage_to_json
+from pi_subagents.core.settings import ALL_TOOLS
+from pi_subagents.core.usage import usage_to_json
 from pi_subagents.core.value import replace
 from pi_subagents.errors import NestedDelegation, ResumeNotFound, RunNotActive, SessionNotFound
 from pi_subagents.faces.mcp_server.calls import MAX_TEXT
@@ -25,6 +29,7 @@ from pi_subagents.service.tools import messages as tool_messages
 from pi_subagents.service.tools.registry import all_tools, find_tool
 from pi_subagents.view import messages as view_messages
 from pi_subagents.view.answers import MAX_ANSWER, MAX_LISTED_OUTPUT, MAX_OUTPUT
+from pi_subagents.view.inline_answers import facts, shortened_answer
 
 if TYPE_CHECKING:
     from mcp.client.client import Client
@@ -35,7 +40,6 @@ if TYPE_CHECKING:
     from pi_subagents.service.tools.tool import Tool
 
 REST = view_messages.how_to_get_the_rest
-NO_USAGE = usage_to_json(Usage())
 
 
 @pytest.fixture
@@ -50,8 +54,8 @@ async def called(client: Client, tool: str, **parameters: Any) -> CallToolResult
     """Return a result whose value, if it has one, is what the schema says."""
     async with asyncio.timeout(PATIENCE_S):
         result = await client.call_tool(tool, parameters)
-    if result.is_error:
-        assert result.structured_content is None
+    if result.structured_content is None:
+        assert result.is_error
     else:
         Draft202012Validator(find_tool(tool).returns).validate(result.structured_content)
     return result
@@ -89,32 +93,78 @@ async def test_a_delegation_is_told_by_line_and_by_value(place: Workplace, mode:
         await (await place.child("b")).exit(3)
         result = await call
     value = value_of(result)
-    a, b = (place.store.run_dir(each["runId"]).read_result() for each in value["results"])
+    a, b = (run_dir.read_result() for run_dir in place.run_dirs())
     assert a is not None
     assert b is not None
+    a, b = sorted((a, b), key=lambda run: run.name)
     assert value == {
         "status": "done",
-        "sessionIds": [a.session_id, b.session_id],
         "results": [
             {
-                "name": run.name,
-                "sessionId": run.session_id,
-                "runId": run.run_id,
-                "status": status,
-                "output": run.output,
-                "errorMessage": run.error_message or None,
-                "exitCode": run.exit_code,
-                "durationMs": run.duration_ms,
-                "usage": usage_to_json(run.usage),
-                "notes": list(run.notes),
-            }
-            for run, status in ((a, "completed"), (b, "error"))
+                "name": "a",
+                "sessionId": a.session_id,
+                "status": "completed",
+                "output": "first",
+                "durationMs": a.duration_ms,
+                "model": a.model_used,
+                "usage": value["results"][0]["usage"],
+            },
+            {
+                "name": "b",
+                "sessionId": b.session_id,
+                "status": "error",
+                "errorMessage": b.error_message,
+                "exitCode": 3,
+                "durationMs": b.duration_ms,
+            },
         ],
     }
-    assert text_of(result) == (
+    used = value["results"][0]["usage"]
+    assert used == {key: each for key, each in usage_to_json(a.usage).items() if key in used}
+    lines, answers = texts_of(result)
+    assert lines == (
         f"✓ a: completed (session: {a.session_id})\n"
         f"✗ b: error — {b.error_message} (session: {b.session_id})"
     )
+    mark = answers.split(" ")[4]
+    assert answers.split("\n")[2:] == [
+        f"{mark} 1. a: completed · {facts(a.model_used, a.usage)}",
+        "first",
+        "",
+        f"{mark} 2. b: error · {view_messages.NO_ANSWER}",
+    ]
+
+
+async def test_a_call_of_which_every_task_failed_is_an_error_with_all_that_is_known(
+    here: PresetPlace,
+) -> None:
+    async with in_process(here.work) as client:
+        call = asyncio.create_task(called(client, tool_names.DELEGATE, **tasks("a", "b")))
+        a = await here.work.child("a")
+        await a.say("half of it", stop_reason="toolUse")
+        await a.exit(3)
+        await (await here.work.child("b")).exit(4)
+        result = await call
+        assert result.is_error
+        assert result.structured_content is not None
+        half, nothing = result.structured_content["results"]
+        assert (half["status"], half["output"], "output" in nothing) == (
+            "error",
+            "half of it",
+            False,
+        )
+        assert half["nextCall"] == go_on(half["sessionId"], "a", ALL_TOOLS)
+        assert "half of it" in texts_of(result)[1]
+        read = await called(client, tool_names.GET_OUTPUT, sessionId=half["sessionId"])
+        assert text_of(read).split("\n\n") == [
+            "half of it",
+            core_messages.session_failed(half["errorMessage"]),
+            core_messages.session_can_go_on(half["nextCall"]),
+        ]
+        preset = {"preset": "scout", "task": "alone"}
+        call = asyncio.create_task(called(client, tool_names.SUBAGENT, **preset))
+        await (await here.work.child("alone")).exit(5)
+        assert (await call).is_error
 
 
 async def test_sixteen_long_answers_are_cut_in_the_value_and_whole_by_retrieval(
@@ -127,24 +177,35 @@ async def test_sixteen_long_answers_are_cut_in_the_value_and_whole_by_retrieval(
         await asyncio.gather(*(answer(place, name, long) for name in names))
         value = value_of(await call)
         assert [each["name"] for each in value["results"]] == names
-        assert {each["output"] for each in value["results"]} == {long[:-1]}
-        assert {each["outputTruncated"] for each in value["results"]} == {True}
-        session = value["sessionIds"][7]
+        for each in value["results"]:
+            assert each["output"] == shortened_answer(long, 12_000 // 16, each["sessionId"])
+            assert each["outputTruncated"]
+        session = value["results"][7]["sessionId"]
         assert text_of(await called(client, tool_names.GET_OUTPUT, sessionId=session)) == long
 
 
-async def test_a_single_answer_may_be_longer(place: Workplace) -> None:
+async def test_an_answer_is_cut_beyond_its_room_and_the_call_in_it_reads_on(
+    place: Workplace,
+) -> None:
     async with in_process(place) as client:
-        whole = await called_while(
-            client, tool_names.DELEGATE, tasks("a"), answer(place, "a", "x" * MAX_ANSWER)
+        whole, cut = ("".join(f"{n:04}" for n in range(count)) for count in (500, 501))
+        result = await called_while(
+            client, tool_names.DELEGATE, tasks("a"), answer(place, "a", whole)
         )
-        cut = await called_while(
-            client, tool_names.DELEGATE, tasks("b"), answer(place, "b", "x" * (MAX_ANSWER + 1))
+        (heard,) = value_of(result)["results"]
+        assert (heard["output"], "outputTruncated" in heard) == (whole, False)
+        assert texts_of(result)[1].endswith(f"\n{whole}")
+        result = await called_while(
+            client, tool_names.DELEGATE, tasks("b"), answer(place, "b", cut)
         )
-    (told,) = value_of(whole)["results"]
-    assert (len(told["output"]), "outputTruncated" in told) == (MAX_ANSWER, False)
-    (told,) = value_of(cut)["results"]
-    assert (len(told["output"]), told["outputTruncated"]) == (MAX_ANSWER, True)
+        (heard,) = value_of(result)["results"]
+        assert heard["outputTruncated"]
+        for shown in (heard["output"], texts_of(result)[1]):
+            found = re.search(r"(\w+)\n[^\n]* left out here: (\w+) ({[^}]*})\]?\n(\w+)$", shown)
+            assert found
+            head, tool, parameters, tail = found.groups()
+            read = await called(client, tool, **json.loads(parameters))
+            assert head + value_of(read)["text"] + tail == cut
 
 
 @pytest.mark.parametrize(
@@ -193,8 +254,8 @@ async def test_a_fault_of_ours_is_told_as_one_and_harms_no_other_call(
     )
     async with in_process(place) as client:
         result = await called(client, tool_names.LIST_PROFILES)
-        told = core_messages.internal_error(ZeroDivisionError("oops"))
-        assert (result.is_error, text_of(result)) == (True, told)
+        heard = core_messages.internal_error(ZeroDivisionError("oops"))
+        assert (result.is_error, text_of(result)) == (True, heard)
         assert (await called(client, tool_names.BACKGROUND_STATUS)).is_error is False
 
 
@@ -204,8 +265,9 @@ async def test_what_is_said_beside_an_answer_follows_it(place: Workplace) -> Non
         result = await called_while(
             client, tool_names.DELEGATE, tasks("a"), answer(place, "a", "done")
         )
-    first, second = (block.text for block in result.content if block.type == "text")
+    first, answers, second = texts_of(result)
     assert first.startswith("✓ a: completed")
+    assert answers.endswith("\ndone")
     assert second.startswith("Note: ")
     assert "runner" in second
 
@@ -215,10 +277,10 @@ async def test_half_a_character_from_a_child_costs_nothing_but_itself(place: Wor
         result = await called_while(
             client, tool_names.DELEGATE, tasks("a"), answer(place, "a", "cut \ud83d here")
         )
-        (told,) = value_of(result)["results"]
-        assert told["output"] == "cut \N{REPLACEMENT CHARACTER} here"
-        told = await called(client, tool_names.GET_SESSION, sessionId=told["sessionId"])
-        assert "cut \N{REPLACEMENT CHARACTER} here" in text_of(told)
+        (heard,) = value_of(result)["results"]
+        assert heard["output"] == "cut \N{REPLACEMENT CHARACTER} here"
+        heard = await called(client, tool_names.GET_SESSION, sessionId=heard["sessionId"])
+        assert "cut \N{REPLACEMENT CHARACTER} here" in text_of(heard)
 
 
 # Longer than a host waits
@@ -230,16 +292,8 @@ async def test_work_that_takes_longer_is_told_as_running_and_goes_on(place: Work
         quick, slow = (each["sessionId"] for each in value_of(result)["results"])
         assert value_of(result) == {
             "status": "running",
-            "sessionIds": [quick, slow],
             "results": [
-                {
-                    "name": name,
-                    "sessionId": session,
-                    "status": "running",
-                    "output": "",
-                    "errorMessage": None,
-                    "usage": NO_USAGE,
-                }
+                {"name": name, "sessionId": session, "status": "running"}
                 for name, session in (("quick", quick), ("slow", slow))
             ],
         }
@@ -255,8 +309,8 @@ async def test_work_that_takes_longer_is_told_as_running_and_goes_on(place: Work
         await answer(place, "quick", "early")
         await answer(place, "slow", "late")
         for session, text in ((quick, "early"), (slow, "late")):
-            told = await waited(client, session)
-            assert (told["status"], told["text"]) == ("completed", text)
+            heard = await waited(client, session)
+            assert (heard["status"], heard["text"]) == ("completed", text)
 
 
 async def waited(client: Client, session: str) -> dict[str, Any]:
@@ -285,24 +339,15 @@ async def test_what_is_done_by_then_is_told_with_its_result(place: Workplace) ->
         result = await call
         value = value_of(result)
         Draft202012Validator(find_tool(tool_names.DELEGATE).returns).validate(value)
-        run = place.store.run_dir(value["results"][0]["runId"]).read_result()
-        assert run is not None
-        assert value["results"][0] == {
-            "name": "quick",
-            "sessionId": run.session_id,
-            "runId": run.run_id,
-            "status": "completed",
-            "output": "early",
-            "errorMessage": None,
-            "durationMs": run.duration_ms,
-            "usage": usage_to_json(run.usage),
-            "notes": [],
-        }
+        done = value["results"][0]
+        assert (done["name"], done["status"], done["output"]) == ("quick", "completed", "early")
         assert value["results"][1]["status"] == "running"
-        lines = text_of(result).split("\n")
+        stands, answers = texts_of(result)
+        assert answers.endswith("\nearly")
+        lines = stands.split("\n")
         assert lines[0].endswith(": 1 of 2. The work goes on by itself.")
-        assert lines[1] == f"✓ quick: completed (session: {run.session_id})"
-        slow_session = value["sessionIds"][1]
+        assert lines[1] == f"✓ quick: completed (session: {done['sessionId']})"
+        slow_session = value["results"][1]["sessionId"]
         assert lines[2] == (
             f"⏳ slow: running — Finished reading README.md (session: {slow_session})"
         )
@@ -332,16 +377,16 @@ async def test_a_running_subagent_has_the_states_of_presets(here: PresetPlace) -
             ("nope", "failed"),
         ]
         bad = value["results"][0]
-        told = await called(client, tool_names.GET_OUTPUT, sessionId=bad["sessionId"])
+        heard = await called(client, tool_names.GET_OUTPUT, sessionId=bad["sessionId"])
         why = core_messages.session_failed(bad["errorMessage"])
-        assert texts_of(told) == [f"{core_messages.NO_TEXT_OUTPUT}\n\n{why}"]
-        assert value_of(told)["errorMessage"] == bad["errorMessage"]
+        assert texts_of(heard) == [f"{core_messages.NO_TEXT_OUTPUT}\n\n{why}"]
+        assert value_of(heard)["errorMessage"] == bad["errorMessage"]
         await slow.answer_and_exit("late")
     async with in_process(work, within_s=0.05) as client:
         value = value_of(await called(client, tool_names.SUBAGENT, preset="scout", task="alone"))
         assert (value["status"], value["mode"], len(value["results"])) == ("running", "single", 1)
         await answer(work, "alone", "done")
-        assert (await waited(client, value["sessionIds"][0]))["text"] == "done"
+        assert (await waited(client, value["results"][0]["sessionId"]))["text"] == "done"
 
 
 async def test_without_a_limit_the_end_is_waited_for(place: Workplace) -> None:
@@ -349,9 +394,9 @@ async def test_without_a_limit_the_end_is_waited_for(place: Workplace) -> None:
         call = asyncio.create_task(called(client, tool_names.DELEGATE, **tasks("a")))
         child = await place.child("a")
         session = place.run_dirs()[0].read_meta()["sessionId"]
-        told = await called(client, tool_names.GET_OUTPUT, sessionId=session)
+        heard = await called(client, tool_names.GET_OUTPUT, sessionId=session)
         goes_on = core_messages.session_goes_on(MAX_WAIT_S)
-        assert texts_of(told) == [f"{core_messages.NO_TEXT_OUTPUT}\n\n{goes_on}"]
+        assert texts_of(heard) == [f"{core_messages.NO_TEXT_OUTPUT}\n\n{goes_on}"]
         assert not call.done()
         await child.answer_and_exit("done")
         assert value_of(await call)["status"] == "done"
@@ -360,18 +405,18 @@ async def test_without_a_limit_the_end_is_waited_for(place: Workplace) -> None:
 async def test_a_running_session_is_stopped_by_its_id(place: Workplace) -> None:
     async with in_process(place, within_s=0.05) as client:
         result = await called(client, tool_names.DELEGATE, **tasks("slow", "other"))
-        slow, other = value_of(result)["sessionIds"]
+        slow, other = (each["sessionId"] for each in value_of(result)["results"])
         child, second = await place.child("slow"), await place.child("other")
         stopped = await called(client, tool_names.BACKGROUND_STOP, runId=slow)
         await child.gone()
         (row,) = value_of(stopped)["runs"]
         assert (row["sessionId"], row["status"], row["task"]) == (slow, "aborted", "slow")
-        assert value_of(stopped)["counts"] == counts()
+        assert "counts" not in value_of(stopped) or value_of(stopped)["counts"] == {}
         assert text_of(stopped).startswith("Stopped 1 background run.")
         await second.answer_and_exit("done")
         assert (await waited(client, other))["status"] == "completed"
         again = await called(client, tool_names.BACKGROUND_STOP, runId=slow)
-        assert text_of(again) == str(RunNotActive(row["runId"], "aborted"))
+        assert text_of(again) == str(RunNotActive(row["runId"], "stopped"))
 
 
 async def test_a_call_that_the_host_cancels_stops_its_children(place: Workplace) -> None:
@@ -393,7 +438,7 @@ async def test_an_early_answer_is_no_cancellation(place: Workplace) -> None:
         child = await place.child("a")
         await child.echo()
         await child.answer_and_exit("done")
-        assert (await waited(client, value["sessionIds"][0]))["status"] == "completed"
+        assert (await waited(client, value["results"][0]["sessionId"]))["status"] == "completed"
 
 
 async def test_the_end_of_a_server_ends_what_goes_on_in_its_name(place: Workplace) -> None:
@@ -433,7 +478,7 @@ async def session_of(client: Client, place: Workplace, text: str) -> str:
     result = await called_while(
         client, tool_names.DELEGATE, tasks("long"), answer(place, "long", text)
     )
-    session: str = value_of(result)["sessionIds"][0]
+    session: str = value_of(result)["results"][0]["sessionId"]
     return session
 
 
@@ -451,7 +496,8 @@ async def test_a_long_text_is_given_in_parts_and_says_where_it_goes_on(place: Wo
             end = offset + MAX_TEXT
             if texts_of(result) == [value["text"]]:
                 break
-            goes_on = tool_messages.text_goes_on(offset, end, len(text))
+            call = call_of(tool_names.GET_OUTPUT, sessionId=session, offset=end)
+            goes_on = tool_messages.text_goes_on(offset, end, len(text), call)
             assert texts_of(result) == [f"{value['text']}\n\n{goes_on}"]
             offset = end
         assert "".join(parts) == text
@@ -466,23 +512,46 @@ async def test_a_long_text_is_given_in_parts_and_says_where_it_goes_on(place: Wo
         assert value_of(nothing)["text"] == text[:MAX_TEXT]
 
 
-async def test_a_long_transcript_is_cut_and_says_where_the_whole_is(place: Workplace) -> None:
+async def test_a_long_transcript_is_cut_and_says_which_call_reads_on(place: Workplace) -> None:
     async with in_process(place) as client:
         session = await session_of(client, place, "y" * 50_000)
-        result = await called(client, tool_names.GET_SESSION, sessionId=session)
+        result = await called(client, tool_names.GET_SESSION, sessionId=session, grep=None)
         whole = await client.read_resource(f"subagents://sessions/{session}")
-        text = whole.contents[0].text  # type: ignore[union-attr]
+        text = whole.contents[0].text  # type: ignore[union-attr]  # it is a text
         value = value_of(result)
-        goes_on = tool_messages.transcript_goes_on(MAX_TEXT, len(text), session)
+        call = call_of(tool_names.GET_SESSION, sessionId=session, grep=None, offset=MAX_TEXT)
+        goes_on = tool_messages.text_goes_on(0, MAX_TEXT, len(text), call)
         assert texts_of(result) == [f"{text[:MAX_TEXT]}\n\n{goes_on}"]
         assert value["text"] == text[:MAX_TEXT]
         assert (value["shownCharacters"], value["totalCharacters"]) == (MAX_TEXT, len(text))
+        rest = await called(client, tool_names.GET_SESSION, sessionId=session, offset=MAX_TEXT)
+        assert value_of(rest)["text"] == text[MAX_TEXT:]
+
+
+@pytest.mark.parametrize("tool", [tool_names.GET_OUTPUT, tool_names.GET_SESSION])
+async def test_lines_are_found_by_a_text_or_a_pattern(place: Workplace, tool: str) -> None:
+    async with in_process(place) as client:
+        session = await session_of(client, place, "one\ntwo (2)\nthree\nfour 4\nfive")
+
+        async def found(**grep: Any) -> list[str]:
+            value = value_of(await called(client, tool, sessionId=session, **grep))
+            lines: list[str] = value["text"].split("\n")
+            assert value.get("matchingLines", 0) == sum(":" in line for line in lines)
+            return [re.sub(r"^\d+", "", line) for line in lines]
+
+        assert await found(grep="(2)") == [":two (2)"]
+        assert await found(grep=r"\d$|\(\d", regex=True, context=1) == [
+            "-one", ":two (2)", "-three", ":four 4", "-five",
+        ]  # fmt: skip
+        assert len(await found(grep="(2", regex=False)) == 1
+        slow = await called(client, tool, sessionId=session, grep="(", regex=True)
+        assert (slow.is_error, text_of(slow).startswith("grep: is no pattern")) == (True, True)
 
 
 async def test_a_wait_is_no_longer_than_the_server_may_keep_a_host(place: Workplace) -> None:
     async with in_process(place, within_s=0.05) as client:
         value = value_of(await called(client, tool_names.DELEGATE, **tasks("a")))
-        session = value["sessionIds"][0]
+        session = value["results"][0]["sessionId"]
         result = await called(client, tool_names.GET_OUTPUT, sessionId=session, waitSeconds=3000)
         assert value_of(result)["status"] == "running"
         assert text_of(result).endswith(core_messages.session_goes_on(0.05))
@@ -530,7 +599,9 @@ async def test_a_preset_is_told_alone_and_beside_others(here: PresetPlace) -> No
             {"preset": "scout", "task": "t"},
             answer(work, "t", "found"),
         )
-        assert (text_of(one), value_of(one)["mode"]) == ("found", "single")
+        assert texts_of(one)[0].startswith("scout: completed (session: ")
+        assert texts_of(one)[1].endswith("\nfound")
+        assert value_of(one)["mode"] == "single"
         both = [{"preset": "scout", "task": name} for name in ("u", "v")]
         two = await called_while(
             client,
@@ -548,7 +619,7 @@ async def test_background_runs_are_started_told_and_stopped(here: PresetPlace) -
     work, long = here.work, "z" * (MAX_ANSWER + 1)
     async with in_process(work, within_s=20) as client:
         begun = value_of(await called(client, tool_names.BACKGROUND, preset="scout", task="first"))
-        assert (begun["status"], begun["counts"]) == ("running", counts(running=1))
+        assert (begun["status"], begun["counts"]) == ("running", {"running": 1, "total": 1})
         assert "paths" not in begun
         assert begun["runDir"] == str(here.run_dir(begun["runId"]).path)
         waiting = asyncio.create_task(
@@ -556,13 +627,16 @@ async def test_background_runs_are_started_told_and_stopped(here: PresetPlace) -
         )
         await answer(work, "first", long)
         (row,) = value_of(await waiting)["runs"]
-        assert (row["output"], row["outputTruncated"]) == (long[:-1], True)
+        assert (row["output"], row["outputTruncated"]) == (
+            shortened_answer(long, MAX_ANSWER, row["sessionId"]),
+            True,
+        )
         second = value_of(
             await called(client, tool_names.BACKGROUND, preset="scout", task="second")
         )
         child = await work.child("second")
         listed = value_of(await called(client, tool_names.BACKGROUND_STATUS, includeCompleted=True))
-        assert {len(each["output"]) for each in listed["runs"]} == {0, MAX_LISTED_OUTPUT}
+        assert {len(each.get("output", "")) for each in listed["runs"]} == {0, MAX_LISTED_OUTPUT}
         stopped = value_of(await called(client, tool_names.BACKGROUND_STOP, runId=second["runId"]))
         await child.gone()
         assert [each["status"] for each in stopped["runs"]] == ["aborted"]

@@ -92,14 +92,14 @@ async def test_a_delegation_with_progress_by_the_sdks_own_client(
         assert client.protocol_version == (NEWEST if mode == "auto" else "2025-11-25")
         name = f"a {mode}"
         running = await client.call_tool(tool_names.DELEGATE, tasks(name))
-        session = value_of(running)["sessionIds"][0]
+        session = value_of(running)["results"][0]["sessionId"]
         await (await place.child(name)).answer_and_exit("first")
         while True:
             asked = {"sessionId": session, "waitSeconds": 60}
-            told = value_of(await client.call_tool(tool_names.GET_OUTPUT, asked))
-            if told["status"] != "running":
+            heard = value_of(await client.call_tool(tool_names.GET_OUTPUT, asked))
+            if heard["status"] != "running":
                 break
-        assert (told["status"], told["text"]) == ("completed", "first")
+        assert (heard["status"], heard["text"]) == ("completed", "first")
         refused = await client.call_tool(tool_names.DELEGATE, {"tasks": []})
         assert (refused.is_error, text_of(refused)) == (
             True,
@@ -172,7 +172,7 @@ async def test_tools_are_those_of_everywhere_with_what_a_host_may_show(
 async def test_resources_prompts_and_templates(place: Workplace, server: HttpServer) -> None:
     async with server.client("auto") as client:
         running = await client.call_tool(tool_names.DELEGATE, tasks("for a resource"))
-        session = value_of(running)["sessionIds"][0]
+        session = value_of(running)["results"][0]["sessionId"]
         await (await place.child("for a resource")).answer_and_exit("kept")
         await asyncio.to_thread(place.run_dirs()[-1].desk.wait_for_end, PATIENCE_S)
         listed = {str(each.uri) for each in (await client.list_resources()).resources}
@@ -551,7 +551,10 @@ async def test_a_signal_ends_the_server_and_what_goes_on_in_its_name(
             assert serving.process is not None
             serving.process.send_signal(signal.SIGINT)
             code, out, err = await ended(serving.process)
-            (entry,) = value_of(await call)["results"]
+            told = await call
+            assert told.is_error
+            assert told.structured_content is not None
+            (entry,) = told.structured_content["results"]
             assert (entry["status"], entry["errorMessage"]) == ("error", STOPPED_ON_REQUEST)
     assert (code, out) == (0, b"")
     assert err == f"{cli_messages.serving_mcp(serving.url, str(token))}\n"

@@ -42,15 +42,19 @@ async def test_a_session_is_read_as_transcript_and_as_result(here: PresetPlace) 
         child = await here.work.child("a")
         await child.tool("bash", {"command": "make test"})
         await child.answer_and_exit("half \ud83d a character")
-        number = value_of(await call)["sessionIds"][0]
+        number = value_of(await call)["results"][0]["sessionId"]
         text, kind = await read(client, f"subagents://sessions/{number}")
         assert kind == "text/plain"
         assert "make test" in text
         assert "half \N{REPLACEMENT CHARACTER} a character" in text
         text, kind = await read(client, f"subagents://sessions/{number}/result")
-        assert (kind, json.loads(text)) == (
+        value = json.loads(text)
+        assert value["usage"]["totalTokens"] > 0
+        assert (kind, value) == (
             "application/json",
             {
+                "model": "fake/fake-1",
+                "usage": value["usage"],
                 "sessionId": number,
                 "status": "completed",
                 "taskName": "a",
@@ -60,8 +64,8 @@ async def test_a_session_is_read_as_transcript_and_as_result(here: PresetPlace) 
             },
         )
         listed = {str(each.uri): each for each in (await client.list_resources()).resources}
-    told = listed[f"subagents://sessions/{number}"]
-    assert (told.name, told.description, told.mime_type) == (
+    noted = listed[f"subagents://sessions/{number}"]
+    assert (noted.name, noted.description, noted.mime_type) == (
         f"session {number}",
         "a: completed",
         "text/plain",

@@ -108,7 +108,7 @@ async def test_the_newest_revision_answers_in_time_and_the_work_goes_on(
     async with host.stdio("--answer-within", "0.3", mode="auto") as client:
         assert client.protocol_version == NEWEST
         running = await client.call_tool(tool_names.DELEGATE, tasks("slow", "stopped"))
-        slow, stopped = value_of(running)["sessionIds"]
+        slow, stopped = (each["sessionId"] for each in value_of(running)["results"])
         assert " s: 2 of 2. The work goes on by itself.\n" in text_of(running)
         child = await place.child("slow")
         early = await client.call_tool(
@@ -201,8 +201,8 @@ async def test_strange_lines_are_answered_and_the_connection_goes_on(host: McpHo
     codes = [(each["id"], each["error"]["code"]) for each in [await wire.next() for _ in range(5)]]
     assert codes == [(None, -32700), (None, -32700), (None, -32700), (5, -32600), (None, -32600)]
     wire.stdin.write(b"x" * (MAX_MESSAGE + 1) + b"\n")
-    told = await wire.next()
-    assert told == {
+    heard = await wire.next()
+    assert heard == {
         "jsonrpc": "2.0",
         "id": None,
         "error": {
@@ -217,27 +217,27 @@ async def test_strange_lines_are_answered_and_the_connection_goes_on(host: McpHo
 
 
 async def test_stray_prints_never_reach_the_wire(host: McpHost, tmp_path: Path) -> None:
-    stray = tmp_path / "stray"
-    stray.mkdir()
-    (stray / "sitecustomize.py").write_text(
+    noisy = tmp_path / "noisy"
+    noisy.mkdir()
+    (noisy / "sitecustomize.py").write_text(
         "import os, subprocess, sys, threading\n"
-        "print('stray at import')\n"
+        "print('noisy at import')\n"
         "class Finder:\n"
         "    def find_spec(self, name, path=None, target=None):\n"
         "        if name == 'mcp':\n"
-        "            print('stray print', flush=True)\n"
-        "            os.write(1, b'stray bytes\\n')\n"
-        "            subprocess.run(['echo', 'stray child'])\n"
+        "            print('noisy print', flush=True)\n"
+        "            os.write(1, b'noisy bytes\\n')\n"
+        "            subprocess.run(['echo', 'noisy child'])\n"
         "        return None\n"
         "sys.meta_path.insert(0, Finder())\n"
     )
-    path = f"{host.environment['PYTHONPATH']}:{stray}"
+    path = f"{host.environment['PYTHONPATH']}:{noisy}"
     wire = Wire(await host.start(PYTHONPATH=path))
     assert (await wire.initialized("2025-11-25"))["serverInfo"]["name"] == "subagents"
     code, out, err = await wire.end()
     assert (code, out) == (0, b"")
     assert set(err.decode().split("\n")) == {
-        "stray at import", "stray print", "stray bytes", "stray child", "",
+        "noisy at import", "noisy print", "noisy bytes", "noisy child", "",
     }  # fmt: skip
 
 
@@ -278,8 +278,8 @@ async def test_kill_9_ends_attached_children_and_a_new_server_finds_everything(
     await background.echo()
     async with host.stdio() as client:
         session = place.run_dir(attached).read_meta()["sessionId"]
-        told = value_of(await client.call_tool(tool_names.GET_OUTPUT, {"sessionId": session}))
-        assert (told["status"], told["taskName"]) == ("error", "attached")
+        heard = value_of(await client.call_tool(tool_names.GET_OUTPUT, {"sessionId": session}))
+        assert (heard["status"], heard["taskName"]) == ("error", "attached")
         mine = {"runId": begun["runId"], "waitSeconds": 20}
         waiting = asyncio.create_task(client.call_tool(tool_names.BACKGROUND_STATUS, mine))
         await background.answer_and_exit("went on")
@@ -307,7 +307,7 @@ async def test_two_servers_and_the_shell_share_the_store_and_one_limit_of_childr
             while len(place.run_dirs()) < 4:
                 await asyncio.sleep(0.01)
         await place.driver.next_child(1)
-        session = first["sessionIds"][0]
+        session = first["results"][0]["sessionId"]
         waiting = asyncio.create_task(
             two.call_tool(tool_names.GET_OUTPUT, {"sessionId": session, "waitSeconds": 20})
         )
@@ -320,7 +320,9 @@ async def test_two_servers_and_the_shell_share_the_store_and_one_limit_of_childr
         assert [each["output"] for each in value["results"]] == ["b", "c"]
         assert (await in_shell.result()).output == "d"
         found = value_of(
-            await one.call_tool(tool_names.GET_OUTPUT, {"sessionId": value["sessionIds"][1]})
+            await one.call_tool(
+                tool_names.GET_OUTPUT, {"sessionId": value["results"][1]["sessionId"]}
+            )
         )
         assert found["text"] == "c"
     assert place.driver.most_at_once == 2

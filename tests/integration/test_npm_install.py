@@ -14,7 +14,8 @@ from pi_subagents.engines.pi.install.managed import ManagedPi, install_managed_p
 from pi_subagents.engines.pi.install.node import find_node
 from pi_subagents.engines.pi.install.npm import without_own_packages
 from pi_subagents.engines.pi.install.proof import why_unusable
-from pi_subagents.errors import PINNED_PI_VERSION, InstallFailed
+from pi_subagents.engines.pi.versions import PINNED_PI_VERSION
+from pi_subagents.errors import InstallFailed
 from pi_subagents.system.home import data_dir
 
 if TYPE_CHECKING:

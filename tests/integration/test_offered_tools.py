@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 ALL = list(TOOLS)
 PROFILES = [
     "delegate_to_subagents", "get_subagent_output", "get_subagent_session",
-    "list_subagent_profiles", "steer_subagent",
+    "list_subagent_profiles", "steer_subagent", "answer_subagent", "apply_subagent_changes",
 ]  # fmt: skip
 
 
@@ -59,15 +59,15 @@ def known(place: Workplace, *, trusted: bool = False) -> dict[str, str]:
 
 
 def test_profiles_and_presets_are_listed_with_a_line_each(here: PresetPlace) -> None:
-    told = known(here.work)
+    noted = known(here.work)
     listed = "Profiles: careful (You review), keyed (provider=anthropic, model=any)."
-    assert told["delegate_to_subagents"].endswith(f" {listed}")
-    assert told["subagent"].endswith(" Presets: scout (For tests).")
-    assert canary.heard(str(told)) == []
+    assert noted["delegate_to_subagents"].endswith(f" {listed}")
+    assert noted["subagent"].endswith(" Presets: scout (For tests).")
+    assert canary.heard(str(noted)) == []
 
 
 @pytest.mark.parametrize(
-    ("policy", "trusted", "told"),
+    ("policy", "trusted", "noted"),
     [
         ("allow", False, "careful (You review), keyed (provider=anthropic, model=any)"),
         ("ask", False, "careful, keyed (provider=anthropic, model=any)"),
@@ -76,11 +76,11 @@ def test_profiles_and_presets_are_listed_with_a_line_each(here: PresetPlace) -> 
     ],
 )
 def test_what_a_project_defines_is_told_as_far_as_the_user_lets_it_count(
-    here: PresetPlace, policy: str, trusted: bool, told: str
+    here: PresetPlace, policy: str, trusted: bool, noted: str
 ) -> None:
     here.work.settings(project_definitions=policy)
     description = known(here.work, trusted=trusted)["delegate_to_subagents"]
-    assert description.endswith(f" Profiles: {told}.")
+    assert description.endswith(f" Profiles: {noted}.")
 
 
 async def test_what_pi_decided_of_the_project_counts_for_what_its_model_is_told(

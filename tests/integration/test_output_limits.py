@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tests.fakes.auditor import read_journal
 from tests.fakes.child_modes import takes_long
 from tests.fakes.processes import peak_memory
-from tests.fakes.workplace import answered, tokens, told
+from tests.fakes.workplace import answered, comparable, tokens
 
 from pi_subagents.core.run import events as ev
 from pi_subagents.store.run_log import MAX_TEXT_LINES
@@ -46,7 +46,7 @@ async def test_a_line_of_20_mb_is_read_and_its_text_is_whole(place: Workplace) -
     result = await work.result()
     is_whole = result.output == "0123456789abcdef" * (20 * MB // 16)
     assert is_whole
-    assert told(result) == answered("long", result.output)
+    assert comparable(result) == answered("long", result.output)
     assert memory < MEMORY_LIMIT
 
 
@@ -66,7 +66,9 @@ async def test_a_line_of_40_mb_is_skipped_and_the_next_one_counts(place: Workpla
     assert skipped.text == f"A line of {size} bytes was skipped: the limit is 33554432 bytes."
     # What the skipped line has cost only the child itself can tell, where it can be asked.
     used = tokens(2 if place.takes_commands else 1)
-    assert told(result) == answered("too long", "short and good", notes=(skipped.text,), usage=used)
+    assert comparable(result) == answered(
+        "too long", "short and good", notes=(skipped.text,), usage=used
+    )
     assert memory < MEMORY_LIMIT
 
 
@@ -83,7 +85,7 @@ async def test_200_mb_of_output_drain_in_bounded_memory_and_files(place: Workpla
     memory = supervisor_memory(place, child)
     await child.exit(0)
     result = await work.result()
-    assert told(result) == answered(
+    assert comparable(result) == answered(
         "flood", "dry again", notes=(STDOUT_CUT,), artifacts_truncated=True
     )
     assert memory < MEMORY_LIMIT
@@ -109,7 +111,7 @@ async def test_a_tool_that_repeats_itself_fills_neither_memory_nor_log(place: Wo
     await work.sees(ev.Settled())
     memory = supervisor_memory(place, child)
     await child.exit(0)
-    assert told(await work.result()) == answered("chatty", "done", message_count=3)
+    assert comparable(await work.result()) == answered("chatty", "done", message_count=3)
     assert memory < MEMORY_LIMIT
     run = place.run_dir(child)
     assert run.stdout.stat().st_size < 8 * MIB
@@ -128,7 +130,7 @@ async def test_many_tiny_lines_and_a_stderr_flood_drain(place: Workplace) -> Non
         await child.stderr("complaints " * 65536 + "\n")
     await child.answer_and_exit("still here")
     result = await work.result()
-    assert told(result) == answered(
+    assert comparable(result) == answered(
         "tiny", "still here", notes=(STDERR_CUT,), artifacts_truncated=True
     )
     assert place.run_dir(child).stderr.stat().st_size == STDERR_CAP

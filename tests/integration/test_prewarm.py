@@ -11,17 +11,19 @@ from tests.fakes.child_modes import in_json_mode
 from tests.fakes.driver import PATIENCE_S
 from tests.fakes.processes import children_of, parent_of
 
+from pi_subagents.faces.bridge import calls as bridge_calls
 from pi_subagents.faces.bridge.peer import HostPeer
 from pi_subagents.faces.bridge.server import Bridge
 from pi_subagents.runners import pool as pools
+from pi_subagents.service.call import Pool
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable
 
     from tests.fakes.workplace import Workplace
 
     from pi_subagents.faces.bridge.peer import Outlet
-    from pi_subagents.runners.pool import ChildPool, Held
+    from pi_subagents.runners.pool import Held
 
 DELEGATE = "delegate_to_subagents"
 
@@ -42,15 +44,12 @@ class Silence:
 class Core:
     """The core in this process: what waits in its pool can be looked at."""
 
-    def __init__(self, place: Workplace) -> None:
+    def __init__(self, place: Workplace, pool: Pool) -> None:
+        self.pool = pool
         self.outlet = Silence()
         self.cwd = str(place.project)
         self.bridge = Bridge(HostPeer(cast("Outlet", self.outlet)), place.env)
         self.calls: set[asyncio.Task[Any]] = set()
-
-    @property
-    def pool(self) -> ChildPool:
-        return self.bridge._calls._pool
 
     @property
     def idle(self) -> list[Held]:
@@ -58,7 +57,7 @@ class Core:
 
     async def hint(self, arguments: object, tool: str = DELEGATE, **more: object) -> None:
         given = {"tool": tool, "arguments": arguments, "cwd": self.cwd, **more}
-        await self.bridge.take("ahead", given)
+        await self.bridge.take("prewarm", given)
 
     def call(self, arguments: object, **more: object) -> asyncio.Task[Any]:
         given = {"callId": "c", "tool": DELEGATE, "arguments": arguments, "cwd": self.cwd, **more}
@@ -68,8 +67,15 @@ class Core:
 
 
 @pytest.fixture
-async def core(place: Workplace) -> AsyncIterator[Core]:
-    made = Core(place)
+def open_core(place: Workplace, monkeypatch: pytest.MonkeyPatch) -> Callable[[], Core]:
+    pool = Pool()
+    monkeypatch.setattr(bridge_calls, "Pool", lambda: pool)
+    return lambda: Core(place, pool)
+
+
+@pytest.fixture
+async def core(open_core: Callable[[], Core]) -> AsyncIterator[Core]:
+    made = open_core()
     yield made
     await made.bridge.stop()
     async with asyncio.timeout(PATIENCE_S):
@@ -109,7 +115,7 @@ async def ended(held: Held) -> int:
 async def test_a_task_is_done_by_the_child_that_was_started_for_it(place: Workplace) -> None:
     async with open_bridge(place.project, place.env) as host:
         await host.open()
-        host.tell("ahead", tool=DELEGATE, arguments=tasks("one"), cwd=str(place.project))
+        host.tell("prewarm", tool=DELEGATE, arguments=tasks("one"), cwd=str(place.project))
         await host.request("complete", prefix="")  # it is answered when the hint was taken
         (supervisor,) = children_of(host.process.pid)
         number = host.begin("c", DELEGATE, tasks("one"))
@@ -135,14 +141,31 @@ async def test_each_hint_starts_what_the_ones_before_did_not(place: Workplace, c
     assert await done(work) == [("completed", "done")] * 3
 
 
-async def test_there_are_never_more_than_will_work_at_once(place: Workplace, core: Core) -> None:
+@pytest.fixture
+async def given_up(monkeypatch: pytest.MonkeyPatch) -> list[asyncio.TimerHandle]:
+    """When those that wait for a call will be given up, each time that this was decided."""
+    loop, timers = asyncio.get_running_loop(), list[asyncio.TimerHandle]()
+    call_later = loop.call_later
+
+    def noted(delay: float, *act: Any, **more: Any) -> asyncio.TimerHandle:
+        timer = call_later(delay, *act, **more)
+        if delay == pools.PREWARM_LIMIT_S:
+            timers.append(timer)
+        return timer
+
+    monkeypatch.setattr(loop, "call_later", noted)
+    return timers
+
+
+async def test_there_are_never_more_than_will_work_at_once(
+    place: Workplace, core: Core, given_up: list[asyncio.TimerHandle]
+) -> None:
     place.settings(max_concurrency=2)
     await core.hint(tasks(*"abcd"))
     assert len(core.idle) == 2
-    before = core.pool._timer
     await core.hint(tasks(*"abcde"))
     assert len(core.idle) == 2
-    assert core.pool._timer is not before, "while it is being written nobody gives it up"
+    assert [timer.cancelled() for timer in given_up] == [True, False]
     await core.pool.settle()
     await core.hint(tasks(*"abcde"))
     assert len(core.idle) == 2
@@ -200,20 +223,14 @@ async def test_what_was_started_for_a_call_that_never_came_is_let_go(
 
 
 async def test_a_later_hint_gives_everybody_more_time_and_the_end_takes_it_away(
-    core: Core,
+    core: Core, given_up: list[asyncio.TimerHandle]
 ) -> None:
-    loop = asyncio.get_running_loop()
     await core.hint(tasks("one"))
-    first = core.pool._timer
     await core.hint(tasks("one", "two"))
-    second = core.pool._timer
-    assert first is not None
-    assert second is not None
-    assert first.cancelled()
-    assert 0 < second.when() - loop.time() <= pools.PREWARM_LIMIT_S
+    assert [timer.cancelled() for timer in given_up] == [True, False]
     waiting = core.idle[:]
     await core.bridge.close()
-    assert second.cancelled()
+    assert [timer.cancelled() for timer in given_up] == [True, True]
     assert [held.process.poll() for held in waiting] == [0, 0]
 
 
@@ -229,13 +246,18 @@ async def test_of_the_kind_that_was_used_last_one_is_kept(
     assert newest.process.poll() is None
 
 
-async def test_where_nobody_waits_nobody_is_started_instead(place: Workplace, core: Core) -> None:
-    await served(place, core)
-    core.pool._expire()
-    seen_off = core.pool._settling
-    await seen_off
-    core.pool._give_up()
-    assert core.pool._settling is seen_off
+async def test_where_nobody_waits_nobody_is_started_instead(
+    place: Workplace, core: Core, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pools, "PREWARM_LIMIT_S", 0.0)
+    with monkeypatch.context() as patched:
+        patched.setattr(pools, "IDLE_LIMIT_S", 0.0)
+        await served(place, core)
+        while core.idle:  # its time is up at once
+            await asyncio.sleep(0)
+    core.pool.settle_later()
+    for _ in range(5):
+        await asyncio.sleep(0)
     assert core.idle == []
 
 
@@ -294,7 +316,7 @@ async def test_settings_that_want_no_waiting_children_have_none(
 
 
 @in_json_mode
-async def test_children_that_take_no_commands_are_not_started_ahead(core: Core) -> None:
+async def test_children_that_take_no_commands_are_not_prewarmed(core: Core) -> None:
     await core.hint(tasks("one"))
     assert core.idle == []
 
@@ -317,7 +339,7 @@ async def test_what_a_call_would_be_refused_for_is_told_to_nobody_here(
     for each in nonsense:
         await core.hint(each)
     await core.hint(tasks("a"), tool="get_subagent_output")
-    await core.bridge.take("ahead", {"tool": DELEGATE, "arguments": tasks("a"), "cwd": 1})
+    await core.bridge.take("prewarm", {"tool": DELEGATE, "arguments": tasks("a"), "cwd": 1})
     assert core.idle == []
     assert core.outlet.lines == []
     await core.hint(tasks("a"))
@@ -325,9 +347,11 @@ async def test_what_a_call_would_be_refused_for_is_told_to_nobody_here(
     assert core.outlet.lines == []
 
 
-async def test_a_core_inside_a_sub_agent_starts_nobody(place: Workplace) -> None:
+async def test_a_core_inside_a_sub_agent_starts_nobody(
+    place: Workplace, open_core: Callable[[], Core]
+) -> None:
     place.secrets["PI_SUBAGENTS_CHILD"] = "1"
-    core = Core(place)
+    core = open_core()
     await core.hint(tasks("one"))
     assert core.idle == []
     await core.bridge.close()

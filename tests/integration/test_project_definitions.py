@@ -18,7 +18,7 @@ from tests.fakes.mcp_host import NEWEST, http_in_process, in_process, value_of
 from tests.fakes.mcp_host import text_of as mcp_text
 from tests.fakes.preset_place import MODEL, OTHER_MODEL, PresetPlace, text_of
 from tests.fakes.profile_home import write_preset, write_profile
-from tests.fakes.pty_command import ended, subagents_on_a_terminal
+from tests.fakes.pty_command import SUBAGENTS, ended, subagents_on_a_terminal
 
 from pi_subagents.api import call_tool
 from pi_subagents.config.definition_answers import DIRECTORY
@@ -369,7 +369,7 @@ async def test_on_a_terminal_the_person_is_asked(clone: Clone, key: bytes, model
     clone.say("ask")
     run = ("run", "look", "--profile", "scout")
     async with subagents_on_a_terminal(clone.work, *run) as (watcher, process, _):
-        await watcher.sees("Use it? [y/n]")
+        await watcher.until(lambda: "Use it? [y/n]" in watcher.sent)
         watcher.press(b"perhaps\n")
         await watcher.until(lambda: watcher.sent.count("Use it? [y/n]") == 2)
         watcher.press(key)
@@ -385,7 +385,7 @@ async def test_a_person_who_does_not_answer_starts_nothing(clone: Clone, key: by
     clone.say("ask")
     run = ("run", "look", "--profile", "scout")
     async with subagents_on_a_terminal(clone.work, *run) as (watcher, process, _):
-        await watcher.sees("Use it? [y/n]")
+        await watcher.until(lambda: "Use it? [y/n]" in watcher.sent)
         watcher.press(key)
         assert await ended(process) == (130 if key == b"\x03" else 1)
     assert (clone.work.driver.children, clone.kept_answers()) == ([], 0)
@@ -395,13 +395,40 @@ async def test_a_background_start_on_a_terminal_asks_too(clone: Clone) -> None:
     clone.say("ask")
     start = ("background", "start", "scout", "look")
     async with subagents_on_a_terminal(clone.work, *start) as (watcher, process, _):
-        await watcher.sees("Use it? [y/n]")
+        await watcher.until(lambda: "Use it? [y/n]" in watcher.sent)
         watcher.press(b"y\n")
         assert await ended(process) == 0
     child = await clone.work.child("look")
     assert model_of(child) == OTHER_MODEL
     await child.answer_and_exit("seen")
     await clone.ended(child.run_id)
+
+
+@BOTH
+async def test_inside_pi_the_window_of_a_run_says_it(clone: Clone, kind: str, call: Any) -> None:
+    async with open_bridge(clone.work.project, clone.work.env) as host:
+        await host.open()
+        number = host.begin("c1", *call(), hasUI=True, trusted=False, models=[OTHER_MODEL])
+        await (await clone.work.child("look")).answer_and_exit("seen")
+        picture = (await host.answer(number))["result"]["details"]["picture"]
+        shown = json.dumps(picture, ensure_ascii=False)
+        assert json.dumps(f"Note: {clone.replaces(kind)}", ensure_ascii=False)[1:-1] in shown
+        assert await host.bye() == 0
+
+
+@BOTH
+async def test_in_a_shell_it_is_said_beside_the_answer(clone: Clone, kind: str, call: Any) -> None:
+    tool, parameters = call()
+    process = await asyncio.create_subprocess_exec(
+        *(*SUBAGENTS, "call", tool, json.dumps(parameters)),
+        cwd=clone.work.project,
+        env=clone.work.env,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    await (await clone.work.child("look")).answer_and_exit("seen")
+    _, beside = await process.communicate()
+    assert clone.replaces(kind) in beside.decode()
 
 
 async def test_inside_pi_the_person_is_asked_in_a_dialog(clone: Clone) -> None:
@@ -419,8 +446,8 @@ async def test_inside_pi_the_person_is_asked_in_a_dialog(clone: Clone) -> None:
         child = await clone.work.child("look")
         assert model_of(child) == OTHER_MODEL
         await child.answer_and_exit("seen")
-        told = (await host.answer(number))["result"]
-        assert not told["isError"]
+        heard = (await host.answer(number))["result"]
+        assert not heard["isError"]
         (dialog,) = dialogs
         question = service_messages.ask_foreign("profile", "scout", str(clone.theirs["profile"]))
         assert dialog == {"kind": "confirm", "arguments": [bridge_messages.ASK_TITLE, question]}

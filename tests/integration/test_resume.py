@@ -11,6 +11,7 @@ from tests.fakes import canary
 from pi_subagents import Task
 from pi_subagents.api import call_tool, delegate
 from pi_subagents.core.value import replace
+from pi_subagents.engines.pi.messages import SESSION_IS_EMPTY
 from pi_subagents.errors import ResumedTwice, ResumeNotFound, ResumeStillRunning
 from pi_subagents.service import messages
 from pi_subagents.service.runs import Runs
@@ -158,4 +159,7 @@ async def test_a_profile_that_is_left_behind_is_said(place: Workplace) -> None:
     task = Task("again", "More.", resume=first.session_id)
     work = place.delegate_by_api(task, profile=None)
     await (await place.driver.next_child(index)).answer_and_exit("Eight.")
-    assert (await work.result()).notes == (messages.note_profile_left(canary.PROFILE),)
+    assert (await work.result()).notes == (
+        messages.note_profile_left(canary.PROFILE),
+        messages.note_retold(SESSION_IS_EMPTY),  # the fake keeps none
+    )

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.fakes.auditor import read_journal
-from tests.fakes.workplace import answered, told
+from tests.fakes.driver import FAKE_PI_COMMAND
+from tests.fakes.fake_node import write_script
+from tests.fakes.workplace import answered, comparable
 
 from pi_subagents.core.run import events as ev
 from pi_subagents.core.run.spec import MAX_REUSE
 from pi_subagents.store.orders import send
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.fakes.driver import FakeProcess
     from tests.fakes.workplace import Delegating, Workplace
 
@@ -33,13 +38,13 @@ async def test_one_child_serves_task_after_task_each_with_its_own_record(place: 
         await child.answer_and_exit(f"answer to {name}")
         children.append(child)
     results = await work.results()
-    assert [told(result) for result in results] == [
+    assert [comparable(result) for result in results] == [
         answered(name, f"answer to {name}") for name in names
     ]
     assert len({child.pid for child in children}) == 1
     assert [child.run_id for child in children] == [result.run_id for result in results]
     own = [str(place.run_dir(child).desk.child_session) for child in children]
-    assert [child.session for child in children] == ["", *own[1:]]
+    assert [child.session for child in children] == own
     for child, name in zip(children, names, strict=True):
         journal = [entry.event for entry in read_journal(place.run_dir(child))]
         said = [e.text for e in journal if isinstance(e, ev.UserMessage | ev.AssistantMessage)]
@@ -57,7 +62,7 @@ async def test_a_child_that_dies_as_its_turn_comes_costs_no_run(place: Workplace
     meta = place.run_dir(second).read_meta()
     await second.answer_and_exit("2")
     one, two = await work.results()
-    assert (told(one), told(two)) == (answered("first", "1"), answered("second", "2"))
+    assert (comparable(one), comparable(two)) == (answered("first", "1"), answered("second", "2"))
     child: Any = meta["child"]
     assert (child["pid"], meta["marker"]) == (second.pid, two.run_id)
 
@@ -134,7 +139,7 @@ async def test_nobody_else_can_open_the_input_of_a_child(place: Workplace) -> No
     with pytest.raises(OSError, match="No such device or address"):
         os.open(f"/proc/{child.pid}/fd/0", os.O_WRONLY)
     await child.answer_and_exit("done")
-    assert told(await work.result()) == answered("only", "done")
+    assert comparable(await work.result()) == answered("only", "done")
 
 
 async def fails(child: FakeProcess) -> None:
@@ -179,7 +184,7 @@ async def test_a_child_that_did_anything_odd_serves_no_other_run(
     child = await place.child("next")
     assert child.pid != odd.pid
     await child.answer_and_exit("unharmed")
-    assert told((await work.results())[1]) == answered("next", "unharmed")
+    assert comparable((await work.results())[1]) == answered("next", "unharmed")
 
 
 async def test_a_stop_ends_the_run_and_its_child_and_nothing_follows(place: Workplace) -> None:
@@ -204,15 +209,36 @@ async def test_a_child_is_retired_after_so_many_runs(place: Workplace) -> None:
     assert served[MAX_REUSE] != served[0]
 
 
+async def test_a_pi_whose_debugger_cannot_be_closed_serves_one_run_only(
+    place: Workplace, tmp_path: Path
+) -> None:
+    compiled = write_script(tmp_path / "pi" / "pi", f'#!/bin/sh\nexec {FAKE_PI_COMMAND} "$@"\n')
+    manifest = {"name": "@earendil-works/pi-coding-agent", "version": "1.5.0"}
+    (compiled.parent / "package.json").write_text(json.dumps(manifest))  # nobody asks it
+    place.secrets["PI_SUBAGENTS_PI"] = shlex.quote(str(compiled))
+    work = one_by_one(place, "first", "second")
+    first = await place.child("first")
+    await first.answer_and_exit("1")
+    second = await place.child("second")
+    assert second.pid != first.pid
+    assert second.session not in ("", first.session)
+    await second.answer_and_exit("2")
+    assert [comparable(result) for result in await work.results()] == [
+        answered("first", "1"),
+        answered("second", "2"),
+    ]
+
+
 async def test_without_reuse_every_run_has_a_child_of_its_own(place: Workplace) -> None:
     place.settings(reuse_children=False)
     work = one_by_one(place, "first", "second")
     first = await place.child("first")
     await first.answer_and_exit("1")
     second = await place.child("second")
-    assert (second.pid != first.pid, second.session) == (True, "")
+    assert second.pid != first.pid
+    assert second.session not in ("", first.session)
     await second.answer_and_exit("2")
-    assert [told(result) for result in await work.results()] == [
+    assert [comparable(result) for result in await work.results()] == [
         answered("first", "1"),
         answered("second", "2"),
     ]

@@ -20,7 +20,8 @@ from tests.unit.service.fake_runner import FakeRunner, planned
 
 from pi_subagents.core.run import events as ev
 from pi_subagents.core.run.spec import changed
-from pi_subagents.core.settings import PROCESS, TMUX, Settings
+from pi_subagents.core.runner_names import RUNNERS
+from pi_subagents.core.settings import Settings
 from pi_subagents.core.stop_switch import StopSwitch
 from pi_subagents.core.task.request import DelegateRequest, Task
 from pi_subagents.runners.pool import ChildPool
@@ -134,7 +135,16 @@ class SimulationKit(FakeKit):
         return spec
 
 
-@pytest.fixture(params=[PROCESS, pytest.param(TMUX, marks=needs_tmux), "fake", "simulation"])
+TMUX = "tmux"
+
+
+@pytest.fixture(
+    params=[
+        *(pytest.param(name, marks=[needs_tmux] * (name == TMUX)) for name in RUNNERS),
+        "fake",
+        "simulation",
+    ]
+)
 def kit(request: pytest.FixtureRequest, place: Workplace) -> Iterator[Kit]:
     with ExitStack() as resources:
         if request.param == "fake":
@@ -191,7 +201,7 @@ async def test_a_run_that_is_started_goes_on_without_its_caller(kit: Kit) -> Non
 
 
 async def test_what_is_made_ready_and_never_comes_is_no_trouble(kit: Kit) -> None:
-    spec = kit.order("ahead")
+    spec = kit.order("early")
     kit.runner.prewarm([spec])
     await kit.runner.settle()
     await kit.runner.settle()

@@ -8,7 +8,7 @@ import signal
 from typing import TYPE_CHECKING, Any
 
 from tests.fakes.child_modes import in_both_modes, takes_long
-from tests.fakes.workplace import answered, tokens, told
+from tests.fakes.workplace import answered, comparable, tokens
 
 from pi_subagents import Task
 from pi_subagents.api import delegate
@@ -40,7 +40,7 @@ async def test_16_tasks_run_4_at_a_time_and_answer_in_order(place: Workplace) ->
         youngest = next(c for c in reversed(place.driver.children) if c.alive)
         await youngest.answer_and_exit(f"answer to {youngest.prompt_line}")
     results = await work.results()
-    assert [told(result) for result in results] == [
+    assert [comparable(result) for result in results] == [
         answered(name, f"answer to {name}") for name in names
     ]
     assert place.driver.most_at_once == 4
@@ -70,8 +70,10 @@ async def test_nothing_of_a_delegation_is_left_in_the_loop_once_it_returns(
         results = (await delegate(tasks, cwd=place.project, env=place.env)).results
         loop: Any = asyncio.get_running_loop()
         work = asyncio.all_tasks() - {asyncio.current_task()}
-        timers = [timer for timer in loop._scheduled if not timer.cancelled()]
-        pipes = [key for key in loop._selector.get_map().values() if key.fd != loop._ssock.fileno()]
+        # What is left in a loop it says to nobody.
+        timers = [each for each in loop._scheduled if not each.cancelled()]  # noqa: SLF001 - see above
+        own = loop._ssock.fileno()  # noqa: SLF001 - see above
+        pipes = [key for key in loop._selector.get_map().values() if key.fd != own]  # noqa: SLF001 - see above
         return [result.status for result in results], [*work, *timers, *pipes]
 
     calling = asyncio.create_task(asyncio.to_thread(asyncio.run, delegate_and_look()))
@@ -83,25 +85,25 @@ async def test_nothing_of_a_delegation_is_left_in_the_loop_once_it_returns(
 async def test_a_fault_of_our_own_in_one_run_does_not_harm_its_sibling(
     place: Workplace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    attach = process_runner._ProcessAttachment
+    attach = process_runner.ProcessAttachment
 
     def faulty(
         held: Held,
         run_dir: RunDir,
         on_event: Callable[[Event], None],
         give_back: Callable[[Held, bool], None],
-    ) -> process_runner._ProcessAttachment:
+    ) -> process_runner.ProcessAttachment:
         if run_dir.read_meta()["name"] != "unlucky":
             return attach(held, run_dir, on_event, give_back)
         give_back(held, False)  # its supervisor sees the end of its lifeline
         held.process.wait()
         raise LookupError("our own fault")
 
-    monkeypatch.setattr(process_runner, "_ProcessAttachment", faulty)
+    monkeypatch.setattr(process_runner, "ProcessAttachment", faulty)
     work = place.delegate_by_api("unlucky", "sibling")
     await (await place.child("sibling")).answer_and_exit("unharmed")
     unlucky, sibling = await work.results()
-    assert told(sibling) == answered("sibling", "unharmed")
+    assert comparable(sibling) == answered("sibling", "unharmed")
     assert (unlucky.status, unlucky.error_message) == ("interrupted", messages.INTERRUPTED)
 
 
@@ -152,7 +154,7 @@ async def test_a_healthy_sibling_finishes_beside_every_misbehaviour(place: Workp
         await deed(await place.child(name))
     await healthy.echo()
     await healthy.answer_and_exit("unharmed")
-    assert told(await work.result_of("healthy")) == answered(
+    assert comparable(await work.result_of("healthy")) == answered(
         "healthy", "unharmed", message_count=3, usage=tokens(2)
     )
     work.stop()

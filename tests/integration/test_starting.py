@@ -11,7 +11,7 @@ from tests.fakes import canary
 from tests.fakes.child_modes import in_both_modes
 from tests.fakes.driver import FAKE_PI
 from tests.fakes.processes import command_lines
-from tests.fakes.workplace import answered, expected, told
+from tests.fakes.workplace import answered, comparable, expected
 
 from pi_subagents.core.run import events as ev
 from pi_subagents.core.task.request import Task
@@ -21,6 +21,7 @@ from pi_subagents.engines.pi.rpc import compose_prompt
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from tests.fakes.driver import FakeProcess
     from tests.fakes.workplace import Workplace
 
 pytestmark = in_both_modes
@@ -29,8 +30,8 @@ FILES_OF_A_RUNNING_RUN = {
     *("stderr.log", "stdout.log", "transcript.log"),
 }
 ARGUMENTS = {
-    "json": ["--mode", "json", "-p", "--no-session", "--no-approve", "--no-mcp"],
-    "rpc": ["--mode", "rpc", "--no-session", "--no-approve", "--no-mcp"],
+    "json": ["--mode", "json", "-p", "--no-approve", "--no-mcp"],
+    "rpc": ["--mode", "rpc", "--no-approve", "--no-mcp"],
 }
 SPAWN_FAILED = "Failed to spawn sub-agent process"
 CANARY = "canary-6b1f"
@@ -109,6 +110,12 @@ async def test_the_callers_locale_is_passed_on_as_it_is(
     await work.result()
 
 
+def arguments_of(place: Workplace, child: FakeProcess) -> list[str]:
+    """Return what a child of a run is to be called with."""
+    session = place.run_dir(child).desk.child_session
+    return [*ARGUMENTS[place.child_mode], "--session", str(session)]
+
+
 async def test_the_child_is_called_in_its_directory_with_pis_options(
     place: Workplace, tmp_path: Path
 ) -> None:
@@ -118,8 +125,8 @@ async def test_the_child_is_called_in_its_directory_with_pis_options(
         Task("here", "here"), Task("there", "there", cwd=str(elsewhere)), profile=None
     )
     here, there = await place.child("here"), await place.child("there")
-    assert (here.arguments, here.cwd) == (ARGUMENTS[place.child_mode], str(place.project))
-    assert (there.arguments, there.cwd) == (ARGUMENTS[place.child_mode], str(elsewhere))
+    assert (here.arguments, here.cwd) == (arguments_of(place, here), str(place.project))
+    assert (there.arguments, there.cwd) == (arguments_of(place, there), str(elsewhere))
     await here.answer_and_exit("1")
     await there.answer_and_exit("2")
     assert [result.output for result in await work.results()] == ["1", "2"]
@@ -139,7 +146,7 @@ async def test_prompts_arrive_byte_by_byte_and_in_no_command_line(place: Workpla
             (asked,) = [task.prompt for task in tasks if task.name == name]
             is_equal = await child.prompt() == asked.encode()
             assert is_equal, name
-            assert child.arguments == ARGUMENTS[place.child_mode]
+            assert child.arguments == arguments_of(place, child)
             await child.answer_and_exit(asked[:50])
         assert [r.output for r in await work.results()] == [text[:50] for text in some]
     assert not (place.project / "owned").exists()
@@ -181,7 +188,7 @@ async def test_a_pi_that_cannot_be_started_fails_its_task_only(
     options = ARGUMENTS[place.child_mode]
     work = place.delegate(*programs, pi=lambda task: (*programs[task.name], *options))
     await (await place.child("healthy")).answer_and_exit("unharmed")
-    results = dict(zip(programs, map(told, await work.results()), strict=True))
+    results = dict(zip(programs, map(comparable, await work.results()), strict=True))
     assert results.pop("healthy") == answered("healthy", "unharmed")
     assert {name: replace(result, notes=()) for name, result in results.items()} == {
         name: expected(name, "failed", error_message=SPAWN_FAILED) for name in results
@@ -199,7 +206,7 @@ async def test_a_missing_directory_fails_its_task_only(place: Workplace) -> None
     )
     await (await place.child("healthy")).answer_and_exit("unharmed")
     unusable = "cwd does not exist or is not a directory: "
-    assert [told(result) for result in await work.results()] == [
+    assert [comparable(result) for result in await work.results()] == [
         expected("missing", "failed", error_message=f"{unusable}{missing}"),
         expected("file", "failed", error_message=f"{unusable}{file}"),
         answered("healthy", "unharmed"),
@@ -217,7 +224,7 @@ async def test_a_directory_that_vanishes_before_the_start_fails_its_task_only(
     await (await place.child("healthy")).answer_and_exit("unharmed")
     unlucky, healthy = await work.results()
     assert (unlucky.status, unlucky.error_message) == ("failed", SPAWN_FAILED)
-    assert told(healthy) == answered("healthy", "unharmed")
+    assert comparable(healthy) == answered("healthy", "unharmed")
 
 
 async def test_the_prompt_and_the_environment_are_kept_private(place: Workplace) -> None:
@@ -235,4 +242,6 @@ async def test_the_prompt_and_the_environment_are_kept_private(place: Workplace)
     finally:
         os.umask(before)
     names = {path.name for path in place.run_dir(child).path.iterdir()}
-    assert names == FILES_OF_A_RUNNING_RUN - {".result.reserved"} | {"result.json"}
+    assert names == FILES_OF_A_RUNNING_RUN - {".result.reserved"} | {
+        *("result.json", "child-session.jsonl")
+    }

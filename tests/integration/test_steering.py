@@ -53,10 +53,10 @@ async def test_a_message_is_told_when_it_is_read_and_shown_once(place: Workplace
     assert not sent.done()
     (number,) = place.run_dir(child).desk.waiting_steers()
     assert await child.take_steer() == MESSAGE
-    told = await sent
+    heard = await sent
     await child.answer_and_exit("Done.")
     result = await work.result()
-    assert told == Steered(child.run_id, result.session_id, "look", "delivered")
+    assert heard == Steered(child.run_id, result.session_id, "look", "delivered")
     assert result.status == "completed"
     await work.sees(ev.Steer(number, ev.DELIVERED, MESSAGE))
     transcript = place.run_dir(child).transcript.read_text()
@@ -83,9 +83,9 @@ async def test_a_message_that_pi_refuses_is_told_as_refused(place: Workplace) ->
     work = place.delegate_by_api("look")
     child = await place.child("look")
     await child.do("refuse", command="steer")
-    told = await steering(place, child.run_id)
-    assert told.status == "refused"
-    assert told.reason.startswith(pi_messages.steer_refused_by_child(""))
+    heard = await steering(place, child.run_id)
+    assert heard.status == "refused"
+    assert heard.reason.startswith(pi_messages.steer_refused_by_child(""))
     await child.answer_and_exit("Done.")
     await work.result()
 
@@ -97,8 +97,8 @@ async def test_a_message_that_comes_too_late_is_told_as_refused(place: Workplace
     await queued(child)
     await child.say("Done.")
     await child.settle()
-    told = await sent
-    assert (told.status, told.reason) == ("refused", core_messages.STEER_TOO_LATE)
+    heard = await sent
+    assert (heard.status, heard.reason) == ("refused", core_messages.STEER_TOO_LATE)
     await child.exit(0)
     result = await work.result()
     refused = await steering(place, result.session_id)
@@ -114,8 +114,8 @@ async def test_a_run_that_is_killed_has_not_read_its_message(place: Workplace) -
     sent = steering(place, child.run_id)
     await queued(child)
     work.force()
-    told = await sent
-    assert (told.status, told.reason) == ("refused", core_messages.STEER_TOO_LATE)
+    heard = await sent
+    assert (heard.status, heard.reason) == ("refused", core_messages.STEER_TOO_LATE)
     assert (await work.result()).status == "aborted"
 
 
@@ -126,8 +126,8 @@ async def test_a_run_that_waits_its_turn_reads_its_message_when_it_begins(
     work = place.delegate_by_api("first", "second")
     first = await place.child("first")
     (waiting,) = (each for each in place.run_dirs() if each.run_id != first.run_id)
-    told = await steer(waiting.run_id, MESSAGE, wait_seconds=0, cwd=place.project, env=place.env)
-    assert (told.status, told.reason) == ("accepted", service_messages.STEER_AT_ITS_START)
+    heard = await steer(waiting.run_id, MESSAGE, wait_seconds=0, cwd=place.project, env=place.env)
+    assert (heard.status, heard.reason) == ("accepted", service_messages.STEER_AT_ITS_START)
     (number,) = waiting.desk.waiting_steers()
     await first.answer_and_exit("Done.")
     second = await place.child("second")
@@ -143,8 +143,8 @@ async def test_a_run_that_waits_its_turn_reads_its_message_when_it_begins(
 async def test_a_child_in_json_mode_takes_no_message(place: Workplace) -> None:
     work = place.delegate_by_api("look")
     child = await place.child("look")
-    told = await steering(place, child.run_id)
-    assert (told.status, told.reason) == ("refused", pi_messages.STEER_JSON_MODE)
+    heard = await steering(place, child.run_id)
+    assert (heard.status, heard.reason) == ("refused", pi_messages.STEER_JSON_MODE)
     # Whoever gets round that refusal is told by the supervisor.
     run_dir = place.run_dir(child)
     number = run_dir.desk.write_steer(MESSAGE)
@@ -157,7 +157,7 @@ async def test_a_child_in_json_mode_takes_no_message(place: Workplace) -> None:
 async def test_a_host_steers_what_its_delegation_left_at_work(place: Workplace) -> None:
     async with in_process(place, within_s=0.05) as client:
         began = value_of(await client.call_tool(tool_names.DELEGATE, tasks("look")))
-        (session,) = began["sessionIds"]
+        session = began["results"][0]["sessionId"]
         child = await place.child("look")
         asked: dict[str, Any] = {"sessionId": session, "message": MESSAGE}
         # It is not waited for longer than the host may be kept waiting.

@@ -9,16 +9,19 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.fakes.child_modes import in_both_modes
 from tests.fakes.driver import PATIENCE_S
-from tests.fakes.preset_place import MODEL, OTHER_MODEL, PROMPT, PresetPlace, text_of
+from tests.fakes.preset_place import MODEL, OTHER_MODEL, PROMPT, PresetPlace, text_of, texts_of
 
 from pi_subagents import errors
 from pi_subagents.api import call_tool
 from pi_subagents.core import messages as core_messages
+from pi_subagents.core.session.next_calls import go_on
+from pi_subagents.core.settings import ALL_TOOLS
 from pi_subagents.core.stop_switch import StopSwitch
 from pi_subagents.core.usage import usage_to_json
 from pi_subagents.engines.pi import messages as pi_messages
 from pi_subagents.service import messages as service_messages
 from pi_subagents.view import messages as view_messages
+from pi_subagents.view.inline_answers import facts
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -93,9 +96,14 @@ async def test_one_task_is_answered_by_its_child(here: PresetPlace, calling: Cal
     answer = await answer_of(work)
     result = run.read_result()
     assert result is not None
-    assert text_of(answer) == "12 files"
+    line, answers = texts_of(answer)
+    assert line == f"scout: completed (session: {result.session_id})"
+    used = facts(result.model_used, result.usage)
+    assert answers.split("\n")[3:] == ["12 files"]
+    assert answers.split("\n")[2].endswith(f" 1. scout: completed · {used}")
     assert answer["details"] == {
         "mode": "single",
+        "inlineAnswers": {"each": 2000, "call": 12_000},
         "results": [
             {
                 "preset": "scout",
@@ -108,11 +116,13 @@ async def test_one_task_is_answered_by_its_child(here: PresetPlace, calling: Cal
                 "status": "completed",
                 "output": "12 files",
                 "errorMessage": None,
+                "nextCall": None,
                 "exitCode": 0,
                 "stopReason": "stop",
                 "startedAt": result.started_at_ms,
                 "finishedAt": result.finished_at_ms,
                 "durationMs": result.duration_ms,
+                "model": result.model_used,
                 "usage": usage_to_json(result.usage),
                 "notes": [],
             }
@@ -179,7 +189,11 @@ async def test_a_child_that_fails_is_told_in_place_of_an_answer(
     (result,) = answer["details"]["results"]
     said = "Sub-agent exited with code 3 before it finished"
     assert (result["status"], result["exitCode"], result["errorMessage"]) == ("failed", 3, said)
-    assert text_of(answer).startswith(f"Sub-agent failed: {said}")
+    assert text_of(answer) == f"scout: failed — {said} (session: {result['sessionId']})"
+    assert result["nextCall"] == go_on(result["sessionId"], "scout", ALL_TOOLS)
+    *_, ours, words = texts_of(answer)[1].split("\n")
+    assert words == "I see smoke"
+    assert ours.endswith(f"{view_messages.PARTIAL_ANSWER} · to go on: {result['nextCall']}")
 
 
 async def test_a_call_that_is_stopped_is_told_as_aborted(
@@ -189,7 +203,7 @@ async def test_a_call_that_is_stopped_is_told_as_aborted(
     child = await here.work.child("endless")
     calling.stop.stop()
     answer = await answer_of(work)
-    assert text_of(answer) == f"Sub-agent aborted: {core_messages.STOPPED_ON_REQUEST}"
+    assert text_of(answer).startswith(f"scout: aborted — {core_messages.STOPPED_ON_REQUEST} (")
     await child.gone()
 
 
@@ -210,7 +224,8 @@ async def test_a_missing_directory_is_the_tasks_own_failure(
 ) -> None:
     answer = await answer_of(calling.begin(preset="scout", task="t", cwd="missing"))
     problem = service_messages.cwd_missing(str(here.work.project / "missing"))
-    assert text_of(answer) == f"Sub-agent failed: {problem}"
+    assert text_of(answer).startswith(f"scout: failed — {problem} (session: ")
+    assert texts_of(answer)[1].endswith(f"1. scout: failed · {view_messages.NO_ANSWER}")
 
 
 @pytest.mark.parametrize(
@@ -272,17 +287,22 @@ async def test_several_tasks_are_answered_in_their_order(
     answer = await answer_of(work)
     unknown = str(errors.UnknownPreset("stranger", ("plain", "scout")))
     missing = service_messages.cwd_missing(str(here.work.project / "missing"))
-    assert text_of(answer) == (
-        "2 of 4 sub-agents completed.\n\n"
-        "[1] scout: completed\nfirst\n\n"
-        "[2] plain: completed\nsecond\n\n"
-        f"[3] stranger: failed\nSub-agent failed: {unknown}\n\n"
-        f"[4] scout: failed\nSub-agent failed: {missing}"
-    )
     details = answer["details"]
+    ids = [f"(session: {result['sessionId']})" for result in details["results"]]
+    lines, answers = texts_of(answer)
+    assert lines == (
+        "2 of 4 sub-agents completed.\n\n"
+        f"[1] scout: completed {ids[0]}\n\n"
+        f"[2] plain: completed {ids[1]}\n\n"
+        f"[3] stranger: failed — {unknown} {ids[2]}\n\n"
+        f"[4] scout: failed — {missing} {ids[3]}"
+    )
+    assert [line for line in answers.split("\n")[2:] if not line.startswith("[")] == [
+        "first", "", "second", "", "",
+    ]  # fmt: skip
     assert details["mode"] == "parallel"
-    told = ("preset", "status", "requestedModel", "resolvedModel")
-    assert [tuple(result[key] for key in told) for result in details["results"]] == [
+    heard = ("preset", "status", "requestedModel", "resolvedModel")
+    assert [tuple(result[key] for key in heard) for result in details["results"]] == [
         ("scout", "completed", MODEL, MODEL),
         ("plain", "completed", OTHER_MODEL, OTHER_MODEL),
         ("stranger", "failed", None, None),
@@ -322,6 +342,7 @@ async def test_relative_directories_are_below_the_calls(
 
 
 async def test_a_long_answer_says_where_the_rest_is(here: PresetPlace, calling: Calling) -> None:
+    here.settings('{"subagents": {"inline_answers": 0}}')
     work = calling.begin(preset="scout", task="tell me all")
     child = await here.work.child("tell me all")
     await child.answer_and_exit("y" * 20_000)

@@ -15,20 +15,26 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.fakes import canary
 from tests.fakes.auditor import find_text
+from tests.fakes.driver import PATIENCE_S
 from tests.fakes.fake_node import write_script
 from tests.fakes.private_tmux import PrivateTmux, needs_tmux, private_tmux, watched
 from tests.fakes.processes import command_lines
-from tests.fakes.specs import make_spec
-from tests.fakes.workplace import answered, expected, told
+from tests.fakes.specs import make_order, make_spec
+from tests.fakes.workplace import answered, comparable, expected
 from tests.integration.test_crashes import INTERRUPTED, end_of, orchestrator
 
 from pi_subagents import errors
 from pi_subagents.core import messages as core_messages
 from pi_subagents.core.run import events as ev
 from pi_subagents.core.task.request import Task
+from pi_subagents.core.value import replace
+from pi_subagents.runners import attachment, supervisor_start
 from pi_subagents.runners import messages as runners_messages
-from pi_subagents.runners import supervisor_start
 from pi_subagents.runners import tmux as tmux_runner
+from pi_subagents.store.desk import Desk
+from pi_subagents.store.messages import NOTE_PUT_DOWN
+from pi_subagents.system.identity import Identity, identify, is_alive
+from pi_subagents.system.process_tree import end_supervisor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -95,7 +101,7 @@ async def test_a_run_is_in_sight_while_it_works_and_its_window_goes_with_it(
 async def test_an_answer_is_told_as_from_every_runner(place: Workplace, tmux: PrivateTmux) -> None:
     work = begin(place, tmux, "hello")
     await (await place.child("hello")).answer_and_exit("hi")
-    assert told(await work.result()) == answered("hello", "hi")
+    assert comparable(await work.result()) == answered("hello", "hi")
 
 
 async def test_the_caller_is_told_once_how_to_watch(place: Workplace, tmux: PrivateTmux) -> None:
@@ -165,7 +171,7 @@ async def test_a_time_out_ends_it(place: Workplace, tmux: PrivateTmux) -> None:
     work = place.delegate_by_api(Task("late", "late", timeout_s=2), env={**place.env, **tmux.env})
     child = await place.child("late")
     assert tmux.own.windows() == [(f"sub-{child.run_id[:8]}",) * 2], "by the setting alone"
-    assert told(await work.result()) == expected(
+    assert comparable(await work.result()) == expected(
         "late", "failed", error_message=core_messages.timed_out(2), exit_code=143
     )
     await child.gone()
@@ -177,7 +183,7 @@ async def test_a_stop_ends_it_with_all_it_left_behind(place: Workplace, tmux: Pr
     await child.fork_setsid()
     grandchild = await place.driver.grandchild()
     work.stop()
-    assert told(await work.result()) == stopped("leaver", exit_code=143)
+    assert comparable(await work.result()) == stopped("leaver", exit_code=143)
     await child.gone()
     await grandchild.gone()
 
@@ -187,7 +193,9 @@ async def test_force_ends_a_child_that_ignores_sigterm(place: Workplace, tmux: P
     child = await place.child("stubborn")
     await child.do("ignore_term")
     work.force()
-    assert told(await work.result()) == stopped("stubborn", exit_code=137, signal_name="SIGKILL")
+    assert comparable(await work.result()) == stopped(
+        "stubborn", exit_code=137, signal_name="SIGKILL"
+    )
 
 
 async def test_closing_the_window_aborts_the_run(place: Workplace, tmux: PrivateTmux) -> None:
@@ -197,11 +205,11 @@ async def test_closing_the_window_aborts_the_run(place: Workplace, tmux: Private
     grandchild = await place.driver.grandchild()
     tmux.own.close(child.run_id)
     closed = await work.result_of("closed")
-    assert told(closed) == stopped("closed", exit_code=143)
+    assert comparable(closed) == stopped("closed", exit_code=143)
     await child.gone()
     await grandchild.gone()
     await sibling.answer_and_exit("unharmed")
-    assert told((await work.results())[1]) == answered("sibling", "unharmed")
+    assert comparable((await work.results())[1]) == answered("sibling", "unharmed")
 
 
 async def test_a_window_closed_before_anybody_listens_aborts_the_run_too(
@@ -225,7 +233,7 @@ async def test_killing_the_tmux_server_aborts_the_run(place: Workplace, tmux: Pr
     work = begin(place, tmux, "serverless")
     child = await place.child("serverless")
     os.kill(tmux.own.pid, signal.SIGKILL)
-    assert told(await work.result()) == stopped("serverless", exit_code=143)
+    assert comparable(await work.result()) == stopped("serverless", exit_code=143)
     await child.gone()
 
 
@@ -233,7 +241,7 @@ async def test_ctrl_c_in_the_window_aborts_the_run(place: Workplace, tmux: Priva
     work = begin(place, tmux, "typed")
     child = await place.child("typed")
     tmux.own.press(child.run_id, "C-c")
-    assert told(await work.result()) == stopped("typed", exit_code=143)
+    assert comparable(await work.result()) == stopped("typed", exit_code=143)
 
 
 async def test_other_keys_in_the_window_change_nothing(place: Workplace, tmux: PrivateTmux) -> None:
@@ -314,6 +322,57 @@ async def test_a_supervisor_killed_before_it_read_a_command_is_told_as_well(
     assert faults == []
 
 
+@pytest.fixture
+def deaf(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """Have supervisors that do nothing but tell their number; tmux wakes one that is stopped."""
+    numbers = tmp_path / "numbers"
+    os.mkfifo(numbers)
+    tell = f"print(os.getpid(), file=open({str(numbers)!r}, 'w'), flush=True)"
+    monkeypatch.setattr(supervisor_start, "BOOT", f"import os, signal; {tell}; signal.pause()")
+    monkeypatch.setattr(attachment, "SIGN_LIMIT_S", 0.5)
+    return numbers
+
+
+async def test_a_supervisor_that_does_not_answer_is_ended_and_the_result_says_so(
+    place: Workplace, tmux: PrivateTmux, deaf: Path
+) -> None:
+    work = begin(place, tmux, "hung")
+    supervisor = identify(int(await asyncio.to_thread(deaf.read_text)))
+    assert supervisor is not None
+    work.stop()
+    assert comparable(await work.result()) == stopped("hung", notes=(NOTE_PUT_DOWN,))
+    assert not is_alive(supervisor)
+
+
+async def test_a_process_that_only_has_the_number_of_a_supervisor_is_left_alone(
+    place: Workplace, tmux: PrivateTmux, deaf: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is ended is who connected, not whoever has its number by then."""
+    ended: asyncio.Queue[bool] = asyncio.Queue()
+    loop = asyncio.get_running_loop()
+
+    def another(pid: int) -> Identity | None:
+        found = identify(pid)
+        return found and replace(found, start_ticks="1")
+
+    def end_and_tell(supervisor: Identity | None) -> bool:
+        gone = end_supervisor(supervisor)
+        loop.call_soon_threadsafe(ended.put_nowait, gone)
+        return gone
+
+    monkeypatch.setattr(tmux_runner, "identify", another)
+    monkeypatch.setattr(attachment, "end_supervisor", end_and_tell)
+    work = begin(place, tmux, "unharmed")
+    there = identify(int(await asyncio.to_thread(deaf.read_text)))
+    assert there is not None
+    work.stop()
+    async with asyncio.timeout(PATIENCE_S):
+        assert await ended.get(), "nothing of the other is left"
+    assert is_alive(there)
+    os.kill(there.pid, signal.SIGKILL)
+    assert (await work.result()).status == "aborted"
+
+
 async def test_a_run_is_concluded_only_when_its_supervisor_is_really_gone(
     place: Workplace, tmux: PrivateTmux, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -322,15 +381,15 @@ async def test_a_run_is_concluded_only_when_its_supervisor_is_really_gone(
     slow_end = f"import os; os.close(0); os.close(1); open({str(go_on)!r}).close(); "
     slow_end += "sum(range(5 * 10**6)); os._exit(0)"
     monkeypatch.setattr(supervisor_start, "BOOT", slow_end)
-    let_go = tmux_runner._TmuxAttachment._release
+    wait_for_end = Desk.wait_for_end
 
-    def release_and_let_go(attached: tmux_runner._TmuxAttachment) -> None:
+    def let_it_end(desk: Desk, limit_s: float) -> bool:
         go_on.write_bytes(b"")
-        let_go(attached)
+        return wait_for_end(desk, limit_s)
 
-    monkeypatch.setattr(tmux_runner._TmuxAttachment, "_release", release_and_let_go)
+    monkeypatch.setattr(Desk, "wait_for_end", let_it_end)
     result = await begin(place, tmux, "slow").result()
-    assert told(result) == expected("slow", "interrupted", error_message=INTERRUPTED)
+    assert comparable(result) == expected("slow", "interrupted", error_message=INTERRUPTED)
 
 
 # What tmux knows
@@ -429,7 +488,7 @@ async def test_inside_tmux_the_window_is_in_the_callers_session_and_not_switched
     assert users("display-message", "-p", "#W").strip() == "editor"
     assert child.environment["TMUX"] == inside["TMUX"], "unchanged, as everything else"
     await child.answer_and_exit("done")
-    assert told(await work.result()) == answered("guest", "done")
+    assert comparable(await work.result()) == answered("guest", "done")
     await asyncio.to_thread(users, "wait-for", "gone")
     assert users.windows() == [("work", "editor")]
     assert notices == [runners_messages.NOTICE_TMUX_INSIDE]
@@ -442,7 +501,7 @@ async def test_a_tmux_that_is_gone_is_not_needed(place: Workplace, tmux: Private
     child = await place.child("lonely")
     assert tmux.own.windows() == [(f"sub-{child.run_id[:8]}",) * 2]
     await child.answer_and_exit("done")
-    assert told(await work.result()) == answered("lonely", "done")
+    assert comparable(await work.result()) == answered("lonely", "done")
 
 
 # Where it cannot be done
@@ -470,7 +529,7 @@ async def test_a_tmux_that_opens_no_window_fails_the_task_with_its_reason(
 ) -> None:
     env = with_fake_tmux(place, tmux, "echo no more windows >&2; exit 1")
     result = await begin(place, tmux, "unlucky", env=env).result()
-    assert told(result) == expected(
+    assert comparable(result) == expected(
         "unlucky",
         "failed",
         error_message=core_messages.SPAWN_FAILED,
@@ -484,7 +543,7 @@ async def test_a_window_that_never_answers_fails_the_task(
     monkeypatch.setattr(tmux_runner, "START_LIMIT_S", 0.5)
     env = with_fake_tmux(place, tmux, "exit 0")
     result = await begin(place, tmux, "silent", env=env).result()
-    assert told(result) == expected(
+    assert comparable(result) == expected(
         "silent",
         "failed",
         error_message=core_messages.SPAWN_FAILED,
@@ -506,7 +565,7 @@ async def test_a_caller_who_is_cancelled_meanwhile_leaves_nothing(
     (run,) = place.run_dirs()
     result = run.read_result()
     assert result is not None
-    assert told(result) == stopped("waiting")
+    assert comparable(result) == stopped("waiting")
     assert list((tmux.runtime / "pi-subagents").iterdir()) == []
 
 
@@ -529,9 +588,9 @@ async def test_no_descriptor_is_left_open_by_many_windows(
 async def test_a_connection_that_cannot_be_told_what_to_run_is_closed() -> None:
     here, there = socket.socketpair()
     with here, there:
-        spec = make_spec("r", "s", "name", "/runs/r", ("pi",), "/")
+        order = make_order(make_spec("r", "s", "name", ("pi",), "/"), "/runs/r")
         with pytest.raises(ValueError, match="embedded null byte"):
-            await tmux_runner._hand_over(here, spec, {"A": "1\0B=2"})
+            await tmux_runner.hand_over(here, order, {"A": "1\0B=2"})
         assert here.fileno() == -1
         assert there.recv(1) == b"", "not even a part was sent"
 
@@ -539,7 +598,7 @@ async def test_a_connection_that_cannot_be_told_what_to_run_is_closed() -> None:
 def test_a_connection_by_another_user_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     one, other = socket.socketpair()
     with one, other:
-        assert tmux_runner._is_ours(one)
+        assert tmux_runner.is_ours(one)
         if sys.platform == "linux":
             monkeypatch.setattr(os, "geteuid", lambda: 12345)
-            assert not tmux_runner._is_ours(one)
+            assert not tmux_runner.is_ours(one)

@@ -18,7 +18,6 @@ from tests.fakes.private_tmux import watched
 from tests.fakes.processes import command_lines, parent_of
 from tests.fakes.pty_command import SUBAGENTS, open_pty
 
-from pi_subagents.core.run.files import CHILD_VARIABLE
 from pi_subagents.faces.cli import messages as cli_messages
 from pi_subagents.faces.watch import messages as watch_messages
 from pi_subagents.service import messages as service_messages
@@ -35,13 +34,13 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def told() -> queue.Queue[ActionReport]:
+def heard() -> queue.Queue[ActionReport]:
     """What was said later."""
     return queue.Queue()
 
 
-def actions(place: Workplace, told: queue.Queue[ActionReport], **env: str) -> FleetActions:
-    return FleetActions(place.project, {**place.env, **env}, told.put)
+def actions(place: Workplace, heard: queue.Queue[ActionReport], **env: str) -> FleetActions:
+    return FleetActions(place.project, {**place.env, **env}, heard.put)
 
 
 async def finished(place: Workplace, prompt: str = "Count.") -> RunResult:
@@ -52,15 +51,15 @@ async def finished(place: Workplace, prompt: str = "Count.") -> RunResult:
 
 
 async def test_a_run_is_stopped_with_its_processes(
-    place: Workplace, told: queue.Queue[ActionReport]
+    place: Workplace, heard: queue.Queue[ActionReport]
 ) -> None:
     work = place.delegate_by_api("slow")
     child = await place.child("slow")
     await child.fork_setsid()
     grandchild = await place.driver.grandchild()
-    done = actions(place, told)
+    done = actions(place, heard)
     run_id = child.run_id
-    assert await asyncio.to_thread(done.stop, run_id) == ActionReport("slow: aborted")
+    assert await asyncio.to_thread(done.stop, run_id) == ActionReport("slow: stopped")
     await child.gone()
     await grandchild.gone()
     assert (await work.result()).status == "aborted"
@@ -70,14 +69,14 @@ async def test_a_run_is_stopped_with_its_processes(
 
 
 async def test_a_session_goes_on_in_a_process_that_belongs_to_nobody(
-    place: Workplace, told: queue.Queue[ActionReport]
+    place: Workplace, heard: queue.Queue[ActionReport]
 ) -> None:
     first = await finished(place)
     # A module of the project must not be taken for one of ours.
     (place.project / "pi_subagents.py").write_text("raise SystemExit(9)")
     secret = "Twice that, and a secret."
     before = len(place.driver.children)
-    answer = await asyncio.to_thread(actions(place, told).resume, first.run_id, secret)
+    answer = await asyncio.to_thread(actions(place, heard).resume, first.run_id, secret)
     assert answer == ActionReport(service_messages.resumed("Count."))
     child = await place.driver.next_child(before)
     assert secret in place.run_dir(child).prompt.read_text()
@@ -92,15 +91,15 @@ async def test_a_session_goes_on_in_a_process_that_belongs_to_nobody(
         "completed", first.session_id, "Count.",
     )  # fmt: skip
     assert view.kind == Runs(place.project, place.env).find(first.run_id).kind
-    assert told.empty()
+    assert heard.empty()
 
 
 async def test_a_session_that_cannot_go_on_is_told_at_once(
-    place: Workplace, told: queue.Queue[ActionReport]
+    place: Workplace, heard: queue.Queue[ActionReport]
 ) -> None:
     work = place.delegate_by_api("slow")
     child = await place.child("slow")
-    done = actions(place, told)
+    done = actions(place, heard)
     for run_id, prompt in ((child.run_id, "go on"), ("0" * 32, "go on"), (child.run_id, " \n")):
         answer = await asyncio.to_thread(done.resume, run_id, prompt)
         assert answer.bad
@@ -110,24 +109,24 @@ async def test_a_session_that_cannot_go_on_is_told_at_once(
 
 
 async def test_a_refusal_of_the_new_process_is_told_later(
-    place: Workplace, told: queue.Queue[ActionReport]
+    place: Workplace, heard: queue.Queue[ActionReport]
 ) -> None:
     first = await finished(place)
-    done = actions(place, told, **{CHILD_VARIABLE: "1"})
+    done = actions(place, heard, PI_SUBAGENTS_PI="/no/such/pi")
     assert not (await asyncio.to_thread(done.resume, first.run_id, "go on")).bad
-    refusal = await asyncio.to_thread(told.get, timeout=PATIENCE_S)
+    refusal = await asyncio.to_thread(heard.get, timeout=PATIENCE_S)
     assert refusal.bad
     assert refusal.text.startswith("Not resumed: Error: ")
 
 
 async def test_a_project_that_is_gone_is_told(
-    place: Workplace, told: queue.Queue[ActionReport], monkeypatch: pytest.MonkeyPatch
+    place: Workplace, heard: queue.Queue[ActionReport], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = await finished(place)
     monkeypatch.setattr(
-        "pi_subagents.service.fleet_actions._project", lambda _: str(place.project / "gone")
+        "pi_subagents.service.session.follow_up.project_of", lambda _: place.project / "gone"
     )
-    answer = await asyncio.to_thread(actions(place, told).resume, first.run_id, "go on")
+    answer = await asyncio.to_thread(actions(place, heard).resume, first.run_id, "go on")
     assert answer.bad
     assert "gone" in answer.text
 
@@ -210,7 +209,7 @@ async def test_without_a_terminal_the_list_is_printed_once(place: Workplace) -> 
     for arguments, wanted in (
         ([], "✓ completed"),
         (["--json"], '"status": "completed"'),
-        (["--all", "--json"], '"status": "completed"'),
+        (["--everywhere", "--json"], '"status": "completed"'),
     ):
         done = subprocess.run(
             [*SUBAGENTS, "watch", *arguments],

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import struct
 import threading
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -84,7 +86,7 @@ def names(browser: Browser) -> list[str]:
 
 
 def test_the_page_follows_the_runs_and_obeys_the_keys(
-    browser: Browser, place: FleetPlace, actions: Noted, address: str, tmp_path: Path
+    browser: Browser, place: FleetPlace, actions: Noted, address: str
 ) -> None:
     place.finished("old", output="Done.", usage=USAGE)
     run = place.going_on("new", "a-session")
@@ -96,14 +98,14 @@ def test_the_page_follows_the_runs_and_obeys_the_keys(
     run.does(ev.StateChanged("running"), ev.AssistantMessage(f"I look. {EVIL}"))
     browser.sees("I look. <img")
 
+    browser.press("k")  # the first that was listed is chosen, and that may be the older one
     browser.press("o", ctrl=True)
-    browser.sees("a-session")
+    browser.sees("run 00020000 · session a-sessio · ")
     run.does(ev.AssistantMessage("Later words."))
     browser.until("document.getElementById('said').innerText.includes('Later words.')")
     picture = browser.picture()
     assert picture[:8] == b"\x89PNG\r\n\x1a\n"
     assert struct.unpack(">II", picture[16:24]) == (1100, 700)
-    (tmp_path / "page.png").write_bytes(picture)
 
     browser.press("m")
     browser.until("document.activeElement.id === 'message'")
@@ -127,11 +129,11 @@ def test_the_page_follows_the_runs_and_obeys_the_keys(
     assert actions.done == [("stop", run.run_dir.run_id)]
 
     run.ends(output="Found.")
-    browser.sees("✓ completed · new")
+    browser.sees("✓ completed after 1s · new")
     # The list hears of it by itself, perhaps a moment later.
     browser.until("document.querySelector('#rows tr').innerText.includes('completed')")
     browser.press("s")
-    browser.sees("It is over already.")
+    browser.sees("It has already ended.")
     browser.press("r")
     browser.until("document.activeElement.tagName === 'TEXTAREA'")
     browser.types("Now fix it.\nAll of it.")
@@ -172,6 +174,40 @@ def test_the_list_is_filtered_and_the_keys_are_told(
     assert browser.asks("document.querySelector('.chosen .name').textContent") == "old"
 
 
+def test_an_open_run_shows_its_whole_task_and_a_clock_that_runs(
+    browser: Browser, place: FleetPlace, address: str
+) -> None:
+    task = "Look around.\nThen say what you saw."
+    began = time.time_ns() // 1_000_000
+    run = place.going_on("task-1", task=task, taskLength=len(task), startedAt=began)
+    run.does(ev.StateChanged("running"))
+    browser.size(1100, 700)
+    browser.open(address)
+    browser.sees("Look around. Then say what you saw.")
+    browser.press("Enter")
+    browser.until(
+        "document.getElementById('said').innerText.startsWith('Task\\nLook around.\\nThen')"
+    )
+    heading = "document.getElementById('heading').innerText"
+    browser.until(f"/^● running for \\d/.test({heading})")
+    seen = browser.asks(heading)
+    browser.until(f"{heading} !== {json.dumps(seen)}")
+    run.ends()
+
+
+def test_an_open_run_that_failed_says_why_and_what_to_do(
+    browser: Browser, place: FleetPlace, address: str
+) -> None:
+    raw = '429 {"error": {"type": "rate_limit_error", "message": "slow down"}}'
+    place.finished("fix", status="failed", error_message=raw)
+    browser.size(1100, 700)
+    browser.open(address)
+    browser.sees("The provider limits how often it is asked (429).")
+    browser.press("Enter")
+    browser.sees("Wait a little, or run fewer at once: --concurrency 1.")
+    assert "rate_limit_error" not in browser.asks("document.body.innerText")
+
+
 def test_an_open_run_that_the_filter_hides_is_still_known(
     browser: Browser, place: FleetPlace, address: str
 ) -> None:
@@ -179,14 +215,14 @@ def test_an_open_run_that_the_filter_hides_is_still_known(
     browser.open(address)
     browser.until("document.querySelectorAll('#rows tr').length === 1")
     browser.press("Enter")
-    browser.sees("✓ completed · hidden")
+    browser.sees("✓ completed after 1s · hidden")
     browser.press("f")
     browser.until("document.querySelectorAll('#rows tr').length === 0")
     browser.press("d")
     browser.until("document.querySelectorAll('#notices p').length === 1")
     assert str(hidden.path) in str(browser.asks("document.getElementById('notices').innerText"))
     browser.press("s")
-    browser.sees("It is over already.")
+    browser.sees("It has already ended.")
     browser.press("r")
     browser.sees("Go on with the session of hidden.")
 

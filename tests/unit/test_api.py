@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from pi_subagents import Task, delegate, errors, steer
+from pi_subagents import FileSpec, Task, delegate, errors, start, steer
 from pi_subagents.api import call_tool
 from pi_subagents.config.profile_files import invalidate_profiles_cache
+from pi_subagents.core.messages import note_replaces
 from pi_subagents.engines.pi.skills import files as skill_files
 
 TASKS = [{"name": "a", "prompt": "b"}]
@@ -55,6 +56,19 @@ async def test_an_unknown_tool_is_refused_with_the_known_ones(tmp_path: Path) ->
         ({"concurrency": 17}, "concurrency"),
         ({"concurrency": "4"}, "concurrency"),
         ({"runner": "zzz"}, "runner"),
+        ({"runner": ["tmux"]}, "runner"),
+        ({"engine": 5}, "engine"),
+        ({"offline": "yes"}, "offline"),
+        ({"offline": None}, "offline"),
+        ({"trust_project": "yes"}, "trust_project"),
+        ({"profile": 5}, "profile"),
+        ({"stop": True}, "stop"),
+        ({"pool": object()}, "pool"),
+        ({"on_update": "print"}, "on_update"),
+        ({"on_notice": 1}, "on_notice"),
+        ({"ask": True}, "ask"),
+        ({"columns": "80"}, "columns"),
+        ({"parent_tools": "read"}, "parent_tools"),
     ],
 )
 async def test_an_option_that_means_nothing_is_refused(
@@ -75,7 +89,34 @@ async def test_an_option_that_means_nothing_is_refused(
         ({"name": None}, "tasks[0].name: is required and must be a string"),
         ({"cwd": Path("/")}, "tasks[0].cwd: must be a string"),
         ({"timeout_s": "60"}, "tasks[0].timeout: must be a number of seconds"),
+        ({"timeout_s": float("nan")}, "tasks[0].timeout: must be 1 to 86400 seconds"),
+        ({"profile": 5}, "tasks[0].profile: must be a string"),
+        ({"resume": b"a"}, "tasks[0].resume: must be a string"),
         ({"files": ("a.txt",)}, "tasks[0].files[0]: must be a FileSpec"),
+        ({"files": "a.txt"}, "tasks[0].files: must be a tuple of FileSpec"),
+        ({"files": 5}, "tasks[0].files: must be a tuple of FileSpec"),
+        (
+            {"files": (FileSpec(Path("/a")),)},  # type: ignore[arg-type]  # as a program may
+            "tasks[0].files[0].path: is required and must be a string",
+        ),
+        (
+            {"files": [FileSpec("/a", head=0)]},
+            "tasks[0].files[0].head: must be a whole number of at least 1",
+        ),
+        (
+            {"files": [FileSpec("/a", start="1")]},  # type: ignore[arg-type]  # as a program may
+            "tasks[0].files[0].start: must be a whole number of at least 1",
+        ),
+        ({"files": [FileSpec("/a", start=3, end=2)]}, "tasks[0].files[0]: starts after it ends"),
+        ({"model": 5}, "tasks[0].model: must be a string"),
+        ({"model": " "}, "tasks[0].model: must not be empty"),
+        (
+            {"thinking": "hard"},
+            "tasks[0].thinking: must be one of off, minimal, low, medium, high, xhigh, max",
+        ),
+        ({"thinking": 3}, "tasks[0].thinking: must be a string"),
+        ({"tools": "read"}, "tasks[0].tools: must be a list of the names of tools"),
+        ({"tools": ("read", 5)}, "tasks[0].tools: must be a list of the names of tools"),
     ],
 )
 async def test_a_task_of_wrong_types_is_refused_by_name(
@@ -84,11 +125,40 @@ async def test_a_task_of_wrong_types_is_refused_by_name(
     with pytest.raises(errors.InvalidRequest) as refused:
         await delegate([Task(**{"name": "a", "prompt": "b", **task})], cwd=tmp_path, env={})
     assert str(refused.value) == refusal
+    with pytest.raises(errors.InvalidRequest):
+        await start(Task(**{"name": "a", "prompt": "b", **task}), cwd=tmp_path, env={})
+
+
+@pytest.mark.parametrize("options", [{"cwd": 5}, {"env": ["HOME"]}])
+async def test_a_place_that_is_none_is_refused(options: dict[str, Any]) -> None:
+    with pytest.raises(errors.InvalidRequest) as refused:
+        await delegate("a prompt", **options)
+    assert refused.value.where in options
 
 
 async def test_a_wait_for_a_message_has_its_limits(tmp_path: Path) -> None:
     with pytest.raises(errors.InvalidRequest, match="wait_seconds: must be 0 to 3600 seconds"):
         await steer("s", "text", wait_seconds=-1, cwd=tmp_path, env={})
+
+
+@pytest.mark.parametrize(
+    ("given", "refusal"),
+    [
+        ({"session_id": 5}, "session_id: must be a string"),
+        ({"message": 5}, "message: must be a string"),
+        ({"message": " "}, "message: must not be empty"),
+        ({"wait_seconds": "1"}, "wait_seconds: must be a number of seconds"),
+        ({"cwd": 5}, "cwd: must be a path"),
+        ({"env": 5}, "env: must be a mapping of names to texts"),
+        ({"stop": 5}, "stop: must be a StopSwitch"),
+    ],
+)
+async def test_a_message_of_wrong_types_is_refused_by_name(
+    given: dict[str, Any], refusal: str
+) -> None:
+    with pytest.raises(errors.InvalidRequest) as refused:
+        await steer(**{"session_id": "s", "message": "m", **given})
+    assert str(refused.value) == refusal
 
 
 @pytest.fixture
@@ -105,13 +175,13 @@ def profile(directory: Path, name: str, *fields: str) -> None:
     (place / f"{name}.md").write_text("\n".join(["---", f"name: {name}", *fields, "---", ""]))
 
 
-def surroundings(home: Path) -> dict[str, str]:
+def environment(home: Path) -> dict[str, str]:
     return {"HOME": str(home), "PI_SUBAGENTS_PI": sys.executable}
 
 
 async def test_the_tool_lists_the_profiles_of_both_directories(home: Path) -> None:
     project = home / "project"
-    listed = await call_tool("list_subagent_profiles", {}, cwd=project, env=surroundings(home))
+    listed = await call_tool("list_subagent_profiles", {}, cwd=project, env=environment(home))
     assert listed["details"] == {"count": 0}
     profile(
         home / ".pi/agent", "fast", "provider: acme", "model: small", "appendSystemPrompt: Hurry."
@@ -119,22 +189,20 @@ async def test_the_tool_lists_the_profiles_of_both_directories(home: Path) -> No
     profile(home / ".pi/agent", "reviewer", "model: big")
     profile(project / ".pi", "reviewer", "tools: read,grep", "modle: x")
     invalidate_profiles_cache()
-    listed = await call_tool("list_subagent_profiles", {}, cwd=project, env=surroundings(home))
+    listed = await call_tool("list_subagent_profiles", {}, cwd=project, env=environment(home))
     lines = {
         "fast": 'profile: fast, provider=acme, model=small, appended-system-prompt="Hurry."',
         "reviewer": "profile: reviewer, tools=[read,grep]",
     }
-    problem = (
-        f'{project}/.pi/agent-profiles/reviewer.md:4: unknown field "modle"; ignored '
-        '(did you mean "model"?)'
-    )
+    path = f"{project}/.pi/agent-profiles/reviewer.md"
+    mistyped = f'{path}:4: unknown field "modle"; ignored (did you mean "model"?)'
     assert listed == {
         "content": [{"type": "text", "text": "\n".join(lines.values())}],
         "details": {
             "count": 2,
             "profiles": lines,
             "scopes": {"fast": "global", "reviewer": "project"},
-            "problems": [problem],
+            "problems": [mistyped, note_replaces("profile", "reviewer", path)],
         },
         "isError": False,
     }
@@ -158,7 +226,7 @@ async def test_skills_are_looked_for_once_in_a_call_and_only_if_a_profile_wants_
         return discover(cwd, env, trusted=trusted)
 
     monkeypatch.setattr(skill_files, "discover_skills", counted)
-    project, env = home / "project", surroundings(home)
+    project, env = home / "project", environment(home)
     tasks = [Task("t", "p", profile=name) for name in "abca"]
     done = await delegate(tasks, cwd=project, env=env)
     assert [result.error_message for result in done.results] == [
@@ -179,7 +247,7 @@ async def test_a_skill_in_a_project_that_is_not_trusted_is_not_called_unknown(ho
     skill.parent.mkdir(parents=True)
     skill.write_text("---\nname: sailing\ndescription: d\n---\nMind the wind.\n")
     task = Task("t", "p", profile="sailor")
-    done = await delegate([task], cwd=home / "project", env=surroundings(home))
+    done = await delegate([task], cwd=home / "project", env=environment(home))
     assert done.results[0].error_message == (
         'The skill "sailing" is the project\'s own, and the project is not trusted. '
         "Trust it in pi (/trust), or with --trust-project, if you have read the skill."

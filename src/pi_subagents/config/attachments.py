@@ -24,38 +24,55 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+class _Unusable(Exception):
+    """A file that cannot be had; its text is the placeholder."""
+
+
 def read_files(files: tuple[FileSpec, ...], cwd: Path) -> list[tuple[str, str]]:
     """Return every file's path as it was given and its text, in the order asked for."""
-    room, told = MAX_FILES_BYTES, []
+    room, texts = MAX_FILES_BYTES, []
     for spec in files:
-        text = _content(spec, cwd)
+        try:
+            text = _content(spec, cwd)
+        except _Unusable as placeholder:
+            text = str(placeholder)
         size = len(text.encode("utf-8", "replace"))
         if size > room:
             text = messages.file_over_total(spec.path, MAX_FILES_BYTES)
         else:
             room -= size
-        told.append((spec.path, text))
-    return told
+        texts.append((spec.path, text))
+    return texts
+
+
+def why_unusable(files: tuple[FileSpec, ...], cwd: Path) -> str:
+    """Return what would stand in place of the first file that cannot be had, if there is one."""
+    try:
+        for spec in files:
+            _content(spec, cwd)
+    except _Unusable as placeholder:
+        return str(placeholder)
+    return ""
 
 
 def _content(spec: FileSpec, cwd: Path) -> str:
     try:
         descriptor = os.open(cwd / spec.path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (FileNotFoundError, NotADirectoryError):
-        return messages.file_not_found(spec.path)
+        raise _Unusable(messages.file_not_found(spec.path)) from None
     except (OSError, ValueError):  # ValueError: half a character, or a null byte
-        return messages.file_unreadable(spec.path)
+        raise _Unusable(messages.file_unreadable(spec.path)) from None
     try:
         info = os.fstat(descriptor)
         if not stat.S_ISREG(info.st_mode):
-            return messages.file_unreadable(spec.path)
+            raise _Unusable(messages.file_unreadable(spec.path))
         with os.fdopen(os.dup(descriptor), "rb") as file:
             data = all_there_is(file.read(MAX_FILE_BYTES + 1))  # it may have grown since
         size = max(info.st_size, len(data))
         if size > MAX_FILE_BYTES:
-            return messages.file_too_large(spec.path, size, MAX_FILE_BYTES)
+            raise _Unusable(messages.file_too_large(spec.path, size, MAX_FILE_BYTES))
         return select_lines(data.decode("utf-8"), spec)
     except (OSError, UnicodeDecodeError):
-        return messages.file_unreadable(spec.path)
+        raise _Unusable(messages.file_unreadable(spec.path)) from None
     finally:
         os.close(descriptor)

@@ -15,12 +15,8 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from pi_subagents.core.definitions.found import UserAnswer
-from pi_subagents.system.safe_io import (
-    make_private_dirs,
-    read_json,
-    replace_file,
-    to_json_bytes,
-)
+from pi_subagents.core.profile.permissions import Permissions
+from pi_subagents.system.safe_io import make_private_dirs, read_json, replace_file, to_json_bytes
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -71,5 +67,6 @@ class DefinitionAnswers:
 def _digest(kind: str, definition: Loaded) -> str:
     content = getattr(definition, kind)  # `profile` of a LoadedProfile, `preset` of a LoadedPreset
     said = {name: getattr(content, name) for name in content.__match_args__}
+    said |= {name: str(each) for name, each in said.items() if isinstance(each, Permissions)}
     material = json.dumps([kind, said], sort_keys=True).encode("ascii")
     return blake2b(material, digest_size=DIGEST_BYTES).hexdigest()

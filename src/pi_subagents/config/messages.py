@@ -37,7 +37,6 @@ def file_over_total(path: str, limit: int) -> str:
 
 
 NOT_UTF8 = "is not UTF-8 text"
-HOLDS_ANOTHER_PROFILE = "a file of that name holds another profile"
 NOT_READ_BACK = "it would not be read back as it is; check its name, its values and their size"
 NOT_A_PROFILE_FILE = "it is not a file of a profiles directory"
 

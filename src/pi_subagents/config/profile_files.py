@@ -25,7 +25,6 @@ from pi_subagents.config.definition_dir import (
     Recent,
     is_same_dir,
     read_directory,
-    read_file,
 )
 from pi_subagents.core.definitions.definition import (
     GLOBAL,
@@ -48,12 +47,7 @@ from pi_subagents.errors import (
     ProfileNotSaved,
 )
 from pi_subagents.system.home import PROJECT_DIR, agent_dir
-from pi_subagents.system.safe_io import (
-    make_private_dirs,
-    read_bounded,
-    replace_file,
-    write_once,
-)
+from pi_subagents.system.safe_io import make_private_dirs, read_bounded, replace_file, write_once
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -113,20 +107,6 @@ def load_profiles(
 def invalidate_profiles_cache() -> None:
     """Forget what was read: the next call looks again."""
     _cache.clear()
-
-
-def save_profile(profile: Profile, scope: str, cwd: Path, env: Mapping[str, str]) -> Path:
-    """Write a profile to its file in place of what was there, and return the file."""
-    _refuse_key_in_project(profile, scope)
-    data = _checked_data(profile)
-    path = profiles_dir(scope, cwd, env) / f"{profile.name}{SUFFIX}"
-    there = read_file(PROFILES, path, scope, [])
-    if there is not None and there.loaded.name != profile.name:
-        raise ProfileNotSaved(profile.name, messages.HOLDS_ANOTHER_PROFILE)
-    with _saving(profile):
-        make_private_dirs(path.parent)
-        replace_file(path, data)
-    return path
 
 
 def new_profile_file(name: str, scope: str, cwd: Path, env: Mapping[str, str]) -> Path:

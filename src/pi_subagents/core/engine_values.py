@@ -14,6 +14,7 @@ class Model:
     provider: str
     model_id: str
     name: str = ""
+    priced: bool = True  # unless it is known that nobody knows what it costs
 
     @property
     def reference(self) -> str:
@@ -32,7 +33,8 @@ class ModelList:
 
 def model_to_json(model: Model) -> dict[str, object]:
     """Return one model for a script, or to be kept."""
-    return {"provider": model.provider, "id": model.model_id, "name": model.name}
+    unpriced = {} if model.priced else {"priced": False}
+    return {"provider": model.provider, "id": model.model_id, "name": model.name, **unpriced}
 
 
 @value

@@ -135,8 +135,8 @@ def _is_id(value: object) -> TypeGuard[Id]:
 
 
 def _failure(error: object) -> Failure:
-    told = error if isinstance(error, dict) else {}
-    code, message = told.get("code"), told.get("message")
+    given = error if isinstance(error, dict) else {}
+    code, message = given.get("code"), given.get("message")
     return Failure(
         code if isinstance(code, int) else INTERNAL_ERROR,
         message if isinstance(message, str) else "",

@@ -5,16 +5,25 @@ from __future__ import annotations
 MAX_MESSAGE = 1000  # characters of a message that is quoted on a line
 
 RPC_NOT_JSON = "the line is not JSON"
-RPC_NOT_A_MESSAGE = "the line is no request, notification or response of JSON-RPC 2.0"
+RPC_NOT_A_MESSAGE = "the line is not a JSON-RPC 2.0 request, notification or response"
 RPC_NEEDS_NAMED_PARAMS = "params must be an object"
 TAKES_NO_PARAMETERS = "must be empty: the tool takes no parameters"
 
-WRAP_UP_LINE = "told to finish: its time is almost up"
+# By the number of our own message.
+ASKED_TO_FINISH = {
+    "wrap-up": "asked to finish: its time is almost up",
+    "budget": "asked to finish: its budget is almost used up",
+}
 
 
 def prompt_refused(reason: str) -> str:
     """Return why a child that was ready did not work on its prompt."""
-    return f"Sub-agent could not begin: {reason}"
+    return f"Sub-agent could not start: {reason}"
+
+
+def note_other_model(before: str, now: str) -> str:
+    """Return the note on a session that another model goes on with."""
+    return f"This session was answered by {before} before; now by {now}."
 
 
 STEER_TOO_LATE = "The sub-agent had finished before the message reached it."
@@ -42,9 +51,10 @@ def steer_line(text: str, refusal: str) -> str:
     return f"steering refused: {text} ({refusal})" if refusal else f"steered: {text}"
 
 
-def wrap_up_line(refusal: str) -> str:
+def wrap_up_line(number: str, refusal: str) -> str:
     """Return the line that shows our own message to finish."""
-    return f"not {WRAP_UP_LINE} ({refusal})" if refusal else WRAP_UP_LINE
+    asked = ASKED_TO_FINISH[number]
+    return f"could not be {asked} ({refusal})" if refusal else asked
 
 
 WRAP_UP = (
@@ -55,7 +65,7 @@ WRAP_UP = (
 
 def session_goes_on(wait_s: float) -> str:
     """Return that a text is not the last one, since its session is at work."""
-    return f"(This session is still running. To wait for its end: waitSeconds, up to {wait_s:g}.)"
+    return f"(This session is still running. To wait for it, set waitSeconds, up to {wait_s:g}.)"
 
 
 def session_failed(error_message: str) -> str:
@@ -63,11 +73,32 @@ def session_failed(error_message: str) -> str:
     return f"(It ended with an error: {error_message})"
 
 
+GO_ON = "Go on."  # what a sub-agent is asked whose run ended without an answer
+
+
+def session_can_go_on(next_call: str) -> str:
+    """Return that a session has no whole answer, and the call that goes on with it."""
+    return f"(There is no whole answer. To go on: {next_call})"
+
+
+def no_line_matches(count: int) -> str:
+    """Return what stands in place of the lines that were looked for."""
+    return f"(none of the {count} lines has it)"
+
+
 # What can be wrong with a parameter (InvalidRequest puts the place in front) or a setting.
 
 
 NEEDS_STRING = "is required and must be a string"
 MUST_BE_STRING = "must be a string"
+
+
+def wrong_rounds(most: int) -> str:
+    """Return what a number of rounds has to be."""
+    return f"must be a whole number from 0 to {most}"
+
+
+NEEDS_RUN_IDS = "must be a list of ids of runs"
 MUST_BE_FLAG = "must be true or false"
 MUST_BE_SECONDS = "must be a number of seconds"
 NEEDS_OBJECT = "must be an object"
@@ -78,17 +109,23 @@ SETTING_GLOBAL_ONLY = "ignored: it counts in the global settings file only"
 NEEDS_TASKS = "must be an object with a list `tasks`"
 NEEDS_TASK_LIST = "is required and must be a list of task objects"
 NEEDS_TASK_OBJECT = "must be an object with `name` and `prompt`"
+NEEDS_TASKS_OR_PROMPTS = "must be a prompt, a Task, or a list of these"
+NEEDS_TASK_OR_PROMPT = "must be a prompt or a Task"
 NEEDS_FILE_LIST = "must be a list of paths or objects with a `path`"
 NEEDS_FILE = "must be a path, or an object with a `path`"
 NEEDS_FILE_SPEC = "must be a FileSpec"
-FILE_FORMS = "takes `start` and `end`, or `head`, or `tail` beside its `path`"
+NEEDS_FILE_SPECS = "must be a tuple of FileSpec"
+NEEDS_TOOL_NAMES = "must be a list of the names of tools"
+FILE_FORMS = "takes `start` and `end`, or `head`, or `tail`, in addition to `path`"
 MUST_BE_LINE = "must be a whole number of at least 1"
 START_AFTER_END = "starts after it ends"
 NEEDS_PRESET_OR_TASKS = "must be an object with `preset` and `task`, or with `tasks`"
 NEEDS_PRESET_AND_TASK = "must be an object with `preset` and `task`"
 NEEDS_PRESET_TASK_LIST = "must be a list of objects with `preset` and `task`"
-EMPTY_IS_NOT_ALL = "must not be empty; leave it out to stop all that are active"
+EMPTY_IS_NOT_ALL = "must not be empty; leave it out to stop all active runs"
 MUST_BE_COUNT = "must be a whole number of characters"
+MUST_BE_LINES = "must be a whole number of lines"
+MUST_BE_ONE_LINE = "must be one line: it is looked for in each line"
 
 
 # What can be wrong with a parameter, a setting or a file: limits, names and reasons.
@@ -129,6 +166,11 @@ def setting_unknown(expected: str, given: str) -> str:
     return f'should be {expected}, not "{given}"; ignored'
 
 
+def must_be_one_of(choices: tuple[str, ...]) -> str:
+    """Return what a text may be."""
+    return f"must be one of {', '.join(choices)}"
+
+
 def wrong_length(most: int) -> str:
     """Return why a text is too short or too long."""
     return f"must have 1 to {most} characters"
@@ -144,8 +186,8 @@ LOOP_DETECTED = "Loop detected: sub-agent is repeating the same tool calls"
 STOPPED_ON_REQUEST = "Stopped on request"
 CHILD_REPORTED_ERROR = "The model reported an error without a message"
 NOTE_NO_MODEL = (
-    "pi has no model it may use. Set a provider's key (such as ANTHROPIC_API_KEY) or log in with "
-    "pi itself; the README says how. `--offline` works without one."
+    "No model is configured. Log in (`subagents pi`, then /login), or set a provider's key (such "
+    "as ANTHROPIC_API_KEY). `--offline` works without one."
 )
 NOTE_LENGTH = "The answer was cut by the model's length limit."
 NOTE_EMPTY_ANSWER = "The sub-agent finished without any text."
@@ -154,6 +196,28 @@ NOTE_EMPTY_ANSWER = "The sub-agent finished without any text."
 def timed_out(timeout_s: float) -> str:
     """Return the message of a time-out, with whole seconds written whole."""
     return f"Timed out after {timeout_s:g}s. Consider resuming with a longer timeout."
+
+
+def extended_now(timeout_s: float, idle_s: float, most_s: float) -> str:
+    """Return that a run goes on beyond its time-out, and what would end it."""
+    return (
+        f"past its time-out of {_span(timeout_s)}, goes on while it is active "
+        f"(until it is idle for {_span(idle_s)}, at most {_span(most_s)} more)"
+    )
+
+
+def note_extended(ran_s: float, timeout_s: float) -> str:
+    """Return the note on a run that had more time than its time-out."""
+    ran, wanted = _span(int(ran_s)), _span(timeout_s)  # as clocks show it: whole seconds
+    return f"Ran {ran}: the time-out of {wanted} was extended while it was active."
+
+
+def _span(seconds: float) -> str:
+    """Return a time in the largest unit of which it has a whole number."""
+    for size, unit in ((3600, "h"), (60, "m")):
+        if seconds >= size and seconds % size == 0:
+            return f"{seconds // size:g}{unit}"
+    return f"{seconds:g}s"
 
 
 def child_stopped_with(stop_reason: str) -> str:
@@ -196,7 +260,7 @@ NEEDS_FIELDS = "the front matter must be one list of `key: value` lines"
 NEEDS_KEY = "a key must be a plain word"
 NO_ALIASES = "anchors, aliases and merge keys are not accepted here"
 NO_TAGS = "YAML tags are not accepted here"
-TOO_DEEP = "values are nested too deep"
+TOO_DEEP = "values are nested too deeply"
 
 
 def repeated_key(key: str) -> str:
@@ -253,6 +317,16 @@ def wrong_thinking_level(levels: tuple[str, ...]) -> str:
     return f'"thinkingLevel" must be one of {", ".join(levels)}; left out'
 
 
+def wrong_permissions(kinds: tuple[str, ...], words: tuple[str, ...]) -> str:
+    """Return what `permissions` of a profile must be."""
+    return f"must be one of {', '.join(words)}, or one of these for each of {', '.join(kinds)}"
+
+
+def wrong_questions(choices: tuple[str, ...]) -> str:
+    """Return the problem of a word that is not known, and what counts instead."""
+    return f'"questions" must be one of {", ".join(choices)}; it may ask nothing'
+
+
 def wrong_isolation(choices: tuple[str, ...]) -> str:
     """Return which isolations there are."""
     return f'"isolation" must be one of {", ".join(choices)}; every task gets a new process'
@@ -281,7 +355,7 @@ def foreign_declined(answer_file: str) -> str:
 def note_replaces(kind: str, name: str, path: str) -> str:
     """Return the note on a definition that stands in front of the user's own."""
     return (
-        f'The {kind} "{name}" is this project\'s own, in place of yours of that name, and the '
+        f'This project\'s {kind} "{name}" is used instead of yours of the same name, and the '
         f"project is not trusted: {path}"
     )
 
@@ -289,15 +363,15 @@ def note_replaces(kind: str, name: str, path: str) -> str:
 def note_own_instead(kind: str, name: str, why: str) -> str:
     """Return the note on a definition of the user's that counts although the project has one."""
     return (
-        f'The {kind} "{name}" is yours. This project, which is not trusted, has one of that name; '
-        f"it is not used: {why}."
+        f'Your own {kind} "{name}" is used. This project, which is not trusted, has one of the '
+        f"same name, which is not used: {why}."
     )
 
 
 def foreign_refused(kind: str, name: str, why: str) -> str:
     """Return why a definition that only the project has cannot be used."""
     return (
-        f'The {kind} "{name}" is this project\'s own, and the project is not trusted: {why}. '
+        f'The {kind} "{name}" belongs to this project, which is not trusted: {why}. '
         f"To use it, {HOW_TO_TRUST}."
     )
 
@@ -305,8 +379,8 @@ def foreign_refused(kind: str, name: str, why: str) -> str:
 def nobody_to_ask(kind: str, name: str, path: str) -> str:
     """Return why a definition that has to be asked about cannot be used, and what to do."""
     return (
-        f'The {kind} "{name}" is this project\'s own ({path}), the project is not trusted, and '
-        'nobody can be asked here (subagents.project_definitions is "ask"). Use it once on a '
+        f'The {kind} "{name}" ({path}) belongs to this project, which is not trusted, and '
+        'nobody can be asked here (subagents.project_definitions is "ask"). Use it once in a '
         f"terminal or inside pi and answer there, or {HOW_TO_TRUST}."
     )
 

@@ -15,15 +15,30 @@ from dataclasses import dataclass, field, fields
 from pi_subagents.core import messages
 from pi_subagents.core.definitions.found import ALLOW, POLICIES
 from pi_subagents.core.plain_text import one_line
+from pi_subagents.core.run.spec import NATIVE, RESUME_WAYS
+from pi_subagents.core.runner_names import PROCESS, RUNNERS
+from pi_subagents.core.spending import messages as spending_messages
+from pi_subagents.core.spending.budget import Budget, parse_budget, tightest
+from pi_subagents.core.spending.price import Prices, parse_prices
 from pi_subagents.core.value import value
+from pi_subagents.core.workspace.modes import SHARED, WORKSPACES
 
 GLOBAL = "global settings"
 PROJECT = "project settings"
 MIN_PREVIEW = 20
 MAX_SHOWN = 40
-PROCESS, TMUX = RUNNERS = ("process", "tmux")
+MAX_INLINE = 400_000
+_INLINE_IN_CALL = 6  # answers of full length
 CHILD_MODES = ("json", "rpc")  # how pi is spoken to
 ALL_TOOLS, PROFILE_TOOLS, PRESET_TOOLS = TOOL_FAMILIES = ("all", "profiles", "presets")
+
+
+@value
+class InlineAnswers:
+    """How many characters of answers a call gives its main model at once; 0 each: none."""
+
+    each: int = 2000
+    call: int = 12_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +62,19 @@ class Settings:
     runner: str = PROCESS
     tools: str = ALL_TOOLS
     child_mode: str = "rpc"
+    resume: str = NATIVE
     reuse_children: bool = True
     warm_children: int = 1
     wrap_up_before: float = 0
+    workspace: str = SHARED
+    workspace_max_megabytes: float = 100
+    inline_answers: InlineAnswers = InlineAnswers()
+    wake_parent: bool = False
+    answer_within: float = 600
     project_definitions: str = ALLOW
+    day_budget: Budget = Budget()
+    project_day_budget: Budget = Budget()
+    prices: Prices = field(default_factory=dict)
     pi_command: tuple[str, ...] | str | None = None
     extra: Mapping[str, object] = field(default_factory=dict)
 
@@ -70,7 +94,7 @@ class SettingsProblem:
 Reader = Callable[[object], object]
 
 
-def _number(low: float, high: float) -> Reader:
+def _number(low: float, high: float) -> Callable[[object], float]:
     def read(value: object) -> float:
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise TypeError("a number")
@@ -87,9 +111,9 @@ def _number_or_none(low: float, high: float) -> Reader:
     return lambda value: 0 if value == 0 and value is not False else clamp(value)
 
 
-def _whole(low: int, high: int) -> Reader:
+def _whole(low: int, high: int) -> Callable[[object], int]:
     clamp = _number(low, high)
-    return lambda value: int(clamp(value))  # type: ignore[call-overload]  # clamp returned a number
+    return lambda value: int(clamp(value))
 
 
 def _command(value: object) -> str | tuple[str, ...]:
@@ -116,10 +140,26 @@ def _one_of(*names: str) -> Reader:
     return read
 
 
+def _inline_answers(value: object) -> InlineAnswers:
+    given = value if isinstance(value, Mapping) else {"each": value}
+    count = _whole(0, MAX_INLINE)
+    if not set(given) <= {"each", "call"}:
+        raise TypeError("a number, or an object with `each` and `call`")
+    each = count(given.get("each", InlineAnswers().each))
+    return InlineAnswers(each, count(given.get("call", each * _INLINE_IN_CALL)))
+
+
 def _flag(value: object) -> bool:
     if isinstance(value, bool):
         return value
     raise TypeError("true or false")
+
+
+def _day_budget(value: object) -> Budget:
+    budget = parse_budget(value)
+    if budget.turns is not None:
+        raise ValueError(spending_messages.DAYS_HAVE_NO_TURNS)
+    return budget
 
 
 # JSON key -> (field, reader).  Users have files with both spellings: neither changes.
@@ -141,14 +181,23 @@ _KEYS: Mapping[str, tuple[str, Reader]] = {
     "runner": ("runner", _one_of(*RUNNERS)),
     "tools": ("tools", _one_of(*TOOL_FAMILIES)),
     "child_mode": ("child_mode", _one_of(*CHILD_MODES)),
+    "resume": ("resume", _one_of(*RESUME_WAYS)),
     "reuse_children": ("reuse_children", _flag),
     "warm_children": ("warm_children", _whole(0, 16)),
     "wrap_up_before": ("wrap_up_before", _number(0, 3600)),
+    "workspace": ("workspace", _one_of(*WORKSPACES)),
+    "workspace_max_megabytes": ("workspace_max_megabytes", _number(1, 100_000)),
+    "inline_answers": ("inline_answers", _inline_answers),
+    "wake_parent": ("wake_parent", _flag),
+    "answer_within": ("answer_within", _number(1, 86_400)),
     "project_definitions": ("project_definitions", _one_of(*POLICIES)),
+    "day_budget": ("day_budget", _day_budget),
+    "project_day_budget": ("project_day_budget", _day_budget),
+    "prices": ("prices", parse_prices),
     "pi_command": ("pi_command", _command),
 }
-# What names a command, or decides over the machine, over what is removed or over what a project may
-# define, is the user's alone to set.
+# What names a command, or decides over the machine, over what is removed, over what a project may
+# define or over turns that somebody pays for, is the user's alone to set.
 _GLOBAL_ONLY = (
     "pi_command",
     "on_complete",
@@ -156,7 +205,12 @@ _GLOBAL_ONLY = (
     "retention_days",
     "retention_megabytes",
     "project_definitions",
+    "day_budget",
+    "prices",
+    "wake_parent",
 )
+# What a project may tighten and never widen.
+_TIGHTENED = ("project_day_budget",)
 KEYS = tuple(_KEYS)
 # The keys whose values are plain numbers: safe to show to anyone.
 NUMBERS: Mapping[str, str] = {
@@ -170,7 +224,14 @@ NUMBERS: Mapping[str, str] = {
         "pi_command",
         "child_mode",
         "reuse_children",
+        "inline_answers",
+        "wake_parent",
+        "workspace",
+        "resume",
         "project_definitions",
+        "day_budget",
+        "project_day_budget",
+        "prices",
     )
 }
 
@@ -192,7 +253,10 @@ def parse_settings(
             else:
                 name, read = _KEYS[key]
                 try:
+                    known = values.get(name)
                     values[name] = read(raw)
+                    if known is not None and key in _TIGHTENED:
+                        values[name] = tightest(known, values[name])  # type: ignore[arg-type]  # budgets
                 except TypeError as wrong:
                     problem = messages.setting_of_wrong_type(str(wrong), type(raw).__name__)
                     problems.append(SettingsProblem(place, problem))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from typing import Any
 
 from pi_subagents.core.value import value
 
@@ -36,8 +37,8 @@ class Usage:
         )
 
 
-def parse_usage(value: object) -> Usage:
-    """Read pi's usage object."""
+def usage_from_json(value: object) -> Usage:
+    """Read what `usage_to_json` writes; a cost may be a bare number too."""
     if not isinstance(value, Mapping):
         return Usage()
     cost = value.get("cost")
@@ -55,27 +56,17 @@ def parse_usage(value: object) -> Usage:
     )
 
 
-def usage_to_json(usage: Usage) -> dict[str, object]:
-    """Write the same shape that `parse_usage` reads."""
+def usage_to_json(usage: Usage) -> dict[str, Any]:
+    """Write the shape in which a usage is kept."""
+    billed = {"totalFromProvider": True} if usage.cost_is_billed else {}
     return {
         "input": usage.input,
         "output": usage.output,
         "cacheRead": usage.cache_read,
         "cacheWrite": usage.cache_write,
         "totalTokens": usage.total_tokens,
-        "cost": _cost_to_json(usage),
+        "cost": {"total": usage.cost, **billed},
     }
-
-
-def _cost_to_json(usage: Usage) -> dict[str, object]:
-    billed = {"totalFromProvider": True} if usage.cost_is_billed else {}
-    return {"total": usage.cost, **billed}
-
-
-def usage_for_pi(usage: Usage) -> dict[str, object]:
-    """Write the shape that pi adds to its totals; what a part of the cost was is not known."""
-    parts = dict.fromkeys(("input", "output", "cacheRead", "cacheWrite"), 0)
-    return {**usage_to_json(usage), "cost": {**parts, **_cost_to_json(usage)}}
 
 
 def _amount(value: object) -> float:

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Protocol
 from pi_subagents.core.value import value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from contextlib import ExitStack
     from pathlib import Path
 
     from pi_subagents.core.check import Check
-    from pi_subagents.core.engine_values import HostProgram, ModelList, Report, SetupOutcome
+    from pi_subagents.core.engine_values import HostProgram, Model, ModelList, Report, SetupOutcome
     from pi_subagents.core.offline.script import Script
     from pi_subagents.core.profile.profile import Profile
     from pi_subagents.core.run.spec import ChildOrder
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 # When a child reports the tokens it uses: after each message, once a turn, or never.
 PER_MESSAGE, PER_TURN, NEVER = ("message", "turn", "never")
 # How what was found counts: no call may use it, it may not do what it seems to, good to know.
-REFUSED, WARNING, NOTE = ("refused", "warning", "note")
+# UNKNOWN is a warning, too: about a name that was probably mistyped.
+REFUSED, WARNING, UNKNOWN, NOTE = ("refused", "warning", "unknown", "note")
 
 
 @value
@@ -38,7 +39,11 @@ class Capabilities:
     profile_fields: frozenset[str]  # those of a Profile that it honours
     steering: bool  # a child at work can be given messages
     reuse: bool  # a child can serve several runs, one after the other
+    schema_tool: bool  # a child can be given a tool to answer with, whose parameters are a schema
     usage: str  # PER_MESSAGE, PER_TURN or NEVER
+    questions: bool = False  # what a child asks can wait for an answer
+    permissions: frozenset[str] = frozenset()  # the kinds of calls that it can be kept from
+    native_resume: bool = False  # a run can go on with the session that another child kept
 
 
 @value
@@ -81,7 +86,7 @@ class Finding:
 
     field: str
     text: str
-    kind: str  # REFUSED, WARNING or NOTE
+    kind: str  # REFUSED, WARNING, UNKNOWN or NOTE
 
 
 @value
@@ -95,18 +100,34 @@ class ChildRequest:
     skill_paths: tuple[str, ...] = ()
     system_prompt_file: str | None = None
     append_prompt_file: str | None = None
-    session_file: str | None = None  # where its own session is to be kept, if it is
+    orders_file: str = ""  # where its orders will be, if there are any
+    schema: Mapping[str, object] | None = None  # what its answer has to fit, if anything
     texts: Mapping[str, bytes] = MappingProxyType({})
     shareable: bool = True  # whether other runs may have the same child
 
 
 @value
 class ChildPlan:
-    """How a child is started, what it shares with others, and how many tools it has, if known."""
+    """
+    How a child is started, what it shares with others, and how many tools it has, if known.
+
+    `orders` are what its run wants beside its prompt, in words of the engine; they are for this run
+    alone, whoever shares the child.
+    """
 
     order: ChildOrder
     share_key: str = ""
-    tool_count: int | None = None
+    tool_count: int | None = None  # of its own: a tool that our orders add is not counted
+    orders: str = ""
+    has_schema_tool: bool = False  # the answer is to come by a tool
+
+
+@value
+class ContinuedSession:
+    """A child's session for another child to go on with, and where it was before, if elsewhere."""
+
+    content: bytes
+    moved_from: str = ""
 
 
 class EngineCall(Protocol):
@@ -131,10 +152,14 @@ class EngineCall(Protocol):
     def prepare_preset(self, profile: Profile, model: str | None) -> PreparedProfile:
         """Do so for what a preset comes to, with the model that was chosen."""
 
-    def check_profile(self, profile: Profile) -> tuple[Finding, ...]:
-        """Return what keeps calls from using a profile, and warnings and notes about it."""
+    def check_profile(self, profile: Profile, models: Sequence[Model] = ()) -> tuple[Finding, ...]:
+        """
+        Return what keeps calls from using a profile, and warnings and notes about it.
 
-    def check_preset(self, profile: Profile) -> tuple[Finding, ...]:
+        With the models there are, also which provider or model of it is not among them.
+        """
+
+    def check_preset(self, profile: Profile, models: Sequence[Model] = ()) -> tuple[Finding, ...]:
         """Do so for what a preset comes to."""
 
     def list_models(self, *, refresh: bool = False) -> ModelList:
@@ -146,6 +171,9 @@ class EngineCall(Protocol):
     def list_skills(self, *, trusted: bool) -> tuple[str, ...]:
         """Return the skills that a profile may name, those of the project only if trusted."""
 
+    def has_no_model(self) -> bool:
+        """Return whether it is certain that no child in the place of the call has a model."""
+
     def choose_model(self, wish: ModelWish) -> tuple[str, str]:
         """Return the model that was asked for and the one it means; RequestError if none fits."""
 
@@ -154,6 +182,13 @@ class EngineCall(Protocol):
 
     def plan_child(self, request: ChildRequest) -> ChildPlan:
         """Return how a child is started."""
+
+    def continue_session(self, content: bytes, cwd: str) -> ContinuedSession:
+        """
+        Return a kept session such that a child in that directory can go on with it.
+
+        ValueError, with the reason, where none can; only with `native_resume`.
+        """
 
     def share_key_now(self, share_key: str) -> str:
         """Return the key such children have by now: files may have changed since."""
@@ -198,6 +233,9 @@ class Engine(Protocol):
 
     def uninstall(self, env: Mapping[str, str], report: Report) -> SetupOutcome:
         """Remove all that `install` made, and nothing else."""
+
+    def program(self, cwd: Path, env: Mapping[str, str]) -> tuple[str, ...]:
+        """Return the command that children run, for a person to start; SetupError without one."""
 
     def why_no_steering(self, mode: str) -> str:
         """Return why children in that mode take no messages, or an empty text."""

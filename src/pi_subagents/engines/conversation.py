@@ -33,13 +33,16 @@ class Beginning:
     How a conversation begins: the prompt, and the file of its own session, if it is to have one.
 
     `on_ready` is called when the child is up and has done nothing yet.  One that `is_up`, because
-    it served other runs, has no reason to keep us waiting.
+    it served other runs, has no reason to keep us waiting.  Where there is no time for answers, it
+    may ask nothing.
     """
 
     prompt: str
     session: str | None = None
     on_ready: Callable[[], None] | None = None
     is_up: bool = False
+    answer_within_s: float = 0
+    orders: str = ""  # what else is wanted of the child, in its engine's own words; empty: nothing
 
 
 class Conversation(Protocol):
@@ -49,6 +52,8 @@ class Conversation(Protocol):
     repeated: ClassVar[bytes]
     can_steer: ClassVar[bool]  # messages reach a child at work
     can_abort: ClassVar[bool]  # the child can be asked to stop
+    can_ask: ClassVar[bool]  # the child's questions can wait for an answer
+    can_go_on: ClassVar[bool]  # the child can be asked more once it is done
     aborted: bool  # the child has done what an abort asked of it
     interfered: bool  # it answered what nobody here asked
     usage: Usage | None  # the child's own account of the whole run, once it gave one
@@ -73,14 +78,27 @@ class Conversation(Protocol):
     def steer(self, number: str, text: str) -> None:
         """Pass a message on, or refuse it; the news show which."""
 
+    @property
+    def waiting(self) -> bool:
+        """Return whether a question of the child waits for its answer."""
+
+    def answer(self, question: str, reply: str, text: str) -> None:
+        """Give the child an answer, or refuse it; the news show which."""
+
+    def go_on(self, text: str) -> None:
+        """Ask more in the same session, once it was over; only where that is possible."""
+
     def abort(self) -> None:
-        """Ask the child to stop what it does."""
+        """Ask the child to stop what it does; questions that wait are closed."""
 
     def refuse(self, reason: str) -> None:
         """End a conversation that came to nothing."""
 
     def why_nothing(self, exit_code: int | None) -> str:
         """Return why the child did not work on its prompt, if that is known."""
+
+    def advice(self, last_words: str) -> tuple[str, ...]:
+        """Return what a user can do about what a child said at last, if that is known."""
 
     def deadline(self) -> float | None:
         """Return when the child is waited for no longer."""

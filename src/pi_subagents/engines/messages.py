@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+NO_PROGRAM = "has no program that a person could start"
 NOTHING_TO_SET_UP = "There is nothing to set up."
+NO_SESSIONS = "its engine keeps none"
 
 
 def no_steering(engine: str) -> str:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+from pi_subagents.core.run import events as ev
+from pi_subagents.core.run import messages as run_messages
+
 if TYPE_CHECKING:
     from pi_subagents.core.run.events import Event
     from pi_subagents.core.usage import Usage
@@ -15,6 +18,9 @@ class PlainConversation:
     repeated: ClassVar[bytes] = b"\n"  # no line begins so
     can_steer: ClassVar[bool] = False
     can_abort: ClassVar[bool] = False
+    can_ask: ClassVar[bool] = False
+    waiting: ClassVar[bool] = False
+    can_go_on: ClassVar[bool] = False
 
     def __init__(self) -> None:
         self.over = self.unasked = self.aborted = self.interfered = False
@@ -36,10 +42,23 @@ class PlainConversation:
         del exit_code
         return self._refusal
 
+    def advice(self, last_words: str) -> tuple[str, ...]:  # noqa: ARG002 - says nothing to it
+        """Know of nothing."""
+        return ()
+
     def hears_idle(self, line: bytes) -> None:
         """Whatever a child says between two runs makes it unfit for another."""
         del line
         self.interfered = True
+
+    def answer(self, question: str, reply: str, text: str) -> None:
+        """Refuse an answer: nothing was asked."""
+        reason = run_messages.NO_SUCH_QUESTION
+        self._news.append(ev.Replied(question, ev.REFUSED, text, reason, reply))
+
+    def go_on(self, text: str) -> None:
+        """Nothing more can be asked."""
+        raise NotImplementedError(text)
 
     def abort(self) -> None:
         """Say nothing: only signals reach the child."""

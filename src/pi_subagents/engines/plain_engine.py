@@ -17,15 +17,21 @@ from pi_subagents.engines.base import PreparedProfile
 from pi_subagents.errors import InvalidRequest, NoModelGiven
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from contextlib import ExitStack
     from pathlib import Path
 
     from pi_subagents.core.check import Check
-    from pi_subagents.core.engine_values import Report
+    from pi_subagents.core.engine_values import Model, Report
     from pi_subagents.core.offline.script import Script
     from pi_subagents.core.profile.profile import Profile
-    from pi_subagents.engines.base import CallPlace, Capabilities, Finding, ModelWish
+    from pi_subagents.engines.base import (
+        CallPlace,
+        Capabilities,
+        ContinuedSession,
+        Finding,
+        ModelWish,
+    )
     from pi_subagents.system.home import CheckedPlace
 
 
@@ -77,6 +83,10 @@ class PlainEngine:
         """Remove nothing."""
         return SetupOutcome((messages.NOTHING_TO_SET_UP,), {"changed": False})
 
+    def program(self, cwd: Path, env: Mapping[str, str]) -> tuple[str, ...]:
+        """Refuse: there is none to start by hand."""
+        raise InvalidRequest(self.name, messages.NO_PROGRAM)
+
     def why_no_steering(self, mode: str) -> str:
         """Return why children take no messages, or an empty text."""
         return "" if self.capabilities.steering else messages.no_steering(self.name)
@@ -93,7 +103,7 @@ class PlainEngine:
         """Take a preset as it is, with the model that was chosen."""
         return PreparedProfile(replace(profile, model=model or ""))
 
-    def check_profile(self, profile: Profile) -> tuple[Finding, ...]:
+    def check_profile(self, profile: Profile, models: Sequence[Model] = ()) -> tuple[Finding, ...]:
         """Find nothing."""
         return ()
 
@@ -111,6 +121,10 @@ class PlainEngine:
         """Know of no skills."""
         return ()
 
+    def has_no_model(self) -> bool:
+        """Leave it to the children."""
+        return False
+
     def choose_model(self, wish: ModelWish) -> tuple[str, str]:
         """Take the model's name as it was given."""
         name = wish.wanted or wish.of_preset
@@ -121,6 +135,10 @@ class PlainEngine:
     def as_prompt(self, text: str) -> str:
         """Take every text for a prompt."""
         return text
+
+    def continue_session(self, content: bytes, cwd: str) -> ContinuedSession:
+        """Refuse: nothing is known of sessions."""
+        raise ValueError(messages.NO_SESSIONS)
 
     def share_key_now(self, share_key: str) -> str:
         """Share what is shared for good."""

@@ -16,9 +16,14 @@ DEFAULT = "pi"
 
 
 def load_engine(name: str) -> Engine:
-    """Return the caller's side of an engine, its module `engine`; by default, pi."""
-    engine: Engine = import_module(f"{ENGINES.get(name, ENGINES[DEFAULT])}.engine").ENGINE
+    """Return the caller's side of an engine, its module `engine`; KeyError if there is none."""
+    engine: Engine = import_module(f"{ENGINES[name]}.engine").ENGINE
     return engine
+
+
+def engine_of_record(name: str) -> Engine:
+    """Return the engine of an old run: early records name none, a damaged one names anything."""
+    return load_engine(name if name in ENGINES else DEFAULT)
 
 
 def open_conversation(name: str, mode: str, run_id: str, channel: Channel) -> Conversation:

@@ -6,6 +6,7 @@ folder that uses them.
 SubagentsError
   RequestError          the whole call was refused, nothing was started        exit 2
     InvalidRequest        a parameter is missing, of the wrong type or out of range
+    PatternRefused        a pattern to search with is none, or takes too long
     CwdNotAbsolute        a task's directory is relative
     CwdHasParentSegments  a task's directory climbs
     ResumeNotFound        no session of that id to go on with
@@ -17,6 +18,8 @@ SubagentsError
     ProfileRefused        a profile contradicts itself
     ExtraArgRefused       an extraArg of a profile must not reach the child
     UnknownPreset         no preset of that name
+    AgentFileUnreadable   a file of another program holds no agent that could be imported
+    DefinitionExists      a file is where a new profile or preset would be
     DefinitionNotUsed     a preset of a project that is not trusted may not be used
     PresetNameInvalid     no preset may be called so
     NoModelGiven          neither the call nor its preset names a model
@@ -25,7 +28,9 @@ SubagentsError
     TaskFileUnusable      a file of tasks cannot be read
     UnknownTool           no tool of that name
     NestedDelegation      a child tried to delegate
+    ActsInsideSubagent    a child tried to stop, steer, answer, resume or remove runs
     PlatformNotSupported  Windows outside WSL
+    NoWorkspace           no worktree can be made of a task's directory
     HostEntryForeign      a host knows another server under that name
   SetupError            the child cannot be run on this machine                exit 2
     PiNotFound            no pi anywhere
@@ -33,13 +38,17 @@ SubagentsError
     NoMoreProcesses       the limit of processes and threads is reached
     NodeNotFound          no Node that pi accepts, and none could be fetched
     InstallFailed         npm or pip failed
+    RunsAtWork            nothing is removed while sub-agents run
     PiPackageNotChanged   pi did not take or drop our extension
+    NoModelConfigured     there is no model that sub-agents could use
     ModelsUnknown         pi did not say which models it has
     PortUnavailable       a server of ours cannot listen there
     McpNotInstalled       the library of the MCP server is missing
     TokenFileUnusable     the HTTP server's token is not a private file
     TmuxNotFound          the tmux runner was chosen, and there is no tmux
     TmuxTooOld            the tmux runner was chosen, and tmux is too old
+    GitMissing            worktrees were chosen, and there is no git that can make them
+    ConfiningImpossible   sub-agents were to be confined, and the kernel cannot do it
     RuntimeDirUnusable    the tmux runner has no private directory for its sockets
   StoreError            an asked-for record is absent or unreadable            exit 2
     RunNotFound
@@ -47,21 +56,28 @@ SubagentsError
     BackgroundNotIndexed  the run could not be found again
     AnswerNotWritten      standard output takes no more
     IndexUnreadable       which background runs there are is not known
+    LedgerDamaged         what was spent is not known
     RunAmbiguous
     RunUnreadable
     RunNotActive
     RunNotListening       it goes on and takes no orders
     RunNotAnswering       it goes on, and its supervisor is halted or hangs
     RunNotEnded           it took the order to stop, and goes on
+    AnswerTargetNotFound  no run or session of that id to answer
     SteerTargetNotFound   no run or session of that id to steer
     StoreUnwritable
     SessionNotFound
+    DefinitionNotSaved    a new profile or preset could not be written
     ProfileKeyInProject   a key would be written into the project
     ProfileNotSaved
     ProfileNotRemoved
     HostFileBroken        a host's configuration cannot be understood
     HostFileNotEditable   it is written in a way that cannot be changed safely
     HostFileNotSaved
+    GitFailed             git could not do what it was asked for
+    WorkspaceNotMade      a worktree is not there, or not what it has to be         its task fails
+    ChangesUnavailable    the changes of a run cannot be looked at or taken
+    ChangesConflict       they do not fit what is in the checkout
   UnknownSkills         a profile names skills that are not there              its task fails
   UntrustedSkills       a profile names skills of an untrusted project         its task fails
   SkillUnreadable       a skill to be loaded cannot be read                    its task fails
@@ -80,3 +96,4 @@ from pi_subagents.errors.calls import *
 from pi_subagents.errors.profiles import *
 from pi_subagents.errors.setup import *
 from pi_subagents.errors.store import *
+from pi_subagents.errors.workspaces import *

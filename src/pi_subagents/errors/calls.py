@@ -14,6 +14,16 @@ class InvalidRequest(RequestError):
         super().__init__(f"{where}: {problem}")
 
 
+class PatternRefused(RequestError):
+    """A pattern to search with is none, or takes longer than a search may take."""
+
+    def __init__(self, pattern: str, why: str = "") -> None:
+        self.pattern = pattern
+        self.why = why
+        too_long = "takes too long as a pattern; use a simpler one, or a text without `regex`"
+        super().__init__(f"grep: is no pattern: {why}" if why else f"grep: {too_long}")
+
+
 class CwdNotAbsolute(RequestError):
     """A task's working directory is relative."""
 
@@ -91,13 +101,24 @@ class NestedDelegation(RequestError):
         )
 
 
+class ActsInsideSubagent(RequestError):
+    """A sub-agent tried to act on runs: to stop, steer, answer, resume or remove one."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "This process is itself a sub-agent (PI_SUBAGENTS_CHILD=1), and sub-agents may not "
+            "act on runs: stopping, steering, answering, resuming and removing them is for "
+            "whoever delegates."
+        )
+
+
 class PlatformNotSupported(RequestError):
     """Children cannot be supervised on this operating system."""
 
     def __init__(self, platform: str) -> None:
         self.platform = platform
         super().__init__(
-            f"pi-subagents supervises processes with POSIX means and does not run on {platform}. "
+            f"pi-subagents needs the processes of a POSIX system and does not run on {platform}. "
             "Use it inside WSL (Windows Subsystem for Linux)."
         )
 
@@ -114,6 +135,18 @@ class NoModelGiven(RequestError):
         )
 
 
+class NoModelConfigured(SetupError):
+    """There is no model that sub-agents could use."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "No model is configured.\n"
+            "Log in: subagents pi, then /login. Or set the variable of your provider's key, such "
+            "as ANTHROPIC_API_KEY.\n"
+            "To try it without a model: --offline."
+        )
+
+
 class ModelNotAvailable(RequestError):
     """The sub-agent has no model of that name."""
 
@@ -123,7 +156,7 @@ class ModelNotAvailable(RequestError):
         self.count = count
         meant = f" Did you mean {' or '.join(suggestions)}?" if suggestions else ""
         super().__init__(
-            f'Model "{requested}" is not available (sub-agents have {count} '
+            f'Model "{requested}" is not available (sub-agents can use {count} '
             f"model{'' if count == 1 else 's'} here).{meant} `subagents models` lists them."
         )
 
@@ -135,7 +168,7 @@ class ModelAmbiguous(RequestError):
         self.requested = requested
         self.matches = matches
         super().__init__(
-            f'Model "{requested}" is ambiguous: {", ".join(matches)}. Write the one you mean.'
+            f'Model "{requested}" is ambiguous: {", ".join(matches)}. Name one of them.'
         )
 
 

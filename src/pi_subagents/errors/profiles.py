@@ -6,13 +6,14 @@ from pi_subagents.errors.base import RequestError, StoreError, SubagentsError
 
 
 class ProfileNotFound(RequestError):
-    """No profile has that name here."""
+    """No profile has that name here, unless it is in one of the files that cannot be read."""
 
-    def __init__(self, name: str, available: tuple[str, ...]) -> None:
+    def __init__(
+        self, name: str, available: tuple[str, ...], problems: tuple[str, ...] = ()
+    ) -> None:
         self.name = name
-        super().__init__(
-            f'Profile "{name}" not found. Available: {", ".join(available) or "(none)"}'
-        )
+        known = ", ".join(available) or "(none)"
+        super().__init__("\n".join((f'Profile "{name}" not found. Available: {known}', *problems)))
 
 
 class ProfileNameInvalid(RequestError):
@@ -74,6 +75,32 @@ class DefinitionNotUsed(RequestError):
     def __init__(self, reason: str) -> None:
         self.reason = reason
         super().__init__(reason)
+
+
+class AgentFileUnreadable(RequestError):
+    """A file of another program defines no agent that could be imported."""
+
+    def __init__(self, problem: str) -> None:
+        self.problem = problem
+        super().__init__(problem)
+
+
+class DefinitionExists(RequestError):
+    """A file is where a new profile or preset would be."""
+
+    def __init__(self, kind: str, name: str, path: str) -> None:
+        self.name = name
+        self.path = path
+        super().__init__(f'The {kind} "{name}" exists already: {path}. --force replaces it.')
+
+
+class DefinitionNotSaved(StoreError):
+    """A new profile or preset could not be written."""
+
+    def __init__(self, kind: str, name: str, reason: str) -> None:
+        self.name = name
+        self.reason = reason
+        super().__init__(f'The {kind} "{name}" cannot be saved: {reason}')
 
 
 class ProfileKeyInProject(StoreError):

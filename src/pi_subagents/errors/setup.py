@@ -4,40 +4,41 @@ from __future__ import annotations
 
 from pi_subagents.errors.base import SetupError, SubagentsError
 
-PINNED_PI_VERSION = "1.5.0"
-# What can choose another pi than the managed one, in the words users know.
-PI_CHOSEN_BY = {
-    "environment": "PI_SUBAGENTS_PI",
-    "settings": "the setting subagents.pi_command",
-    "host": "the pi you work in",
-    "path": "PATH",
-    "managed": "`subagents setup`",
-}
-
 
 class PiNotFound(SetupError):
     """No pi is configured, on PATH or installed."""
 
-    def __init__(self, left_out: tuple[str, ...] = ()) -> None:
+    def __init__(self, version: str, left_out: tuple[str, ...] = ()) -> None:
         self.left_out = left_out
         inside = f" ({', '.join(left_out)} is inside the working directory and not used)"
         super().__init__(
             f"No pi found{inside if left_out else ''}. Run `subagents setup`: it installs "
-            f"pi {PINNED_PI_VERSION}, and Node if needed, into your data directory."
+            f"pi {version}, and Node if needed, into your data directory."
         )
 
 
 class PiCommandUnusable(SetupError):
     """The pi that was chosen cannot be run."""
 
-    def __init__(self, source: str, command: str, reason: str) -> None:
+    def __init__(self, source: str, where: str, command: str, reason: str) -> None:
         self.source = source
         self.reason = reason
         # The program alone: what follows it, or is assigned before it, may be a key.
         program, assigned, _ = (command.split() or [""])[0].partition("=")
         self.program = f"{program}=…" if assigned else program
-        where = PI_CHOSEN_BY.get(source, source)
         super().__init__(f"The pi command from {where} cannot be run: {self.program!r} {reason}")
+
+
+class RunsAtWork(SetupError):
+    """What children run is not removed while some of them run."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        are = "sub-agent is" if count == 1 else "sub-agents are"
+        super().__init__(
+            f"{count} {are} at work. Wait for them, or stop them in `subagents watch`, then try "
+            "again. Nothing was removed."
+        )
 
 
 class NoMoreProcesses(SetupError):
@@ -82,8 +83,8 @@ class InstallFailed(SetupError):
         self.before = before  # another way to the same end, which was tried first
         first = f"\nBefore that, {before.failure} had failed:{before.tail}" if before else ""
         super().__init__(
-            f"Set-up failed while {self.failure}. Nothing half-installed was left. Check the "
-            "network, the registry or proxy settings and the free disk space, then run "
+            f"Set-up failed while {self.failure}. Nothing half-installed was left behind. Check "
+            "the network, the registry or proxy settings and the free disk space, then run "
             f"`subagents setup` again.{self.tail}{first}"
         )
 
@@ -138,8 +139,8 @@ class TokenFileUnusable(SetupError):
         self.path = path
         self.reason = reason
         super().__init__(
-            f"The token file {path} cannot be used: {reason}. Remove it, and the next start makes "
-            "a new one, or name another with --token-file."
+            f"The token file {path} cannot be used: {reason}. Remove it (the next start makes a "
+            "new one), or name another with --token-file."
         )
 
 

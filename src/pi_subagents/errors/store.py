@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pi_subagents.errors.base import RequestError, StoreError, SubagentsError
 
+SHORT_ID = 8  # characters of an id on screens; every command takes that many
+
 
 class RunNotFound(StoreError):
     """No run has that id here."""
@@ -21,8 +23,8 @@ class BackgroundRunNotFound(StoreError):
     def __init__(self, run_id: str) -> None:
         self.run_id = run_id
         super().__init__(
-            f'Background run "{run_id}" not found. All of them: background_agent_status with '
-            "includeCompleted, or `subagents background status --all`."
+            f'Background run "{run_id}" not found. To list them all: background_agent_status '
+            "with includeCompleted, or `subagents background status --all`."
         )
 
 
@@ -31,8 +33,8 @@ class BackgroundNotIndexed(StoreError):
 
     def __init__(self, index: str, reason: str) -> None:
         super().__init__(
-            f"Background run not started, it could not be found again: {index} cannot be written "
-            f"({reason}). Make room there, or set PI_SUBAGENTS_DATA to another directory."
+            f"Background run not started: nobody could find it again, since {index} cannot be "
+            f"written ({reason}). Make room there, or set PI_SUBAGENTS_DATA to another directory."
         )
 
 
@@ -46,6 +48,16 @@ class IndexUnreadable(StoreError):
         )
 
 
+class LedgerDamaged(StoreError):
+    """What was spent is not known."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(
+            f"What was spent is not known: {path} cannot be read ({reason}). "
+            "`subagents usage --rebuild` makes it anew from the runs that still exist."
+        )
+
+
 class AnswerNotWritten(StoreError):
     """Nothing more can be written to standard output."""
 
@@ -56,12 +68,19 @@ class AnswerNotWritten(StoreError):
 
 
 class RunAmbiguous(StoreError):
-    """The ids of several runs begin with the given characters."""
+    """Several runs answer to what was given; each is an id and what is known of the run."""
 
-    def __init__(self, run: str, matches: tuple[str, ...]) -> None:
+    def __init__(self, run: str, candidates: tuple[tuple[str, str], ...], count: int = 0) -> None:
         self.run = run
-        self.matches = matches
-        super().__init__(f'"{run}" is the beginning of several runs: {", ".join(matches)}')
+        self.matches = tuple(run_id for run_id, _ in candidates)
+        shown = SHORT_ID
+        while len({run_id[:shown] for run_id in self.matches}) < len(set(self.matches)):
+            shown += 1
+        lines = [f"  {run_id[:shown]}  {about}".rstrip() for run_id, about in candidates]
+        if (more := count - len(candidates)) > 0:
+            lines.append(f"  and {more} more")
+        listed = "\n".join(lines)
+        super().__init__(f'"{run}" could be any of these runs. Say which, by its id:\n{listed}')
 
 
 class RunUnreadable(StoreError):
@@ -69,6 +88,7 @@ class RunUnreadable(StoreError):
 
     def __init__(self, run: str, reason: str) -> None:
         self.run = run
+        run = run[:SHORT_ID]
         super().__init__(f'Run "{run}" cannot be read: {reason}')
 
 
@@ -78,6 +98,7 @@ class RunNotActive(StoreError):
     def __init__(self, run: str, status: str) -> None:
         self.run = run
         self.status = status
+        run = run[:SHORT_ID]
         super().__init__(f'Run "{run}" is not running (status: {status}); nothing to stop.')
 
 
@@ -86,9 +107,10 @@ class RunNotListening(StoreError):
 
     def __init__(self, run: str) -> None:
         self.run = run
+        run = run[:SHORT_ID]
         super().__init__(
-            f'Run "{run}" goes on: nobody takes orders for it. Press Ctrl+C where it was started, '
-            f"or end it with everything it started: subagents stop --force {run}"
+            f'Run "{run}" is still running and cannot be stopped from here. Press Ctrl+C where it '
+            f"was started, or kill it with everything it started: subagents stop --force {run}"
         )
 
 
@@ -97,9 +119,10 @@ class RunNotAnswering(StoreError):
 
     def __init__(self, run: str) -> None:
         self.run = run
+        run = run[:SHORT_ID]
         super().__init__(
-            f'Run "{run}" goes on: its supervisor does not answer, it was halted or hangs. End it '
-            f"with everything it started: subagents stop --force {run}"
+            f'Run "{run}" is still running: its supervisor is suspended or hangs. Kill it with '
+            f"everything it started: subagents stop --force {run}"
         )
 
 
@@ -108,9 +131,21 @@ class RunNotEnded(StoreError):
 
     def __init__(self, run: str, limit_s: float) -> None:
         self.run = run
+        run = run[:SHORT_ID]
         super().__init__(
-            f'Run "{run}" was told to stop and has not ended after {limit_s:g} s. End it with '
+            f'Run "{run}" was asked to stop and has not ended after {limit_s:g} s. Kill it with '
             f"everything it started: subagents stop --force {run}"
+        )
+
+
+class AnswerTargetNotFound(StoreError):
+    """An answer was given to a run or session that does not exist."""
+
+    def __init__(self, any_id: str) -> None:
+        self.any_id = any_id
+        super().__init__(
+            f'No run or session "{any_id}" to answer. `subagents runs` and `subagents sessions` '
+            "list what is there."
         )
 
 
@@ -130,6 +165,7 @@ class StoreUnwritable(StoreError):
 
     def __init__(self, runs_dir: str, reason: str) -> None:
         self.runs_dir = runs_dir
+        self.reason = reason
         super().__init__(f"Cannot keep runs in {runs_dir}: {reason}")
 
 

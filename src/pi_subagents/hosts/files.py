@@ -9,6 +9,7 @@ are followed; what cannot be understood is left as it is.
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 import sys
 from itertools import count
@@ -57,6 +58,8 @@ class Configured:
     path: Path
     argv: tuple[str, ...] = ()
     problem: str = ""
+    name: str = ""  # under which the host knows it
+    project: bool = False  # whether it is in a file of the project
 
 
 def host_file(
@@ -141,8 +144,8 @@ def apply_change(change: HostChange) -> Path | None:
 def configured_hosts(cwd: Path, env: Mapping[str, str]) -> Iterator[Configured]:
     """Yield our entries in the files of every host, the user's and this project's."""
     for host in HOSTS.values():
-        paths = [host_file(host, cwd, env, project=project) for project in (False, True)]
-        for path in dict.fromkeys(paths):
+        places = {host_file(host, cwd, env, project=each): each for each in (True, False)}
+        for path, project in reversed(places.items()):
             try:
                 commands = entry.our_commands(host, _read(path) or "")
             except (errors.MalformedConfig, errors.HostFileBroken) as error:
@@ -150,7 +153,20 @@ def configured_hosts(cwd: Path, env: Mapping[str, str]) -> Iterator[Configured]:
             except errors.HostFileNotSaved as error:
                 yield Configured(host, path, problem=error.reason)
             else:
-                yield from (Configured(host, path, argv) for argv in commands.values())
+                for name, argv in commands.items():
+                    yield Configured(host, path, argv, name=name, project=project)
+
+
+def program_of(entry: Configured, env: Mapping[str, str]) -> str | None:
+    """Return what a host would start, by its path or from PATH; None where that is gone."""
+    program = os.path.expanduser(entry.argv[0])  # noqa: PTH111 - text of a file, not yet a path
+    return shutil.which(program, path=env.get("PATH", os.defpath))
+
+
+def starts_this(entry: Configured, env: Mapping[str, str]) -> bool:
+    """Return whether a host starts this very installation: of others nothing is known here."""
+    program = program_of(entry, env)
+    return program is not None and Path(program).resolve().parent == Path(sys.executable).parent
 
 
 def _user_dir(host: Host, env: Mapping[str, str], platform: str) -> Path:

@@ -20,7 +20,11 @@ const END = `${OURS}:bg-end`;
 const OFFER_MS = 3000; // a core that takes longer is not waited for
 const ESCAPE_S = 8; // the core's ladder takes five, then it looks for what is left
 const LONGEST_HINT = 1000; // no path is longer, and starting a child needs no prompt
-const EARLY = new Map<unknown, string>(SPEC.tools.filter(({ ahead }) => ahead).map(({ name, ahead }) => [name, ahead]));
+const EARLY = new Map<unknown, string>(
+  SPEC.tools.filter(({ prewarm }) => prewarm).map(({ name, prewarm }) => [name, prewarm]),
+);
+
+const dialogs = new Map<unknown, AbortController>();
 
 type Tool = (typeof SPEC.tools)[number];
 type Result = Awaited<ReturnType<ToolDefinition["execute"]>>;
@@ -29,16 +33,17 @@ type Level = "info" | "warning" | "error";
 export default function extension(pi: ExtensionAPI): void {
   if (process.env.PI_SUBAGENTS_CHILD === "1") return;
   for (const tool of SPEC.tools) pi.registerTool(definition(pi, tool, tool.description, []));
-  pi.registerCommand("profile", {
-    description: "Manage sub-agent profiles: list, show, create, edit, delete",
-    getArgumentCompletions: async (prefix) =>
-      (await core.request("complete", { prefix }).catch(() => ({ items: null }))).items as AutocompleteItem[] | null,
-    handler: async (line, ctx) => {
-      const asked = core.request("profile", { line, ...circumstances(pi, ctx) });
-      const { text, level } = await asked.catch((error) => ({ text: error.message, level: "error" }));
-      say(ctx, String(text), level as Level);
-    },
-  });
+  for (const { name, description, completed } of SPEC.commands) {
+    pi.registerCommand(name, {
+      description,
+      ...(completed && { getArgumentCompletions: completions }),
+      handler: async (line, ctx) => {
+        const asked = core.request(name, { line, ...circumstances(pi, ctx), columns: columns() });
+        const { text, level } = await asked.catch((error) => ({ text: error.message, level: "error" }));
+        if (text) say(ctx, String(text), level as Level);
+      },
+    });
+  }
   pi.registerMessageRenderer(END, ({ content, details }, { expanded, outputPad }, theme) => {
     const box = new Box(outputPad, 1, (text) => theme.bg("customMessageBg", text));
     box.addChild(painted(storedPicture(details, content, SPEC.text, ""), expanded, theme));
@@ -79,8 +84,7 @@ function definition(pi: ExtensionAPI, tool: Tool, about: string, models: readonl
     parameters: models.length > 0 ? JSON.parse(JSON.stringify(tool.parameters), known) : tool.parameters,
     execute: (callId, args, signal, onUpdate, ctx) => {
       calls.set(callId, { parts: new Map(), update: (progress) => onUpdate?.(progress as unknown as Result) });
-      const columns = process.stdout.columns ?? null;
-      const asked = { callId, tool: tool.name, arguments: args, ...circumstances(pi, ctx), columns };
+      const asked = { callId, tool: tool.name, arguments: args, ...circumstances(pi, ctx), columns: columns() };
       return inTime(core.request("call", asked) as unknown as Promise<Result>, callId, signal)
         .catch(({ message }) => ({ content: [{ type: "text" as const, text: message }], details: { isError: true } }))
         .finally(() => calls.delete(callId));
@@ -99,6 +103,14 @@ function circumstances(pi: ExtensionAPI, ctx: ExtensionContext): object {
   return { cwd, parentTools: pi.getActiveTools(), models: modelNames(ctx), trusted: ctx.isProjectTrusted(), hasUI };
 }
 
+async function completions(prefix: string): Promise<AutocompleteItem[] | null> {
+  return (await core.request("complete", { prefix }).catch(() => ({ items: null }))).items as AutocompleteItem[] | null;
+}
+
+function columns(): number | null {
+  return process.stdout.columns ?? null;
+}
+
 /** Send the core each task of a call that is still being written, once it is whole: its child can start. */
 function prewarmer(pi: ExtensionAPI): (event: Fields, ctx: ExtensionContext) => void {
   const cut = (_: string, value: unknown) => (typeof value === "string" ? value.slice(0, LONGEST_HINT) : value);
@@ -111,7 +123,7 @@ function prewarmer(pi: ExtensionAPI): (event: Fields, ctx: ExtensionContext) => 
     if (whole.length === 0 || sent === `${id} ${whole.length}`) return;
     sent = `${id} ${whole.length}`;
     const args = JSON.parse(JSON.stringify({ ...fields(written), [key]: whole }, cut));
-    core.send({ method: "ahead", params: { tool: name, arguments: args, ...circumstances(pi, ctx) } });
+    core.send({ method: "prewarm", params: { tool: name, arguments: args, ...circumstances(pi, ctx) } });
   };
 }
 
@@ -191,19 +203,41 @@ function say({ hasUI, ui }: ExtensionContext, text: string, level: Level): void 
   else console.error(text);
 }
 
+/** Put a message into the conversation; where it is not seen at once, say beside it what it is about. */
+function tell(pi: ExtensionAPI, ctx: ExtensionContext, params: Fields): void {
+  const { customType, content, details } = params as { customType: string; content: string; details: unknown };
+  const { message, level } = fields(params.notice);
+  if (message && !(ctx.mode === "tui" && ctx.isIdle())) say(ctx, word(message), level as Level);
+  // A turn that is under way is not disturbed: another one follows it.
+  const turn = params.wakes === true ? ({ triggerTurn: true, deliverAs: "followUp" } as const) : { triggerTurn: false };
+  pi.sendMessage({ customType, content, display: true, details }, turn);
+}
+
+/** Ask the person; a dialog with an id is closed again where somebody else has answered. */
+function dialog(ui: ExtensionContext["ui"], { kind, dialogId, arguments: given }: Fields): Promise<unknown> {
+  const closing = new AbortController();
+  if (dialogId) dialogs.set(dialogId, closing);
+  const show = ui[kind as "input"] as (...given: unknown[]) => Promise<unknown>;
+  // What they take before their options: a title, and the choices, the text or what stands in the field.
+  const words = dialogId && kind === "input" ? [...list(given), undefined] : list(given);
+  const options = dialogId ? [{ signal: closing.signal }] : [];
+  return show.call(ui, ...words, ...options).finally(() => dialogs.delete(dialogId));
+}
+
 /** Do what the core says, or ask what it asks; what it says for another session came too late. */
 function served(pi: ExtensionAPI, ctx: ExtensionContext, method: string, params: Fields): unknown {
   const { ui, sessionManager } = ctx;
   if ((params.sessionId ?? sessionManager.getSessionId()) !== sessionManager.getSessionId()) return undefined;
-  const { customType, content, details } = params as { customType: string; content: string; details: unknown };
+  const { content, details } = params;
   const deeds: Readonly<Record<string, () => unknown>> = {
     picture: () => change(params),
-    update: () => calls.get(params.callId)?.update({ content: params.content, details }),
+    update: () => calls.get(params.callId)?.update({ content, details }),
     status: () => ui.setStatus(OURS, (params.text ?? undefined) as string | undefined),
     notify: () => say(ctx, word(params.message), params.level as Level),
-    entry: () => pi.appendEntry(customType, params.data),
-    message: () => pi.sendMessage({ customType, content, display: true, details }, { triggerTurn: false }),
-    dialog: () => (ui[params.kind as "input"] as (...given: unknown[]) => unknown)(...list(params.arguments)),
+    entry: () => pi.appendEntry(String(params.customType), params.data),
+    message: () => tell(pi, ctx, params),
+    dialog: () => dialog(ui, params),
+    undialog: () => dialogs.get(params.dialogId)?.abort(),
   };
   return deeds[method]?.();
 }

@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING
 
 from pi_subagents.core import messages as core_messages
 from pi_subagents.core.run.result import RunResult
-from pi_subagents.core.run.spec import KILL, STOP, RunSpec, changed
+from pi_subagents.core.run.spec import KILL, STOP, RunSpec
 from pi_subagents.core.stop_switch import FORCING, StopSwitch
 from pi_subagents.runners import messages
 from pi_subagents.runners.supervisor_start import start_detached
 from pi_subagents.store.desk import REFUSED
+from pi_subagents.store.local_order import LocalOrder, altered
 from pi_subagents.store.recovery import conclude_in_turn, conclude_lost, restore_result
 from pi_subagents.store.rescue import ensure_dir, make_envelope, take_result
 from pi_subagents.system import crash_points
@@ -59,7 +60,7 @@ class LocalRunner(ABC):
         """Leave nothing behind that no other call can use; there are no more runs to come."""
 
     @abstractmethod
-    async def _attach(self, spec: RunSpec, on_event: Callable[[Event], None]) -> Attachment:
+    async def _attach(self, order: LocalOrder, on_event: Callable[[Event], None]) -> Attachment:
         """Start the supervisor of a run and hold it; OSError if it cannot be started."""
 
     async def run(
@@ -76,11 +77,11 @@ class LocalRunner(ABC):
         except OSError as error:
             return self.refuse(spec, core_messages.SPAWN_FAILED, aborted=False, note=str(error))
         try:
-            handed = changed(self._held.placed(spec), envelope_fd=envelope)
+            handed = altered(self._held.placed(spec), envelope_fd=envelope)
             result = await self._run_attached(handed, run_dir, on_event, stop)
             if result is None:
                 sent = take_result(envelope, spec.run_id, spec.session_id)
-                result = restore_result(run_dir, sent) if sent else await _found(spec, run_dir)
+                result = restore_result(run_dir, sent) if sent else await find_result(spec, run_dir)
         finally:
             os.close(envelope)
         crash_points.reach(crash_points.RESULT_READ)
@@ -88,14 +89,15 @@ class LocalRunner(ABC):
 
     async def _run_attached(
         self,
-        spec: RunSpec,
+        order: LocalOrder,
         run_dir: RunDir,
         on_event: Callable[[Event], None],
         stop: StopSwitch,
     ) -> RunResult | None:
         """Hold the supervisor until it has ended; return a result only if it never began."""
+        spec = order.spec
         try:
-            attached = await self._attach(spec, on_event)
+            attached = await self._attach(order, on_event)
         except OSError as error:
             return self.refuse(spec, core_messages.SPAWN_FAILED, aborted=False, note=str(error))
         except asyncio.CancelledError:
@@ -166,7 +168,7 @@ async def _until_done(attached: Attachment, spec: RunSpec) -> None:
     raise asyncio.CancelledError
 
 
-async def _found(spec: RunSpec, run_dir: RunDir) -> RunResult:
+async def find_result(spec: RunSpec, run_dir: RunDir) -> RunResult:
     """Return the result of a run whose supervisor handed none over: it is on disk, or was lost."""
     result = run_dir.now().read_result(spec.session_id)
     if result is None:

@@ -21,7 +21,6 @@ from pi_subagents.core.run.spec import FREE, KILL, PING, STOP
 from pi_subagents.store.desk import STOPPED
 from pi_subagents.store.recovery import TIMED_OUT
 from pi_subagents.store.tails import JournalTail
-from pi_subagents.system.identity import identify
 from pi_subagents.system.own_thread import in_own_thread
 from pi_subagents.system.process_tree import SWEEP_LIMIT_S, end_supervisor
 
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from pi_subagents.core.run.events import Event
     from pi_subagents.core.run.spec import RunSpec
     from pi_subagents.store.run_dir import RunDir
+    from pi_subagents.system.identity import Identity
 
 # Records passed on before everything else gets its turn: children may write faster than we can
 # read, and even then there is Ctrl+C, a display, and the other children.
@@ -53,12 +53,12 @@ class Attachment(ABC):
         commands: int,
         run_dir: RunDir,
         on_event: Callable[[Event], None],
-        pid: int | None = None,
+        supervisor: Identity | None = None,
     ) -> None:
         self._wake = wake
         self._commands = commands
         self._desk = run_dir.desk
-        self._pid = pid
+        self._supervisor = supervisor
         self._tail = JournalTail(run_dir)
         self._news = self._tail.new_entries()
         self._turn: asyncio.Handle | None = None
@@ -107,13 +107,13 @@ class Attachment(ABC):
 
     def _end_silent(self, cause: str) -> None:
         """End the supervisor and what is below it; its end comes as news, like every other."""
-        if self._end is None and self._pid is not None:
-            work = partial(self._end_now, self._pid, cause)
+        if self._end is None and self._supervisor is not None:
+            work = partial(self._end_now, self._supervisor, cause)
             self._end = asyncio.ensure_future(in_own_thread("end supervisor", work))
 
-    def _end_now(self, pid: int, cause: str) -> None:
+    def _end_now(self, supervisor: Identity, cause: str) -> None:
         self._desk.note_cause(cause)  # first: the process that concludes the run reads it
-        end_supervisor(identify(pid))
+        end_supervisor(supervisor)
 
     def _send(self, command: str) -> None:
         """Give the supervisor a command, if it still listens."""

@@ -17,8 +17,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pi_subagents.core.run.spec import MAX_REUSE, RunSpec, changed
-from pi_subagents.runners.supervisor_start import spec_line, start_supervisor
+from pi_subagents.core.run.spec import MAX_REUSE, RunSpec
+from pi_subagents.runners.supervisor_start import order_line, start_supervisor
+from pi_subagents.store.local_order import LocalOrder, altered
 from pi_subagents.system.identity import identify
 from pi_subagents.system.own_thread import in_own_thread
 from pi_subagents.system.process_tree import end_supervisor
@@ -46,9 +47,7 @@ class Held:
         self.last_run = ""  # the last it was given
         self._keep = spec.reuse.keep
         self._runs = 0
-        # pi reads them again at every new session: without them it would take a name for a text.
-        desk = spec.place.desk + os.sep
-        self._files = [word for word in spec.child.argv if word.startswith(desk)]
+        self._files = spec.child.rereads
 
     @property
     def keeps(self) -> bool:
@@ -60,20 +59,21 @@ class Held:
         """Return whether it can be given another run."""
         return self.process.poll() is None and all(os.path.exists(name) for name in self._files)  # noqa: PTH110 - texts
 
-    def give(self, spec: RunSpec) -> None:
+    def give(self, order: LocalOrder) -> None:
         """Send it a run, its lock and its envelope beside it; OSError if it is gone."""
-        assert spec.place.lock_fd is not None
-        self.last_run, self._keep = spec.run_id, spec.reuse.keep
+        lock, envelope = order.place.lock_fd, order.place.envelope_fd
+        assert lock is not None
+        self.last_run, self._keep = order.spec.run_id, order.spec.reuse.keep
         self._runs += 1
-        line = spec_line(changed(spec, lock_fd=None))
-        lock, envelope = spec.place.lock_fd, spec.place.envelope_fd
+        line = order_line(altered(order, lock_fd=None))
         beside = [each for each in (lock, envelope) if each is not None]
         sent = socket.send_fds(self.channel, [line], beside)
         self.channel.sendall(line[sent:])
 
-    def start_child(self, spec: RunSpec) -> None:
+    def start_child(self, order: LocalOrder) -> None:
         """Let it start the child of a run that is yet to come; OSError if it is gone."""
-        self.channel.sendall(spec_line(changed(spec, prewarm=True, lock_fd=None, envelope_fd=None)))
+        early = altered(order, prewarm=True, lock_fd=None, envelope_fd=None)
+        self.channel.sendall(order_line(early))
 
     def release(self) -> None:
         """End its lifeline; it ends its child and itself."""
@@ -97,26 +97,26 @@ class ChildPool:
         self._idle: list[Held] = []  # the longest waiting first
         self._busy: list[Held] = []
         self._leaving: list[Held] = []
-        self._last: tuple[RunSpec, Mapping[str, str]] | None = None
+        self._last: tuple[LocalOrder, Mapping[str, str]] | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._most = 0  # children there may be, as of the last `prewarm_all`
 
-    def acquire(self, spec: RunSpec, env: Mapping[str, str], *, most: int) -> Held:
+    def acquire(self, order: LocalOrder, env: Mapping[str, str], *, most: int) -> Held:
         """Return a supervisor that does the run; OSError if none can be started."""
-        if spec.reuse.kind:
-            self._last = spec, env
-        while (held := self._take(spec)) is not None:
+        if order.spec.reuse.kind:
+            self._last = order, env
+        while (held := self._take(order.spec)) is not None:
             try:
-                held.give(spec)
+                held.give(order)
             except OSError:  # it went in this very moment
                 self._dismiss(held)
             else:
                 self._busy.append(held)
                 return held
         self._make_room(most)
-        held = start_held(spec, env)
+        held = start_held(order.spec, env)
         try:
-            held.give(spec)
+            held.give(order)
         except OSError:  # it died at once: it shows as one without a result
             held.process.kill()
         self._busy.append(held)
@@ -136,15 +136,17 @@ class ChildPool:
         else:
             self._dismiss(held)
 
-    def prewarm_all(self, specs: Iterable[RunSpec], env: Mapping[str, str], *, most: int) -> None:
+    def prewarm_all(
+        self, orders: Iterable[LocalOrder], env: Mapping[str, str], *, most: int
+    ) -> None:
         """Start a child for each of some runs to come, unless one waits already."""
         self._most = most
         waiting = [held.kind for held in self._idle]
-        for spec in specs:
-            if spec.reuse.kind in waiting:
-                waiting.remove(spec.reuse.kind)
+        for order in orders:
+            if (kind := order.spec.reuse.kind) in waiting:
+                waiting.remove(kind)
             elif len(self._idle) + len(self._busy) < most and not _memory_is_short():
-                self._start_idle(spec, env)
+                self._start_idle(order, env)
 
     @property
     def waiting(self) -> tuple[Held, ...]:
@@ -156,23 +158,23 @@ class ChildPool:
         """Return whether no further child can be prewarmed."""
         return 0 < self._most <= len(self._idle) + len(self._busy)
 
-    def prewarm(self, spec: RunSpec, env: Mapping[str, str], *, most: int) -> None:
+    def prewarm(self, order: LocalOrder, env: Mapping[str, str], *, most: int) -> None:
         """Start the child of a run to come, unless one of its kind will be free."""
         known = (*self._idle, *(held for held in self._busy if held.keeps))
-        has_one = any(held.kind == kind_of(spec) for held in known)
+        has_one = any(held.kind == kind_of(order.spec) for held in known)
         has_room = len(self._idle) + len(self._busy) <= most
-        if spec.child.takes_commands and not has_one and has_room and not _memory_is_short():
-            self._start_idle(spec, env)
+        if order.spec.child.takes_commands and not has_one and has_room and not _memory_is_short():
+            self._start_idle(order, env)
 
     async def settle(self) -> None:
         """Keep what a host wants to have ready after a call, and release the rest."""
         if self.warm and self._last is not None and not _memory_is_short():
-            spec, env = self._last
-            kind = kind_of(spec)
+            order, env = self._last
+            kind = kind_of(order.spec)
             ready = [held for held in self._idle if held.kind == kind and held.usable]
             self._discard_all(held for held in self._idle if held not in ready[-self.warm :])
             for _ in range(0 if self._busy else self.warm - len(ready)):
-                self._start_idle(changed(spec, keep=True), env)
+                self._start_idle(altered(order, keep=True), env)
             self._later(IDLE_LIMIT_S, self._expire)
         elif not self._busy:
             self._discard_all(self._idle)
@@ -203,11 +205,11 @@ class ChildPool:
             self._dismiss(held)
         return None
 
-    def _start_idle(self, spec: RunSpec, env: Mapping[str, str]) -> None:
+    def _start_idle(self, order: LocalOrder, env: Mapping[str, str]) -> None:
         with suppress(OSError):  # then the run that wants it reports that, if it is no better
-            held = start_held(spec, env)
+            held = start_held(order.spec, env)
             self._idle.append(held)
-            held.start_child(spec)
+            held.start_child(order)
 
     def _make_room(self, most: int) -> None:
         """Release the longest waiting where a new one would be one too many."""

@@ -12,9 +12,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pi_subagents.core.run import events as ev
-from pi_subagents.core.run.spec import changed
 from pi_subagents.runners.attached import LocalRunner
 from pi_subagents.runners.attachment import Attachment
+from pi_subagents.store.local_order import LocalOrder, altered
+from pi_subagents.system.identity import identify
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -40,14 +41,15 @@ class ProcessRunner(LocalRunner):
         """Leave nothing behind but what a host wants to keep."""
         await self._place.pool.settle()
 
-    async def _attach(self, spec: RunSpec, on_event: Callable[[ev.Event], None]) -> Attachment:
+    async def _attach(self, order: LocalOrder, on_event: Callable[[ev.Event], None]) -> Attachment:
+        spec = order.spec
         kind = self._place.kind_now(spec.reuse.kind)
         if kind != spec.reuse.kind:
             self._place.pool.retire(spec.reuse.kind)
         keep = bool(kind) and (self._place.pool.warm > 0 or self._is_wanted(kind))
         run_dir = self._held.run_dir(spec.run_id)
         held = self._place.pool.acquire(
-            changed(spec, kind=kind, keep=keep), self._env, most=self._place.concurrency + 1
+            altered(order, kind=kind, keep=keep), self._env, most=self._place.concurrency + 1
         )
 
         def observe(event: ev.Event) -> None:
@@ -56,7 +58,7 @@ class ProcessRunner(LocalRunner):
             on_event(event)
 
         try:
-            return _ProcessAttachment(held, run_dir, observe, self._release)
+            return ProcessAttachment(held, run_dir, observe, self._release)
         except BaseException:
             self._place.pool.release(held, free=False, wanted=False)
             raise
@@ -72,11 +74,14 @@ class ProcessRunner(LocalRunner):
         if self._upcoming:
             spec = next(iter(self._upcoming.values()))
             kind = self._place.kind_now(spec.reuse.kind)
-            spec = changed(self._held.placed(spec), kind=kind, keep=bool(kind))
-            self._place.pool.prewarm(spec, self._env, most=self._place.concurrency + 1)
+            order = altered(self._held.placed(spec), kind=kind, keep=bool(kind))
+            self._place.pool.prewarm(order, self._env, most=self._place.concurrency + 1)
 
 
-class _ProcessAttachment(Attachment):
+RUNNER = ProcessRunner
+
+
+class ProcessAttachment(Attachment):
     """A supervisor that we hold by a socket, and that wakes us by its standard output."""
 
     def __init__(
@@ -94,7 +99,7 @@ class _ProcessAttachment(Attachment):
             commands=held.channel.fileno(),
             run_dir=run_dir,
             on_event=on_event,
-            pid=held.process.pid,  # of a child that is not reaped: it cannot be another's
+            supervisor=identify(held.process.pid),
         )
 
     def _release(self) -> None:

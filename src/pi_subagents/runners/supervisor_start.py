@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pi_subagents.core.run.spec import RunSpec, spec_to_json
+from pi_subagents.store.local_order import LocalOrder, order_to_json
 from pi_subagents.system.own_thread import start_thread
 from pi_subagents.system.safe_io import write_all
 
@@ -48,13 +48,13 @@ def start_supervisor(
     )
 
 
-def start_detached(spec: RunSpec, env: Mapping[str, str]) -> None:
+def start_detached(order: LocalOrder, env: Mapping[str, str]) -> None:
     """Start a supervisor without a lifeline, which inherits the run's lock; OSError otherwise."""
-    process = start_supervisor(env, lock_fd=spec.place.lock_fd)
+    process = start_supervisor(env, lock_fd=order.place.lock_fd)
     assert process.stdin is not None
     assert process.stdout is not None
     try:
-        write_all(process.stdin.fileno(), spec_line(spec))
+        write_all(process.stdin.fileno(), order_line(order))
     except OSError:  # it died at once, or would wait for the rest: it shows as one without a result
         process.kill()
     process.stdin.close()
@@ -68,6 +68,6 @@ def supervisor_argv() -> tuple[str, ...]:
     return (sys.executable, "-I", "-S", "-c", BOOT, PACKAGE_ROOT)
 
 
-def spec_line(spec: RunSpec) -> bytes:
-    """Return the specification as a line of a control channel."""
-    return json.dumps(spec_to_json(spec)).encode("ascii") + b"\n"
+def order_line(order: LocalOrder) -> bytes:
+    """Return an order as a line of a control channel."""
+    return json.dumps(order_to_json(order)).encode("ascii") + b"\n"

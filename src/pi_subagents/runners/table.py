@@ -1,11 +1,10 @@
-"""The runners there are, imported when they are used.  A new one is a file and a line."""
+"""Open a runner, imported when it is used.  A new one is a file, and its name in `RUNNERS`."""
 
 from __future__ import annotations
 
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from pi_subagents.core.settings import PROCESS, TMUX
 from pi_subagents.core.value import value
 
 if TYPE_CHECKING:
@@ -15,11 +14,6 @@ if TYPE_CHECKING:
     from pi_subagents.runners.base import Runner
     from pi_subagents.runners.pool import ChildPool
     from pi_subagents.store.held_runs import HeldRuns
-
-_RUNNERS = {
-    PROCESS: ("pi_subagents.runners.process", "ProcessRunner"),
-    TMUX: ("pi_subagents.runners.tmux", "TmuxRunner"),
-}
 
 
 @value
@@ -37,6 +31,5 @@ class RunnerPlace:
 
 def open_runner(name: str, place: RunnerPlace) -> Runner:
     """Return the runner of that name; SetupError where it cannot work."""
-    module, runner_class = _RUNNERS[name]
-    runner: Runner = getattr(import_module(module), runner_class)(place)
+    runner: Runner = import_module(f"pi_subagents.runners.{name}").RUNNER(place)
     return runner

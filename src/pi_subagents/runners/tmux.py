@@ -17,13 +17,14 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from pi_subagents.core.run.spec import changed
 from pi_subagents.runners import messages, pane
 from pi_subagents.runners.attached import LocalRunner
 from pi_subagents.runners.attachment import Attachment
 from pi_subagents.runners.pool import LEAVE_LIMIT_S
-from pi_subagents.runners.supervisor_start import PACKAGE_ROOT, spec_line, supervisor_argv
+from pi_subagents.runners.supervisor_start import PACKAGE_ROOT, order_line, supervisor_argv
 from pi_subagents.runners.tmux_server import TmuxServer, check_tmux
+from pi_subagents.store.local_order import LocalOrder, altered
+from pi_subagents.system.identity import identify
 from pi_subagents.system.runtime_dir import runtime_dir
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from pi_subagents.core.run.spec import RunSpec
     from pi_subagents.runners.table import RunnerPlace
     from pi_subagents.store.run_dir import RunDir
+    from pi_subagents.system.identity import Identity
 
 START_LIMIT_S = 30.0
 ID_DIGITS = 8
@@ -55,16 +57,20 @@ class TmuxRunner(LocalRunner):
         self._notices: set[str] = set()  # that were shown
         self._opening = asyncio.Lock()  # so that all windows of a call come into one session
 
-    async def _attach(self, spec: RunSpec, on_event: Callable[[Event], None]) -> Attachment:
+    async def _attach(self, order: LocalOrder, on_event: Callable[[Event], None]) -> Attachment:
         with _listening(self._directory / f"run-{secrets.token_hex(6)}") as (listener, address):
             try:
                 async with asyncio.timeout(START_LIMIT_S):
-                    await self._open_window(spec.run_id, address)
+                    await self._open_window(order.spec.run_id, address)
                     connection = await _accept(listener)
-                    await _hand_over(connection, spec, self._env)
+                    # Now, while it waits for us: later its number may be another's.
+                    pid, _ = _peer(connection)
+                    supervisor = None if pid is None else identify(pid)
+                    await hand_over(connection, order, self._env)
             except TimeoutError as error:
                 raise OSError(messages.note_window_not_started(START_LIMIT_S)) from error
-        return _TmuxAttachment(connection, self._held.run_dir(spec.run_id), on_event)
+        run_dir = self._held.run_dir(order.spec.run_id)
+        return _TmuxAttachment(connection, supervisor, run_dir, on_event)
 
     def prewarm(self, specs: Iterable[RunSpec]) -> None:
         """Open no window before there is something to see in it."""
@@ -81,11 +87,18 @@ class TmuxRunner(LocalRunner):
             self._place.notice(where)
 
 
+RUNNER = TmuxRunner
+
+
 class _TmuxAttachment(Attachment):
     """A supervisor at the other end of a connection."""
 
     def __init__(
-        self, connection: socket.socket, run_dir: RunDir, on_event: Callable[[Event], None]
+        self,
+        connection: socket.socket,
+        supervisor: Identity | None,
+        run_dir: RunDir,
+        on_event: Callable[[Event], None],
     ) -> None:
         self._connection = connection
         number = connection.fileno()
@@ -94,7 +107,7 @@ class _TmuxAttachment(Attachment):
             commands=number,
             run_dir=run_dir,
             on_event=on_event,
-            pid=_peer(connection)[0],
+            supervisor=supervisor,
         )
 
     def _release(self) -> None:
@@ -120,12 +133,13 @@ async def _accept(listener: socket.socket) -> socket.socket:
     """Return the first connection by a process of this user."""
     while True:
         connection, _ = await asyncio.get_running_loop().sock_accept(listener)
-        if _is_ours(connection):
+        if is_ours(connection):
             return connection
         connection.close()
 
 
-def _is_ours(connection: socket.socket) -> bool:
+def is_ours(connection: socket.socket) -> bool:
+    """Return whether a process of this user is at the other end."""
     return _peer(connection)[1] in (None, os.geteuid())
 
 
@@ -138,21 +152,21 @@ def _peer(connection: socket.socket) -> tuple[int | None, int | None]:
     return process, user
 
 
-async def _hand_over(connection: socket.socket, spec: RunSpec, env: Mapping[str, str]) -> None:
+async def hand_over(connection: socket.socket, order: LocalOrder, env: Mapping[str, str]) -> None:
     """Send lock, command, environment and specification; the connection is closed if that fails."""
-    handed = [each for each in (spec.place.lock_fd, spec.place.envelope_fd) if each is not None]
-    there = changed(
-        spec,
+    handed = [each for each in (order.place.lock_fd, order.place.envelope_fd) if each is not None]
+    there = altered(
+        order,
         lock_fd=pane.LOCK,
         screen_fd=pane.SCREEN,
-        envelope_fd=None if spec.place.envelope_fd is None else pane.ENVELOPE,
+        envelope_fd=None if order.place.envelope_fd is None else pane.ENVELOPE,
     )
     try:
         command = pane.pack(map(os.fsencode, supervisor_argv()))
         variables = pane.pack(os.fsencode(f"{name}={value}") for name, value in env.items())
         socket.send_fds(connection, [b"."], handed)
         loop = asyncio.get_running_loop()
-        await loop.sock_sendall(connection, command + variables + spec_line(there))
+        await loop.sock_sendall(connection, command + variables + order_line(there))
     except BaseException:
         connection.close()
         raise

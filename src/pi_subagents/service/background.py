@@ -17,21 +17,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from pi_subagents import errors
-from pi_subagents.core.definitions.found import PRESET
-from pi_subagents.core.settings import PROCESS
+from pi_subagents.core.definitions.found import PRESET, PROFILE
+from pi_subagents.core.runner_names import PROCESS
+from pi_subagents.core.task.request import with_budget
 from pi_subagents.core.value import replace
 from pi_subagents.service import messages
 from pi_subagents.service.call import open_call, runs_of
 from pi_subagents.service.definitions.choice import ask_first
-from pi_subagents.service.foreground import runner_of
+from pi_subagents.service.foreground import prepare_tasks, runner_of
+from pi_subagents.service.inside import refuse_inside_subagent
 from pi_subagents.service.plan import plan
 from pi_subagents.service.presets import PresetCatalogue, as_request
 from pi_subagents.store.completion import announcing, is_announced
 from pi_subagents.store.orders import ANSWER_LIMIT_S, Stopping
 from pi_subagents.store.recovery import liveness_of
-from pi_subagents.store.run_records import directory_of, load_record
+from pi_subagents.store.run_records import directory_of, load_record, what_it_waits_for
 from pi_subagents.system.own_thread import in_own_thread
-from pi_subagents.view.background import background_status
+from pi_subagents.view.states import state_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Sequence
@@ -39,7 +41,9 @@ if TYPE_CHECKING:
     from pi_subagents.core.preset.request import PresetTask, StatusRequest
     from pi_subagents.core.run.record import RunRecord
     from pi_subagents.core.stop_switch import StopSwitch
+    from pi_subagents.core.task.request import DelegateRequest
     from pi_subagents.service.call import CallContext, Options
+    from pi_subagents.service.delegation import Preparation
     from pi_subagents.service.runs import Runs
     from pi_subagents.store.run_dir import RunDir
 
@@ -58,15 +62,40 @@ def start(task: PresetTask, options: Options) -> RunRecord:
     context = open_call(options)
     needs = PresetCatalogue(context).prepare(task, detached=True)
     request = as_request([task], context.settings.background_timeout or None)
+    request = with_budget(request, options.get("budget"))
+    (run,) = _start(context, request, [needs])
+    return run
+
+
+async def start_request(request: DelegateRequest, options: Options) -> tuple[RunRecord, ...]:
+    """Start tasks that outlive their caller, and return their records in task order."""
+    if named := [name for task in request.tasks if (name := request.profile_of(task))]:
+        await ask_first(PROFILE, named, options)
+    return await in_own_thread("start", partial(_start_request, request, options))
+
+
+def _start_request(request: DelegateRequest, options: Options) -> tuple[RunRecord, ...]:
+    context = open_call(options)
+    needs = [replace(each, detached=True) for each in prepare_tasks(request, context)]
+    limit_s = context.settings.background_timeout or None
+    tasks = (replace(task, timeout_s=task.timeout_s or limit_s) for task in request.tasks)
+    request = with_budget(replace(request, tasks=tuple(tasks)), options.get("budget"))
+    return _start(context, request, needs)
+
+
+def _start(
+    context: CallContext, request: DelegateRequest, needs: Sequence[Preparation]
+) -> tuple[RunRecord, ...]:
     context = _with_own_offline_model(context)
-    (run,) = plan(context, request, [needs])
+    planned = plan(context, request, needs)
     runner = runner_of(context, PROCESS)  # no window has to be open for it
-    if run.needs.refusal:
-        runner.refuse(run.spec, run.needs.refusal, aborted=False)
-    else:
-        runner.start(run.spec)
-    run_dir = context.runs.store.run_dir(run.spec.run_id)
-    return load_record(run_dir, liveness_of(run_dir))
+    for run in planned:
+        if run.needs.refusal:
+            runner.refuse(run.spec, run.needs.refusal, aborted=False)
+        else:
+            runner.start(run.spec)
+    directories = [context.runs.store.run_dir(run.spec.run_id) for run in planned]
+    return tuple(load_record(each, liveness_of(each)) for each in directories)
 
 
 def _with_own_offline_model(context: CallContext) -> CallContext:
@@ -93,28 +122,32 @@ class BackgroundRuns:
         found = map(read_background, self._directories())
         return [run for run in found if run is not None]
 
-    def find(self, run_id: str) -> RunRecord:
-        """Return the run of that id, or of the one that begins so; StoreError if there is none."""
-        found = [run for run in self.all() if run.run_id.startswith(run_id)] if run_id else []
-        if not found:
-            raise errors.BackgroundRunNotFound(run_id)
-        if len(found) > 1:
-            raise errors.RunAmbiguous(run_id, tuple(sorted(run.run_id for run in found)))
-        return found[0]
+    def find(self, wanted: str) -> RunRecord:
+        """Return a run by any of its names, also one that is not in the background."""
+        self._directories()  # which says so where nothing can be looked up
+        try:
+            return self._runs.find(wanted)
+        except errors.RunNotFound:
+            raise errors.BackgroundRunNotFound(wanted) from None
 
     def directory(self, run: RunRecord) -> RunDir:
         """Return where a run is kept."""
         return self._runs.directory_at(Path(run.path))
 
     async def wait(self, request: StatusRequest, stop: StopSwitch) -> list[RunRecord]:
-        """Return every run, once the one asked for (or any active one) or the wait ended."""
+        """Return every run, once the one asked for (or any) ended or asks, or the wait ended."""
         deadline = time.monotonic() + request.wait_s
-        watched = self._watched(request.run_id)
+        asked = self._asked(request.run_id)
+        watched = self._directories() if request.run_id is None else asked
+        watched = [each for each in watched if each.alive()]
         while watched and time.monotonic() < deadline and not stop.thrown:
-            if not all(each.alive() for each in watched):
+            if not all(each.alive() for each in watched) or any(map(what_it_waits_for, watched)):
                 break
             await asyncio.sleep(_POLL_S)
-        return self.all()
+        found = self.all()
+        if not {each.run_id for each in asked} <= {run.run_id for run in found}:
+            found += filter(None, map(read_background, asked))  # it is not in the background
+        return found
 
     def report_ends(self, on_end: Callable[[RunRecord], None], reported: set[str]) -> None:
         """Report ends that nobody has; `reported` holds the runs that need no more looks."""
@@ -133,12 +166,13 @@ class BackgroundRuns:
         return await in_own_thread("stop", partial(self._stop, run_id))
 
     def _stop(self, run_id: str | None) -> list[RunRecord]:
+        refuse_inside_subagent(self._runs.env)
         if run_id is None:
             chosen = [run for run in self.all() if run.active]
         else:
-            chosen = [self._find_any(run_id)]
+            chosen = [self.find(run_id)]
             if not chosen[0].active:
-                raise errors.RunNotActive(chosen[0].run_id, background_status(chosen[0]))
+                raise errors.RunNotActive(chosen[0].run_id, state_of(chosen[0]).word)
         found = [self._runs.find(run.run_id) for run in chosen]
         active = [run for run in found if run.active]  # the others ended by themselves meanwhile
         # All at once: each may take its time.
@@ -157,15 +191,6 @@ class BackgroundRuns:
                 stopped.append(run)  # it spares no other
         return stopped
 
-    def _find_any(self, any_id: str) -> RunRecord:
-        """Return a run by its id or its session's, also one that outlived a host's call."""
-        try:
-            return self.find(any_id)
-        except errors.BackgroundRunNotFound:
-            with suppress(errors.RunNotFound):
-                return self._runs.find_any(any_id)
-            raise
-
     def _report(self, run_dir: RunDir, on_end: Callable[[RunRecord], None]) -> bool:
         with announcing(run_dir) as ours:
             if ours:
@@ -175,9 +200,11 @@ class BackgroundRuns:
                     on_end(run)
         return ours
 
-    def _watched(self, run_id: str | None) -> list[RunDir]:
-        alive = [run_dir for run_dir in self._directories() if run_dir.alive()]
-        return [each for each in alive if run_id is None or each.run_id == run_id]
+    def _asked(self, run_id: str | None) -> list[RunDir]:
+        """Return the run that was asked for, unless only a host's log knows it."""
+        with suppress(errors.BackgroundRunNotFound):
+            return [directory_of(self.find(run_id))] if run_id else []
+        return []
 
     def _directories(self) -> list[RunDir]:
         try:
@@ -227,9 +254,9 @@ class EveryRun:
     async def wait(
         self, request: StatusRequest, stop: StopSwitch
     ) -> tuple[list[RunRecord], list[RunRecord]]:
-        """Return all of them, and count all."""
+        """Return all of them, and count those in the background."""
         found = await self._runs.wait(request, stop)
-        return found, found
+        return found, [run for run in found if not run.meta.attached]
 
     async def stop(self, run_id: str | None) -> tuple[list[RunRecord], list[RunRecord]]:
         """End one, or all, and count all."""

@@ -9,18 +9,21 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable, Mapping
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Self, TypedDict
+from typing import TYPE_CHECKING, Any, Self, TypedDict
 
 from pi_subagents import errors
 from pi_subagents.config.settings_files import load_settings
+from pi_subagents.core import messages as core_messages
 from pi_subagents.core.parameters import refuse_unknown
 from pi_subagents.core.run.files import CHILD_VARIABLE
-from pi_subagents.core.settings import RUNNERS
+from pi_subagents.core.runner_names import RUNNERS
 from pi_subagents.core.stop_switch import StopSwitch
-from pi_subagents.core.task.request import MAX_TASKS
+from pi_subagents.core.task.request import MAX_TASKS, GivenBudget
 from pi_subagents.core.value import value
+from pi_subagents.core.workspace.modes import WORKSPACES
 from pi_subagents.engines.base import CallPlace
 from pi_subagents.engines.table import DEFAULT, ENGINES, load_engine
 from pi_subagents.runners.pool import ChildPool
@@ -31,7 +34,7 @@ from pi_subagents.store.held_runs import HeldRuns
 from pi_subagents.system.home import data_dir
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Awaitable
 
     from pi_subagents.core.engine_values import HostProgram
     from pi_subagents.core.offline.script import Script
@@ -40,6 +43,7 @@ if TYPE_CHECKING:
     from pi_subagents.service.background import KnownRuns
     from pi_subagents.service.delegation import Observer
     from pi_subagents.service.foreground import Windows
+    from pi_subagents.service.questions.people import PutQuestion
     from pi_subagents.service.sessions import HostHistory
 
 
@@ -87,6 +91,10 @@ class PolicyOptions(TypedDict, total=False):
     concurrency: int | None  # children at once, default `subagents.max_concurrency`
     engine: str  # the kind of children, default pi
     runner: str | None  # where supervisors run, default `subagents.runner`
+    budget: GivenBudget  # of all tasks of the call together
+    workspace: str | None  # where tasks work that do not say, default `subagents.workspace`
+    confine: bool  # let children write in their workspace only, enforced by the kernel
+    keep_worktree: bool  # leave worktrees there after their runs
     offline: bool | Script  # the built-in model by its rules, or by a script
 
 
@@ -99,6 +107,7 @@ class ObserverOptions(TypedDict, total=False):
     on_windows: Callable[[Windows], None]  # once, before the first start: a face that paints them
     columns: int | None  # of the terminal that shows the work, if one does
     ask: Callable[[str], Awaitable[bool | None]]  # a person: yes, no, or no answer
+    on_question: Callable[[PutQuestion], Awaitable[str | None]]  # a person, for a sub-agent
 
 
 class Options(CallerOptions, PolicyOptions, ObserverOptions, total=False):
@@ -108,13 +117,57 @@ class Options(CallerOptions, PolicyOptions, ObserverOptions, total=False):
 def check_options(options: Options) -> None:
     """Refuse what no type checker has seen: an option that is none, a value that means nothing."""
     refuse_unknown("options", options, tuple(Options.__annotations__))
+    for name, given in options.items():
+        kind, problem = _KINDS.get(name, (object, ""))
+        if given is not None and not isinstance(given, kind):
+            raise errors.InvalidRequest(name, problem)
+    _check_offline(options.get("offline", False))
     concurrency: object = options.get("concurrency")
     if concurrency is not None and concurrency not in range(1, MAX_TASKS + 1):
         raise errors.InvalidRequest("concurrency", messages.MUST_BE_CONCURRENCY)
     if options.get("engine", DEFAULT) not in ENGINES:
         raise errors.InvalidRequest("engine", messages.must_be_engine(tuple(ENGINES)))
+    if options.get("workspace") not in (None, *WORKSPACES):
+        problem = core_messages.must_be_one_of(WORKSPACES)
+        raise errors.InvalidRequest("workspace", problem)
     if options.get("runner") not in (None, *RUNNERS):
-        raise errors.InvalidRequest("runner", messages.MUST_BE_RUNNER)
+        raise errors.InvalidRequest("runner", messages.must_be_runner(RUNNERS))
+
+
+_CALLBACK = (Callable, messages.MUST_BE_CALLABLE)
+_FLAG = (bool, core_messages.MUST_BE_FLAG)
+_TEXT = (str, core_messages.MUST_BE_STRING)
+# What a value must be, where its type alone says whether it can be used.
+_KINDS: Mapping[str, tuple[Any, str]] = {
+    "cwd": ((str, os.PathLike), messages.MUST_BE_PATH),
+    "env": (Mapping, messages.MUST_BE_MAPPING),
+    "profile": _TEXT,
+    "engine": _TEXT,
+    "runner": _TEXT,
+    "trust_project": _FLAG,
+    "workspace": _TEXT,
+    "keep_worktree": _FLAG,
+    "confine": _FLAG,
+    "host_trusts": _FLAG,
+    "parent_tools": ((tuple, list), core_messages.NEEDS_TOOL_NAMES),
+    "columns": (int, messages.MUST_BE_NUMBER),
+    "stop": (StopSwitch, messages.MUST_BE_SWITCH),
+    "pool": (ChildPool, messages.MUST_BE_POOL),
+    "on_update": _CALLBACK,
+    "on_notice": _CALLBACK,
+    "on_windows": _CALLBACK,
+    "ask": _CALLBACK,
+    "on_question": _CALLBACK,
+    "history": _CALLBACK,
+}
+
+
+def _check_offline(given: object) -> None:
+    if not isinstance(given, bool):
+        from pi_subagents.core.offline.script import Script
+
+        if not isinstance(given, Script):
+            raise errors.InvalidRequest("offline", messages.MUST_BE_SCRIPT)
 
 
 @value
@@ -165,9 +218,9 @@ def switch_of(options: Options) -> StopSwitch:
     return options.get("stop") or StopSwitch()
 
 
-def max_lines(options: Options) -> int:
-    """Return how many lines the caller's windows have."""
-    return load_settings(*place_of(options))[0].max_lines_per_window
+def settings_of(options: Options) -> Settings:
+    """Return what is set where the caller is."""
+    return load_settings(*place_of(options))[0]
 
 
 def open_call(options: Options) -> CallContext:

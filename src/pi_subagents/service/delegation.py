@@ -8,7 +8,7 @@ An observer is called with what happens, in order, and is never waited for.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from pi_subagents.core.value import value
@@ -47,6 +47,7 @@ class Preparation:
     earlier: tuple[RunRecord, ...] = ()  # the runs of the session it continues
     preset: PresetUse | None = None  # then `profile` is what the preset comes to
     detached: bool = False  # a background run, which outlives its caller
+    schema: Mapping[str, object] | None = None  # what its answer has to fit
 
 
 @value
@@ -87,6 +88,4 @@ class Delegation:
 
     def to_json(self) -> dict[str, object]:
         """Return the value of the tool `delegate_to_subagents`."""
-        return answers.delegation_to_json(
-            self.results, self.windows, max_lines=self.settings.max_lines_per_window
-        )
+        return answers.delegation_to_json(self.results, self.windows, self.settings)

@@ -22,10 +22,11 @@ from pi_subagents.core.value import replace
 from pi_subagents.errors import RunUnreadable
 from pi_subagents.store.recovery import liveness_of
 from pi_subagents.store.run_index import FILE_NAME
-from pi_subagents.store.run_records import load_record, planned_record
+from pi_subagents.store.run_records import load_record, planned_record, what_it_waits_for
 from pi_subagents.store.tails import JournalTail
 from pi_subagents.system.file_stamps import FileStamps
 from pi_subagents.system.home import data_dir
+from pi_subagents.view.failure import retry_line
 from pi_subagents.view.fleet import cut, last_line_of, light
 
 if TYPE_CHECKING:
@@ -59,8 +60,7 @@ class LiveRun:
         with suppress(OSError):  # as far as it goes
             for entry in self._tail.new_entries():
                 progress = self._after(progress, entry.event)
-        if progress is not self._record.progress:
-            self._record = replace(self._record, progress=progress)
+        self._record = replace(self._record, progress=progress)
         if not self._record.meta.started_at_ms:
             with suppress(RunUnreadable):
                 self._record = replace(light(planned_record(self.run_dir)), progress=progress)
@@ -74,10 +74,14 @@ class LiveRun:
         match event:
             case ev.StateChanged(state):
                 progress = replace(progress, state=state)
+            case ev.Asked() | ev.Replied():
+                waiting_for = what_it_waits_for(self.run_dir)
+                self._record = replace(self._record, waiting_for=waiting_for)
             case ev.AssistantMessage():
                 model = cut(event.model) or progress.model
                 progress = replace(progress, usage=progress.usage + event.usage, model=model)
-        line = last_line_of(self._words.text(event))
+        said = retry_line(event) if isinstance(event, ev.Retrying) else self._words.text(event)
+        line = last_line_of(said)
         return replace(progress, last_line=line) if line else progress
 
 

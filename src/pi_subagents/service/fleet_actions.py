@@ -1,5 +1,5 @@
 """
-What can be done to a run that is watched: stop it, steer it, resume it.
+What can be done to a run that is watched: stop it, steer it, answer or resume it.
 
 In: run ids.  Out: a report for the user at once; what turns out later goes to a callback.  Nothing
 here raises for what a user can cause.
@@ -8,25 +8,30 @@ here raises for what a user can cause.
 from __future__ import annotations
 
 import asyncio
-import json
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pi_subagents.core.plain_text import one_line
+from pi_subagents.core.run.answering import AnswerRequest, checked_answer
 from pi_subagents.core.value import value
 from pi_subagents.errors import RunNotActive, SubagentsError
 from pi_subagents.service import messages
+from pi_subagents.service.inside import refuse_inside_subagent
+from pi_subagents.service.questions.answering import answer_now
 from pi_subagents.service.runs import Runs
-from pi_subagents.service.sessions import sessions_to_resume
+from pi_subagents.service.session.follow_up import follow_up
 from pi_subagents.service.steering import steer
-from pi_subagents.system.home import PROJECT_RUNS
 from pi_subagents.system.launch import Ended, show, start_own_command
+from pi_subagents.view.states import state_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from pathlib import Path
 
     from pi_subagents.core.run.record import RunRecord
+    from pi_subagents.service.session.follow_up import FollowUp
 
 REFUSED = 2
+MAX_NAME = 60
 
 
 @value
@@ -57,7 +62,7 @@ class FleetActions:
             return ActionReport(messages.RUN_IS_OVER)
         except (SubagentsError, OSError) as error:
             return ActionReport(str(error), bad=True)
-        return ActionReport(messages.stopped(_name(ended), ended.status))
+        return ActionReport(messages.stopped(_name(ended), state_of(ended).word))
 
     def steer(self, run_id: str, message: str) -> ActionReport:
         """Send a message to an active run; wait a while until it is read."""
@@ -67,15 +72,24 @@ class FleetActions:
             return ActionReport(str(error), bad=True)
         return ActionReport(steered.text, bad=steered.status == "refused")
 
+    def answer(self, run_id: str, text: str, question: str = "") -> ActionReport:
+        """Answer what an active run asks."""
+        try:
+            request = AnswerRequest(run_id, checked_answer(text), question)
+            report = answer_now(request, Runs(self._cwd, self._env))
+        except (SubagentsError, OSError) as error:
+            return ActionReport(str(error), bad=True)
+        return ActionReport(report.text, bad=report.status == "refused")
+
     def resume(self, run_id: str, prompt: str) -> ActionReport:
         """Resume a run's session in a process that outlives us; a refusal is reported later."""
         if not prompt.strip():
             return ActionReport(messages.PROMPT_IS_EMPTY, bad=True)
         try:
+            refuse_inside_subagent(self._env)
             runs = Runs(self._cwd, self._env)
             run = runs.find(run_id)
-            sessions_to_resume(runs, [run.session_id])
-            self._start(run, prompt)
+            self._start(follow_up(runs, run.session_id, prompt))
         except (SubagentsError, OSError) as error:
             return ActionReport(messages.not_resumed(str(error)), bad=True)
         text = messages.resumed(_name(run))
@@ -87,12 +101,11 @@ class FleetActions:
         """Show a run's directory, or a page, on the desktop; return whether there is one."""
         return show(target, self._env)
 
-    def _start(self, run: RunRecord, prompt: str) -> None:
-        offline = ["--offline"] if run.meta.offline else []
+    def _start(self, going_on: FollowUp) -> None:
         start_own_command(
-            ["-q", "run", "--task-file", "-", "--plain", *offline],
-            json.dumps({"tasks": [_task(run, prompt)]}),
-            cwd=_project(run),
+            ["-q", "resume", "--plain", "--", going_on.run.session_id, "-"],
+            going_on.task.prompt,
+            cwd=str(going_on.project or self._cwd),
             env=self._env,
             on_end=self._report_refusal,
         )
@@ -103,26 +116,5 @@ class FleetActions:
             self._on_report(ActionReport(messages.not_resumed(ended.error_output), bad=True))
 
 
-def _task(run: RunRecord, prompt: str) -> dict[str, object]:
-    task: dict[str, object] = {
-        "name": _name(run),
-        "prompt": prompt,
-        "cwd": run.meta.cwd,
-        "resume": run.session_id,
-    }
-    if run.meta.timeout_s is not None:
-        task["timeout"] = run.meta.timeout_s
-    if profile := run.meta.profile:
-        task["profile"] = profile
-    return task
-
-
-def _project(run: RunRecord) -> str:
-    """Return the project that keeps a run, so that it keeps the next one too."""
-    *project, top, middle, last, _ = Path(run.path).parts
-    in_project = (top, middle, last) == PROJECT_RUNS
-    return str(Path(*project)) if in_project else run.meta.cwd
-
-
 def _name(run: RunRecord) -> str:
-    return run.name or run.run_id[:12]
+    return one_line(run.title, MAX_NAME)

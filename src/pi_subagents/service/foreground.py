@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import time
 from contextlib import ExitStack, suppress
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -20,14 +21,19 @@ from pi_subagents.core.definitions.found import PROFILE
 from pi_subagents.core.profile.profile import Profile
 from pi_subagents.core.run.result import RunResult
 from pi_subagents.core.stop_switch import RUNNING, StopSwitch
+from pi_subagents.core.task.request import with_budget
 from pi_subagents.core.value import replace
 from pi_subagents.runners.table import RunnerPlace, open_runner
 from pi_subagents.service import messages
+from pi_subagents.service.answer_schemas import refuse_wrong_schemas, with_parsed
 from pi_subagents.service.call import ignore, open_call
 from pi_subagents.service.definitions.choice import ask_first
 from pi_subagents.service.delegation import Delegation, Preparation, Update
+from pi_subagents.service.models import refuse_without_model
 from pi_subagents.service.plan import plan, prewarm_spec
+from pi_subagents.service.questions.people import PeopleAsked
 from pi_subagents.system import crash_points
+from pi_subagents.system.own_thread import in_own_thread
 from pi_subagents.view.window import Window, WindowBuilder, WindowTitle
 
 if TYPE_CHECKING:
@@ -39,17 +45,22 @@ if TYPE_CHECKING:
     from pi_subagents.service.call import CallContext, Options
     from pi_subagents.service.delegation import Observer, PlannedTask
 
+MAX_PROMPT = 200  # characters of it that a title keeps
+
 
 async def delegate_request(request: DelegateRequest, options: Options) -> Delegation:
     """Run a checked request."""
     if named := [name for task in request.tasks if (name := request.profile_of(task))]:
         await ask_first(PROFILE, named, options)
     context = open_call(options)
-    preparations = _prepare(request, context)
+    request = with_budget(request, options.get("budget"))
+    preparations = await in_own_thread("prepare", partial(prepare_tasks, request, context))
     with ExitStack() as resources:
         context = with_offline_model(context, resources)
         planned = plan(context, request, preparations)
         results, windows = await execute(context, planned)
+    if any(result.has_value for result in results):
+        results = tuple(map(with_parsed, results, (task.output_schema for task in request.tasks)))
     return Delegation(results, windows, context.settings)
 
 
@@ -65,9 +76,20 @@ def prewarm(request: DelegateRequest, options: Options) -> None:
         context.pool.settle_later()
 
 
+def prepare_tasks(request: DelegateRequest, context: CallContext) -> tuple[Preparation, ...]:
+    """Resolve what tasks name, and refuse them where there is no model; pi may have to be asked."""
+    preparations = _prepare(request, context)
+    if any(needs.schema is not None for needs in preparations):
+        refuse_wrong_schemas(request.tasks, preparations)
+    if not context.options.get("offline", False):
+        refuse_without_model(context, request.tasks, preparations)
+    return preparations
+
+
 def _prepare(request: DelegateRequest, context: CallContext) -> tuple[Preparation, ...]:
-    """Resolve profiles, skills and sessions, where a task names any."""
-    if any(task.resume or request.profile_of(task) for task in request.tasks):
+    """Resolve profiles, skills, sessions and schemas, where a task names any."""
+    named = (task.resume or task.chooses or request.profile_of(task) for task in request.tasks)
+    if any(named) or any(task.output_schema is not None for task in request.tasks):
         from pi_subagents.service.profiles import prepare
 
         return prepare(request, context)
@@ -104,9 +126,15 @@ async def execute(
         on_windows(windows)
     on_update = options.get("on_update", ignore)
 
+    stop = options.get("stop") or StopSwitch()
+    ask = options.get("on_question")
+    people = PeopleAsked(ask, context.notice, context.runs, stop) if ask else None
+
     def observe(update: Update) -> None:
         windows.apply(update)
         on_update(update)
+        if people is not None:
+            people.observe(update)
 
     runner.expect(run.spec for run in planned if not run.needs.refusal)
     try:
@@ -115,9 +143,11 @@ async def execute(
             runner=runner,
             concurrency=context.concurrency,
             observe=observe,
-            stop=options.get("stop") or StopSwitch(),
+            stop=stop,
         )
     finally:
+        if people is not None:
+            await people.close()
         await asyncio.shield(runner.settle())
     crash_points.reach(crash_points.BEFORE_INDEX_UPDATE)
     context.runs.note_ended(results)
@@ -204,6 +234,7 @@ class Windows:
         home: str,
         columns: int | None = None,
     ) -> None:
+        self.settings = settings
         self.max_lines = settings.max_lines_per_window
         self._builders = [
             WindowBuilder(
@@ -243,6 +274,7 @@ def _title(run: PlannedTask) -> WindowTitle:
         file_count=len(task.files),
         timeout_s=task.timeout_s,
         session_id=run.spec.session_id,
+        prompt=task.prompt[:MAX_PROMPT],
     )
 
 

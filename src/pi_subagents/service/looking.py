@@ -11,19 +11,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pi_subagents.config.settings_files import load_settings
-from pi_subagents.core.run.files import APPEND_PROMPT, SYSTEM_PROMPT
-from pi_subagents.core.value import value
-from pi_subagents.engines.base import CallPlace, ChildRequest
+from pi_subagents.core.engine_values import Model
+from pi_subagents.core.run.files import APPEND_PROMPT, CHILD_SESSION, SYSTEM_PROMPT
+from pi_subagents.core.value import replace, value
+from pi_subagents.engines.base import UNKNOWN, CallPlace, ChildRequest
 from pi_subagents.engines.table import DEFAULT, load_engine
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from pi_subagents.core.engine_values import HostProgram, ModelList
+    from pi_subagents.core.profile.profile import Profile
     from pi_subagents.core.run.spec import ChildOrder
     from pi_subagents.core.settings import Settings
     from pi_subagents.engines.base import EngineCall
+    from pi_subagents.service.definitions.choice import DefinitionRules
     from pi_subagents.service.delegation import Preparation
 
 
@@ -54,6 +57,13 @@ class LookingPlace:
         """Return whether this is so for the directory itself."""
         return self.trusts(self.cwd)
 
+    @property
+    def rules(self) -> DefinitionRules:
+        """Return what decides there between the project's definitions and the user's own."""
+        from pi_subagents.service.definitions.choice import DefinitionRules
+
+        return DefinitionRules.of(self.settings, self.env, trusted=self.is_trusted)
+
     def preview(self) -> EngineCall:
         """Return the engine of a call there, to look only."""
         return load_engine(DEFAULT).preview(self._call_place())
@@ -65,6 +75,13 @@ class LookingPlace:
     def tools(self) -> tuple[str, ...]:
         """Return the tools that a child there has by itself."""
         return self.preview().list_tools()
+
+    def unknown_name(self, profile: Profile, field: str, models: Sequence[str]) -> str:
+        """Return what a field names that does not exist, in a few words; nothing if all does."""
+        known = tuple(Model(*reference.partition("/")[::2]) for reference in models)
+        found = self.preview().check_profile(profile, known)
+        wrong = (each.text for each in found if (each.field, each.kind) == (field, UNKNOWN))
+        return next(wrong, "")
 
     def skills(self) -> tuple[str, ...]:
         """Return the skills that a profile may name there."""
@@ -78,31 +95,20 @@ def prepare_named(name: str, place: LookingPlace) -> Preparation:
     """Return what a call would make of the profile, or why it would be refused."""
     from functools import partial
 
-    from pi_subagents.config.definition_answers import DefinitionAnswers
     from pi_subagents.config.profile_files import load_profiles
     from pi_subagents.core.definitions.found import PROFILE
     from pi_subagents.core.task.request import Task, checked_request
     from pi_subagents.errors import RequestError
-    from pi_subagents.service.definitions.choice import choose_definition
     from pi_subagents.service.delegation import Preparation
     from pi_subagents.service.profiles import prepare_profiles
-    from pi_subagents.system.home import data_dir
 
-    trusted = place.is_trusted
-    choose = partial(
-        choose_definition,
-        PROFILE,
-        policy=place.settings.project_definitions,
-        trusted=trusted,
-        answers=DefinitionAnswers(data_dir(place.env)),
-    )
     try:
         (prepared,) = prepare_profiles(
             checked_request([Task("show", "show")], name),
             load_profiles(place.cwd, place.env),
             place.preview(),
-            trusted=trusted,
-            choose=choose,
+            trusted=place.is_trusted,
+            choose=partial(place.rules.choose, PROFILE),
         )
     except RequestError as error:
         return Preparation(refusal=str(error))
@@ -124,4 +130,5 @@ def plan_named(prepared: Preparation, place: LookingPlace) -> ChildOrder | None:
         append_prompt_file=f"{RUN}/{APPEND_PROMPT}" if profile.append_system_prompt else None,
         shareable=False,
     )
-    return place.preview().plan_child(request).order
+    order = place.preview().plan_child(request).order
+    return replace(order, argv=order.argv_in(f"{RUN}/{CHILD_SESSION}"))

@@ -5,14 +5,44 @@ from __future__ import annotations
 # What can be wrong with a parameter (InvalidRequest puts the place in front), a setting or a file.
 
 MUST_BE_CONCURRENCY = "must be a whole number from 1 to 16"
-MUST_BE_RUNNER = 'must be "process" or "tmux"'
-NO_SCRIPT_IN_BACKGROUND = "a script needs somebody to serve it; background runs take the rules only"
+MUST_BE_CALLABLE = "must be a function"
+MUST_BE_PATH = "must be a path"
+MUST_BE_MAPPING = "must be a mapping of names to texts"
+MUST_BE_NUMBER = "must be a whole number"
+MUST_BE_SWITCH = "must be a StopSwitch"
+MUST_BE_POOL = "must be a Pool"
+MUST_BE_SCRIPT = "must be true, false, or what parse_script returns"
+NO_SCRIPT_IN_BACKGROUND = (
+    "a script needs a caller to serve it; background runs can only follow the rules"
+)
 NOT_A_PRIVATE_FILE = "it must be a file of your own that nobody else can read (mode 0600)"
+
+
+def must_be_runner(known: tuple[str, ...]) -> str:
+    """Return which runners there are."""
+    return "must be " + " or ".join(f'"{name}"' for name in known)
 
 
 def must_be_engine(known: tuple[str, ...]) -> str:
     """Return which engines there are."""
     return f"must be one of: {', '.join(known)}"
+
+
+def usage_not_reported(whose: str, engine: str, reports: str) -> str:
+    """Return why a budget of tokens or cost cannot be kept with an engine."""
+    when = "never reports what it uses" if reports == "never" else f"reports that once a {reports}"
+    return (
+        f"the one {whose} cannot be kept: {engine} {when}, and it has to do so with every message. "
+        "Limit turns or time instead."
+    )
+
+
+def estimate_passes_budget(expected: int, whose: str, limit: str) -> str:
+    """Return why a task does not begin: what it reads first is too much."""
+    return (
+        f"Not started: it would begin with about {expected:,} tokens (prompt, files, skills, "
+        f"tools), and the budget {whose} is {limit}."
+    )
 
 
 # Notices: once, before the work begins.
@@ -27,30 +57,38 @@ NOTICE_OFFLINE_SCRIPT = (
 
 # Runs: messages to them, and their ends.
 
-STEER_AFTER_THIS_STEP = "The sub-agent reads it after its current step."
-STEER_AT_ITS_START = "The sub-agent has not begun yet; it reads it when it does."
-STEER_NOBODY_LISTENS = "Nobody takes messages for this sub-agent."
-PROMPT_IS_EMPTY = "Nothing to go on with: the prompt is empty."
-RUN_IS_OVER = "It is over already."
-RUN_DIRECTORY_GONE = "The run directory is gone, and with it how the run ended"
+STEER_AFTER_THIS_STEP = "The sub-agent will read it after its current step."
+STEER_AT_ITS_START = "The sub-agent has not started yet; it will read it when it does."
+STEER_NOBODY_LISTENS = "This sub-agent cannot receive messages."
+PROMPT_IS_EMPTY = "The prompt is empty."
+RUN_IS_OVER = "It has already ended."
+RUN_DIRECTORY_GONE = "The run directory is gone, so it is not known how the run ended"
 
 
 def token_too_short(least: int) -> str:
     """Return what a token must look like."""
-    return f"it must hold one word of at least {least} characters"
+    return f"it must contain one word of at least {least} characters"
 
 
 def steer_after_end(status: str, session_id: str) -> str:
     """Return why a message for a run that is over is not kept."""
     return (
-        f"The sub-agent is not at work any more (status: {status}). To go on with what it did, "
-        f"delegate a task that resumes session {session_id}."
+        f"The sub-agent has already ended (status: {status}). To continue its work, delegate a "
+        f"task that resumes session {session_id}."
     )
+
+
+ASKS_NOTHING = "It asks nothing now."
+
+
+def answer_not_kept(reason: str) -> str:
+    """Return why an answer could not be handed over."""
+    return f"The answer could not be kept: {reason}"
 
 
 def steer_not_kept(reason: str) -> str:
     """Return that a message could not be handed over."""
-    return f"The message could not be handed over: {reason}"
+    return f"The message could not be delivered: {reason}"
 
 
 def old_runs_removed(for_age: int, days: float, for_space: int, megabytes: float) -> str:
@@ -69,8 +107,8 @@ def old_runs_removed(for_age: int, days: float, for_space: int, megabytes: float
 def index_unusable(reason: str) -> str:
     """Return the notice that runs are kept but could not be entered in the index."""
     return (
-        f"The index of runs cannot be written ({reason}): these runs are not found by id from "
-        "elsewhere, and not recovered after a crash."
+        f"The index of runs cannot be written ({reason}): these runs cannot be found by id from "
+        "elsewhere, and are not recovered after a crash."
     )
 
 
@@ -81,12 +119,12 @@ def stopped(name: str, status: str) -> str:
 
 def resumed(name: str) -> str:
     """Return that a session is resumed."""
-    return f"{name} goes on as a new run. It does so even if you leave."
+    return f"{name} continues as a new run, even if you leave."
 
 
 def without_preset(preset: str) -> str:
     """Return that a session is resumed without the preset it began with."""
-    return f"It goes on without the preset {preset}."
+    return f"It continues without the preset {preset}."
 
 
 def not_resumed(reason: str) -> str:
@@ -109,12 +147,50 @@ def unknown_profile(name: str, available: tuple[str, ...]) -> str:
 
 def field_not_honoured(profile: str, field: str, engine: str) -> str:
     """Return why a profile cannot be used with an engine."""
-    return f'Profile "{profile}" sets "{field}", which the engine "{engine}" cannot honour.'
+    who = f'Profile "{profile}"' if profile else "A task"
+    return f'{who} sets "{field}", which the engine "{engine}" does not support.'
 
 
 def note_profile_left(name: str) -> str:
     """Return the note on a session that is resumed without the profile it had."""
-    return f'This session ran with the profile "{name}" before; this run has none. Name it again.'
+    return (
+        f'This session ran with the profile "{name}" before; this run has none. To keep it, name '
+        "it again."
+    )
+
+
+def note_other_profile(before: str, now: str) -> str:
+    """Return the note on a session that is resumed with another profile."""
+    return f'This session ran with the profile "{before}" before; this run has "{now}".'
+
+
+def note_preset_left(name: str, now: str) -> str:
+    """Return the note on a session that is resumed without the preset it had."""
+    has = f'the profile "{now}"' if now else "no preset"
+    return f'This session ran with the preset "{name}" before; this run has {has}.'
+
+
+# How a session goes on.
+
+SESSION_NOT_KEPT = "none was kept"
+
+
+def session_of_other_engine(name: str) -> str:
+    """Return why a session cannot be continued."""
+    return f"it is one of the engine {name}"
+
+
+def note_retold(reason: str) -> str:
+    """Return the note on a run that cannot go on in the session of the one before."""
+    return (
+        f"The sub-agent's own session could not be continued ({reason}): it was told what happened "
+        "instead."
+    )
+
+
+def note_session_moved(before: str, now: str) -> str:
+    """Return the note on a session that goes on in another directory."""
+    return f"This session was in {before} before; it goes on in {now}."
 
 
 # Definitions of projects that are not trusted (subagents.project_definitions)
@@ -123,8 +199,8 @@ def note_profile_left(name: str) -> str:
 def ask_foreign(kind: str, name: str, path: str) -> str:
     """Return the question whether a definition may be used."""
     return (
-        f'The {kind} "{name}" is this project\'s own, and the project is not trusted. It may '
-        f"choose model, tools and prompt: {path}. Use it?"
+        f'The {kind} "{name}" belongs to this project, which is not trusted. It can choose the '
+        f"model, the tools and the prompt: {path}. Use it?"
     )
 
 
@@ -134,3 +210,20 @@ def note_untrusted_profile(name: str, left_out: tuple[str, ...]) -> str:
         f'The project\'s profile "{name}" may not set {", ".join(left_out)}: the project is not '
         "trusted. Trust it in pi (/trust), or with --trust-project, if you have read the file."
     )
+
+
+def note_not_parsed(model: str, reason: str) -> str:
+    """Return the note on a value that fits the schema of a model class, but not the class."""
+    return f"The value fits the schema of {model}, but {model} does not take it: {reason}"
+
+
+def works_in_worktree(path: str, cwd: str) -> str:
+    """Return the line of a prompt that says where the child works."""
+    return (
+        f"(You work in {path}, a git worktree of your own: a copy of {cwd} as it is now. "
+        "Change files only there; your changes are collected when you are done.)"
+    )
+
+
+NO_WORKTREE = "it had no worktree of its own."
+STILL_AT_WORK = "it is still at work."

@@ -16,9 +16,10 @@ from pi_subagents import errors
 from pi_subagents.config.preset_files import load_presets
 from pi_subagents.core.definitions.found import PRESET
 from pi_subagents.core.preset.preset import preset_profile
-from pi_subagents.core.task.request import DelegateRequest, Task
+from pi_subagents.core.task.request import DelegateRequest, Task, with_budget
 from pi_subagents.core.value import replace
 from pi_subagents.engines.base import ModelWish
+from pi_subagents.service.answer_schemas import refuse_wrong_schema, with_schema
 from pi_subagents.service.call import open_call
 from pi_subagents.service.definitions.choice import ask_first, choose_for
 from pi_subagents.service.delegation import Preparation, PresetUse
@@ -56,16 +57,24 @@ class PresetCatalogue:
             raise errors.UnknownPreset(task.preset, tuple(self._presets.by_name))
         requested, resolved = self._model(task, loaded)
         profile = preset_profile(loaded.preset)
+        own = self._presets.get_overridden(task.preset)
+        if own is not None and not self._context.trusted(self._context.cwd):
+            stricter = profile.permissions.tightened_by(own.preset.permissions)
+            profile = replace(profile, permissions=stricter)
         refuse_unsupported(profile, self._context.engine)
         prepared = self._context.engine.prepare_preset(profile, resolved)
         if detached and chosen.note:  # its result may be long in coming
             self._context.notice(chosen.note)
-        return Preparation(
+        needs = Preparation(
             profile=prepared.profile,
             notes=(*filter(None, (chosen.note,)), *prepared.notes),
             preset=PresetUse(loaded.preset, loaded.scope, requested, resolved),
             detached=detached,
         )
+        needs = with_schema(needs, task.output_schema)
+        whose = f'preset "{loaded.name}".' if task.output_schema is None else ""
+        refuse_wrong_schema(f"{whose}outputSchema", needs.schema)
+        return needs
 
     def _model(self, task: PresetTask, loaded: LoadedPreset) -> tuple[str | None, str | None]:
         preset = loaded.preset
@@ -85,19 +94,26 @@ async def run_subagent(request: SubagentRequest, options: Options) -> dict[str, 
     catalogue = PresetCatalogue(context)
     prepare = _or_refusal if request.parallel else PresetCatalogue.prepare
     # pi may have to be asked for its models: a host has other things to do meanwhile.
+    if (
+        request.parallel
+    ):  # a task that cannot start spares the others; a call that is wrong does not
+        for index, task in enumerate(request.tasks):
+            where = f"tasks[{index}].outputSchema"
+            await in_own_thread("check", partial(refuse_wrong_schema, where, task.output_schema))
     preparations = [
         await in_own_thread("prepare", partial(prepare, catalogue, task)) for task in request.tasks
     ]
     with ExitStack() as resources:
         context = with_offline_model(context, resources)
         checked = as_request(request.tasks, context.settings.foreground_timeout)
+        checked = with_budget(checked, options.get("budget"))
         planned = plan(context, checked, preparations)
         results, _ = await execute(context, planned)
     models = [
         (use.requested_model, use.resolved_model) if (use := needs.preset) else (task.model, None)
         for task, needs in zip(request.tasks, preparations, strict=True)
     ]
-    return subagent_to_json(request, results, models)
+    return subagent_to_json(request, results, models, context.settings)
 
 
 def as_request(tasks: Sequence[PresetTask], timeout_s: float | None) -> DelegateRequest:
@@ -110,6 +126,7 @@ def as_request(tasks: Sequence[PresetTask], timeout_s: float | None) -> Delegate
                 prompt=task.task,
                 cwd=task.cwd,
                 timeout_s=timeout_s,
+                output_schema=task.output_schema,
             )
             for number, task in enumerate(tasks, 1)
         )

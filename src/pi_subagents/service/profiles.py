@@ -14,14 +14,16 @@ from typing import TYPE_CHECKING
 from pi_subagents.config.profile_files import load_profiles
 from pi_subagents.core.definitions.definition import PROJECT
 from pi_subagents.core.definitions.found import PROFILE, Choice
-from pi_subagents.core.profile.profile import FIELDS, Profile
+from pi_subagents.core.profile.profile import FIELDS, OWN_FIELDS, Profile
 from pi_subagents.core.value import replace
 from pi_subagents.errors import ProfileRefused
 from pi_subagents.service import messages
+from pi_subagents.service.answer_schemas import with_schema
 from pi_subagents.service.call import history_of
 from pi_subagents.service.definitions.choice import choose_for
 from pi_subagents.service.delegation import Preparation
-from pi_subagents.service.sessions import sessions_to_resume
+from pi_subagents.service.models import find_model, with_choices
+from pi_subagents.service.sessions import session_to_fork, sessions_to_resume
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
     from pi_subagents.config.profile_files import Profiles
     from pi_subagents.core.profile.profile import LoadedProfile
     from pi_subagents.core.run.record import RunRecord
-    from pi_subagents.core.task.request import DelegateRequest
+    from pi_subagents.core.task.request import DelegateRequest, Task
     from pi_subagents.engines.base import EngineCall
     from pi_subagents.service.call import CallContext
 
@@ -39,28 +41,37 @@ _NEEDS_TRUST = ("extensions", "extraArgs", "apiKey")
 
 def prepare(request: DelegateRequest, context: CallContext) -> tuple[Preparation, ...]:
     """Resolve profiles, skills and sessions: whatever of them can refuse the whole call."""
-    sessions = [task.resume for task in request.tasks if task.resume]
-    earlier = sessions_to_resume(context.runs, sessions, history_of(context.options))
+    history = history_of(context.options)
+    sessions = [task.resume for task in request.tasks if task.resume and not task.fork]
+    earlier = sessions_to_resume(context.runs, sessions, history)
+    forked = {task.resume for task in request.tasks if task.resume and task.fork}
+    forks = {name: session_to_fork(context.runs, name, history) for name in forked}
     preparations: tuple[Preparation, ...] = (Preparation(),) * len(request.tasks)
-    if any(map(request.profile_of, request.tasks)):
+    if any(request.profile_of(task) or task.chooses for task in request.tasks):
         preparations = prepare_profiles(
             request,
             load_profiles(context.cwd, context.env),
             context.engine,
             trusted=context.trusted(context.cwd),
             choose=partial(choose_for, context, PROFILE),
+            find_model=partial(find_model, context),
         )
-    return tuple(
-        _resuming(needs, earlier[task.resume]) if task.resume else needs
+    resuming = (
+        _resuming(needs, (forks if task.fork else earlier)[task.resume]) if task.resume else needs
         for task, needs in zip(request.tasks, preparations, strict=True)
     )
+    return tuple(map(with_schema, resuming, (task.output_schema for task in request.tasks)))
 
 
 def _resuming(needs: Preparation, earlier: tuple[RunRecord, ...]) -> Preparation:
-    """Let a task continue a session; note a profile that is left behind."""
-    was = earlier[-1].meta.profile
-    dropped = was and needs.profile is None and not needs.refusal
-    notes = (*needs.notes, messages.note_profile_left(was)) if dropped else needs.notes
+    """Let a task continue a session; note a profile or preset that is left behind."""
+    was, now = earlier[-1].meta, needs.profile.name if needs.profile else ""
+    notes = needs.notes
+    if not needs.refusal and was.preset:
+        notes += (messages.note_preset_left(was.preset, now),)
+    elif not needs.refusal and was.profile and was.profile != now:
+        other = messages.note_other_profile(was.profile, now)
+        notes += (other if now else messages.note_profile_left(was.profile),)
     return replace(needs, earlier=earlier, notes=notes)
 
 
@@ -73,11 +84,12 @@ def prepare_profiles(
     choose: Callable[[Profiles, str], Choice[LoadedProfile]] = lambda found, name: Choice(
         found.get(name)
     ),
+    find_model: Callable[[Profile, Task], str] = lambda _, task: task.model or "",
 ) -> tuple[Preparation, ...]:
     """Resolve the profile of every task; RequestError where the whole call must be refused."""
 
     @cache
-    def resolved(name: str) -> Preparation:
+    def named(name: str) -> Preparation:
         chosen = choose(profiles, name)
         if chosen.refusal:
             return Preparation(refusal=chosen.refusal)
@@ -87,36 +99,61 @@ def prepare_profiles(
             available = tuple(profiles.by_name)
             refusal = messages.unknown_profile(name, available)
             return Preparation(refusal=refusal, notes=broken)
-        profile, notes = _permitted(loaded, trusted=trusted)
+        own = profiles.get_overridden(name)
+        profile, notes = _permitted(loaded, own, trusted=trusted)
         if chosen.note:
             notes = (chosen.note, *notes)
+        return Preparation(profile, notes=notes)
+
+    @cache
+    def prepared(profile: Profile, notes: tuple[str, ...]) -> Preparation:
         refuse_unsupported(profile, engine)
-        prepared = engine.prepare_profile(profile, notes, trusted=trusted)
+        ready = engine.prepare_profile(profile, notes, trusted=trusted)
         return Preparation(
-            prepared.profile,
-            skill_paths=prepared.skill_paths,
-            refusal=prepared.refusal,
-            notes=prepared.notes,
+            ready.profile,
+            skill_paths=ready.skill_paths,
+            refusal=ready.refusal,
+            notes=ready.notes,
         )
 
-    names = [request.profile_of(task) for task in request.tasks]
-    return tuple(resolved(name) if name else Preparation() for name in names)
+    def needs_of(task: Task) -> Preparation:
+        name = request.profile_of(task)
+        needs = named(name) if name else Preparation()
+        profile = needs.profile
+        if task.chooses and not needs.refusal:
+            profile = with_choices(profile or Profile(""), task, find_model)
+        return prepared(profile, needs.notes) if profile else needs
+
+    return tuple(map(needs_of, request.tasks))
 
 
 def refuse_unsupported(profile: Profile, engine: EngineCall) -> None:
     """Refuse a profile that asks for what children of this engine cannot honour, by name."""
     unset = Profile("")
     for spelled, field in FIELDS.items():
-        is_set = field != "name" and getattr(profile, field) != getattr(unset, field)
+        is_set = field not in OWN_FIELDS and getattr(profile, field) != getattr(unset, field)
         if is_set and field not in engine.capabilities.profile_fields:
+            raise ProfileRefused(messages.field_not_honoured(profile.name, spelled, engine.name))
+    for kind in profile.permissions.restricted:
+        if kind not in engine.capabilities.permissions:
+            spelled = f"permissions.{kind}"
             raise ProfileRefused(messages.field_not_honoured(profile.name, spelled, engine.name))
 
 
-def _permitted(loaded: LoadedProfile, *, trusted: bool) -> tuple[Profile, tuple[str, ...]]:
-    """Return the profile without what its origin may not decide, and the note about that."""
+def _permitted(
+    loaded: LoadedProfile, own: LoadedProfile | None, *, trusted: bool
+) -> tuple[Profile, tuple[str, ...]]:
+    """
+    Return the profile without what its origin may not decide, and the note about that.
+
+    Where it stands in for one of the user's own, what that forbids stays forbidden.
+    """
     profile = loaded.profile
     if loaded.scope != PROJECT or trusted:
         return profile, ()
+    if own is not None:
+        permissions = profile.permissions.tightened_by(own.profile.permissions)
+        profile = replace(profile, permissions=permissions)
     left_out = tuple(name for name in _NEEDS_TRUST if getattr(profile, FIELDS[name]))
     if not left_out:
         return profile, ()

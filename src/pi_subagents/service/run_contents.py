@@ -6,8 +6,10 @@ In: a record that was read from there.  Out: texts and plain values.  Writes not
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from pi_subagents.core.run.result import count_at, text_at
 from pi_subagents.errors import RunUnreadable
 from pi_subagents.store.run_records import directory_of
 from pi_subagents.store.tails import TranscriptTail, journal_entries
@@ -28,6 +30,21 @@ def meta_of(run: RunRecord) -> dict[str, object]:
         return directory_of(run).read_meta()
     except (OSError, ValueError) as error:
         raise RunUnreadable(run.run_id, str(error)) from error
+
+
+def task_of(run: RunRecord) -> str:
+    """Return all that a run was asked; its record has the beginning."""
+    directory = directory_of(run)
+    try:
+        meta = directory.read_meta()
+    except (OSError, ValueError):
+        return run.meta.task
+    beginning, length = text_at(meta, "task"), count_at(meta, "taskLength")
+    if length > len(beginning):
+        for path in (directory.task, directory.prompt):  # the latter may begin with earlier runs
+            with suppress(OSError):
+                return read_bounded(path, MAX_TRANSCRIPT_BYTES).decode("utf-8", "replace")
+    return beginning
 
 
 def transcript_of(run: RunRecord) -> str:

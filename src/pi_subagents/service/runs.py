@@ -20,16 +20,17 @@ from pi_subagents.core.run.retention import Look, choose_removals, watched
 from pi_subagents.core.run.spec import PING
 from pi_subagents.core.value import value
 from pi_subagents.errors import (
-    RunAmbiguous,
     RunNotActive,
     RunNotAnswering,
     RunNotEnded,
-    RunNotFound,
     RunNotListening,
     RunUnreadable,
 )
+from pi_subagents.service.finding import find_run
+from pi_subagents.service.inside import refuse_inside_subagent
 from pi_subagents.store.completion import run_completion_hook
 from pi_subagents.store.desk import DESKS, Desk, clear_stale_desks
+from pi_subagents.store.ledger import Ledger
 from pi_subagents.store.orders import ANSWER_LIMIT_S, STOP_LIMIT_S, Stopped, Stopping, send
 from pi_subagents.store.recovery import conclude_lost, liveness_of, remove_half_written
 from pi_subagents.store.retention import (
@@ -43,9 +44,10 @@ from pi_subagents.store.retention import (
 from pi_subagents.store.run_dir import RunDir
 from pi_subagents.store.run_index import RunIndex
 from pi_subagents.store.run_records import directory_of, load_record
-from pi_subagents.store.run_store import RUN_ID_BEGINNING, open_store
+from pi_subagents.store.run_store import open_store
 from pi_subagents.system.home import data_dir
 from pi_subagents.system.identity import boot_id
+from pi_subagents.view.states import state_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -78,10 +80,11 @@ class Runs:
     """The runs a caller in some directory can see."""
 
     def __init__(self, cwd: Path | None = None, env: Mapping[str, str] | None = None) -> None:
-        self._env = os.environ if env is None else env
+        self.env = os.environ if env is None else env
         self._cwd = cwd or Path.cwd()
-        self.store: RunStore = open_store(self._cwd, self._env)
-        self.index = RunIndex(data_dir(self._env))
+        self.store: RunStore = open_store(self._cwd, self.env)
+        self.index = RunIndex(data_dir(self.env))
+        self.ledger = Ledger(data_dir(self.env), self.index.all)
 
     def seal(self, run_dir: RunDir) -> str | None:
         """
@@ -121,6 +124,7 @@ class Runs:
                 if run_dir.path.parent != self.store.runs_dir:  # it went elsewhere meanwhile
                     self.index.move(run_dir.run_id, run_dir.path)
                 run_dir.desk.clear(found=True)  # most are gone: their supervisors did it
+            self.ledger.note(ended)
             self.index.mark_ended(run_dir.run_id for run_dir in ended)
 
     def recover(self, *, thorough: bool = False) -> list[RunDir]:
@@ -133,12 +137,14 @@ class Runs:
         with suppress(sqlite3.Error, OSError):  # a look must work where nothing can be written
             with suppress(sqlite3.Error, OSError):  # what is known needs no room to be recovered
                 self._make_known(thorough=thorough)
-            ended, gone = [], []
+            ended, gone, kept = [], [], []
             for noted, session_id in self.index.not_ended().items():
                 if not noted.now().exists() and not os.path.lexists(noted.desk.path):
                     gone.append(noted.run_id)
                 elif self._has_ended(noted, session_id, concluded):
                     ended.append(noted.run_id)
+                    kept.append(noted.now())
+            self.ledger.note(kept)
             self.index.mark_ended(ended)
             self.index.remove(gone)
         return concluded
@@ -164,7 +170,7 @@ class Runs:
         run_dir.desk.clear(found=True)
         if self.index.is_detached(run_dir.run_id) and (result := run_dir.read_result()):
             # Its supervisor may have died before it could.
-            settings, _ = load_settings(self._cwd, self._env)
+            settings, _ = load_settings(self._cwd, self.env)
             run_completion_hook(settings.on_complete, run_dir, result)
         remove_half_written(run_dir)  # also by a process that was killed after the result was there
         return True
@@ -228,10 +234,9 @@ class Runs:
         there = (run_dir for run_dir in found.values() if run_dir.exists())
         return [run_dir for run_dir in there if not run_dir.redirected()]
 
-    def find(self, run: str) -> RunRecord:
-        """Return a run by its id or the beginning of it, from anywhere on this machine."""
-        self.recover(thorough=True)
-        return self._load(self._locate(run))
+    def find(self, wanted: str) -> RunRecord:
+        """Return the run that is called so: by an id, the beginning of one, a name, or `last`."""
+        return find_run(self, wanted)
 
     def of_session(self, session_id: str) -> list[RunDir]:
         """Return the directories of a session's runs, oldest first, wherever they are by now."""
@@ -241,20 +246,15 @@ class Runs:
             return []
         return [run_dir for run_dir in found if run_dir.exists()]
 
-    def find_any(self, any_id: str) -> RunRecord:
-        """Return a run by its id or its session's: then the one that is alive, or the latest."""
-        found = self.of_session(any_id)
-        wanted = [run_dir for run_dir in found if run_dir.alive()] or found
-        return self.find(wanted[-1].run_id if wanted else any_id)
-
     def stop(self, run: RunRecord, *, force: bool) -> RunRecord:
         """
         End a run and return how it stands then.
 
         RunNotActive if it is over; RunNotListening, RunNotAnswering or RunNotEnded if it runs on.
         """
+        refuse_inside_subagent(self.env)
         if not run.active:
-            raise RunNotActive(run.run_id, run.status)
+            raise RunNotActive(run.run_id, state_of(run).word)
         return self.stopped(Stopping(directory_of(run), force=force))
 
     def stopped(self, stopping: Stopping) -> RunRecord:
@@ -262,7 +262,7 @@ class Runs:
         run_dir = stopping.run_dir
         match stopping.finish():
             case Stopped.OVER:
-                raise RunNotActive(run_dir.run_id, self._load(run_dir).status)
+                raise RunNotActive(run_dir.run_id, state_of(self._load(run_dir)).word)
             case Stopped.DEAF:
                 raise RunNotListening(run_dir.run_id)
             case Stopped.SILENT:
@@ -281,7 +281,7 @@ class Runs:
         now_ms: int | None = None,
     ) -> list[Removal]:
         """Return which runs of this project have been kept long enough; a limit of 0 is none."""
-        settings, _ = load_settings(self._cwd, self._env)
+        settings, _ = load_settings(self._cwd, self.env)
         limit = settings.retention_megabytes if megabytes is None else megabytes
         return choose_removals(
             (kept_run(run_dir) for run_dir in self._own()),
@@ -292,6 +292,7 @@ class Runs:
 
     def remove(self, removals: Iterable[Removal]) -> list[str]:
         """Remove run directories that are still finished; return the ids of those removed."""
+        refuse_inside_subagent(self.env)
         removed = [
             removal.run_id
             for removal in removals
@@ -316,7 +317,7 @@ class Runs:
 
     def _due_removals(self) -> list[Removal]:
         """Return what may go without the user's word: for its age by a proven time only."""
-        looks = RetentionLooks(data_dir(self._env))
+        looks = RetentionLooks(data_dir(self.env))
         watch, proven_ms = watched(looks.find(self.store.runs_dir), look_now())
         if not looks.keep(self.store.runs_dir, watch) or proven_ms is None:
             return self.choose_removals(days=0)
@@ -368,17 +369,3 @@ class Runs:
 
     def _load(self, run_dir: RunDir) -> RunRecord:
         return load_record(run_dir, liveness_of(run_dir))
-
-    def _locate(self, run: str) -> RunDir:
-        if not RUN_ID_BEGINNING.fullmatch(run):
-            raise RunNotFound(run, str(self.store.runs_dir))
-        found = {each.run_id: each for each in self.here() if each.run_id.startswith(run)}
-        with suppress(sqlite3.Error, OSError):
-            indexed = [each.now() for each in self.index.starting_with(run)]
-            there = (each for each in indexed if each.exists() and not each.redirected())
-            found |= {each.run_id: each for each in there}
-        if not found:
-            raise RunNotFound(run, str(self.store.runs_dir))
-        if len(found) > 1:
-            raise RunAmbiguous(run, tuple(sorted(found)))
-        return next(iter(found.values()))

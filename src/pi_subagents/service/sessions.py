@@ -11,6 +11,7 @@ import asyncio
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from pi_subagents.core.run.record import Liveness, RunRecord
@@ -20,13 +21,16 @@ from pi_subagents.errors import (
     ResumedTwice,
     ResumeNotFound,
     ResumeStillRunning,
+    RunNotFound,
     RunUnreadable,
     SessionNotFound,
 )
+from pi_subagents.service.finding import find_run, find_session_id
 from pi_subagents.store.recovery import liveness_of
-from pi_subagents.store.run_records import load_record, with_messages
+from pi_subagents.store.run_records import load_record, what_it_waits_for, with_messages
 
 if TYPE_CHECKING:
+    from pi_subagents.core.run.result import RunResult
     from pi_subagents.core.run.spec import RunSpec
     from pi_subagents.core.stop_switch import StopSwitch
     from pi_subagents.service.runs import Runs
@@ -61,9 +65,10 @@ def no_history(_session_id: str) -> Sequence[RunRecord]:
     return ()
 
 
-def find_session(runs: Runs, session_id: str, history: HostHistory = no_history) -> list[RunRecord]:
-    """Return a session's runs, oldest first; SessionNotFound if there is none."""
+def find_session(runs: Runs, wanted: str, history: HostHistory = no_history) -> list[RunRecord]:
+    """Return a session's runs, oldest first, by any of its names; SessionNotFound if none."""
     runs.recover()
+    session_id = _session_id(runs, wanted, history)
     found = []
     for run_dir in runs.of_session(session_id):
         try:
@@ -75,25 +80,71 @@ def find_session(runs: Runs, session_id: str, history: HostHistory = no_history)
     if only_logged:
         found = sorted([*only_logged, *found], key=lambda run: run.begun_at_ms)
     if not found:
-        raise SessionNotFound(session_id)
+        raise SessionNotFound(wanted)
     return found
+
+
+def _session_id(runs: Runs, wanted: str, history: HostHistory) -> str:
+    """Return a session's id; what only the host's log knows, or nobody, stays as it was given."""
+    if history(wanted):
+        return wanted
+    try:
+        return find_session_id(runs, wanted)
+    except RunNotFound:
+        return wanted
 
 
 def sessions_to_resume(
-    runs: Runs, session_ids: Iterable[str], history: HostHistory = no_history
+    runs: Runs, wanted: Iterable[str], history: HostHistory = no_history
 ) -> dict[str, tuple[RunRecord, ...]]:
-    """Return the runs of every session that is to go on, or refuse all of them."""
+    """Return the runs of every session that is to go on, by what it is called, or refuse all."""
     found: dict[str, tuple[RunRecord, ...]] = {}
-    for session_id in session_ids:
-        if session_id in found:
-            raise ResumedTwice(session_id)
+    taken: set[str] = set()
+    for name in wanted:
         try:
-            found[session_id] = tuple(find_session(runs, session_id, history))
+            found[name] = tuple(_with_origin(runs, find_session(runs, name, history)))
         except SessionNotFound as none:
-            raise ResumeNotFound(session_id) from none
-        if any(run.tool_status == "running" for run in found[session_id]):
+            raise ResumeNotFound(name) from none
+        session_id = found[name][-1].session_id
+        if session_id in taken:
+            raise ResumedTwice(session_id)
+        taken.add(session_id)
+        if any(run.tool_status == "running" for run in found[name]):
             raise ResumeStillRunning(session_id)
     return found
+
+
+def session_to_fork(
+    runs: Runs, wanted: str, history: HostHistory = no_history
+) -> tuple[RunRecord, ...]:
+    """Return the runs of a session, to the one that is meant; or refuse."""
+    try:
+        found = find_session(runs, wanted, history)
+    except SessionNotFound as none:
+        raise ResumeNotFound(wanted) from none
+    with suppress(RunNotFound):
+        found = _up_to(find_run(runs, wanted).run_id, found)
+    if any(run.tool_status == "running" for run in found):
+        raise ResumeStillRunning(found[-1].session_id)
+    return tuple(_with_origin(runs, found))
+
+
+def _with_origin(runs: Runs, session: list[RunRecord]) -> list[RunRecord]:
+    """Return a session's runs after those that it has in common with another."""
+    known = {run.run_id for run in session}
+    while (origin := session[0].meta.forked_from) and origin not in known:
+        try:
+            session = [*_up_to(origin, find_session(runs, origin)), *session]
+        except SessionNotFound:
+            break
+        known |= {run.run_id for run in session}
+    return session
+
+
+def _up_to(run_id: str, session: list[RunRecord]) -> list[RunRecord]:
+    """Return the runs of a session that were there when that one ended; all, without it."""
+    places = [place for place, run in enumerate(session, 1) if run.run_id == run_id]
+    return session[: places[0]] if places else session
 
 
 def refuse_if_resumed_elsewhere(runs: Runs, specs: Iterable[RunSpec]) -> None:
@@ -109,22 +160,28 @@ def refuse_if_resumed_elsewhere(runs: Runs, specs: Iterable[RunSpec]) -> None:
 
 
 async def wait_for_session(
-    runs: Runs, session_id: str, seconds: float, stop: StopSwitch, history: HostHistory = no_history
+    runs: Runs, wanted: str, seconds: float, stop: StopSwitch, history: HostHistory = no_history
 ) -> list[RunRecord]:
-    """Return a session's runs once it is over, or as they are when the time is up or we stop."""
+    """Return a session's runs once it is over or asks, or as they are when the time is up."""
+    session_id = _session_id(runs, wanted, history)
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline and not stop.thrown:
         directories = runs.of_session(session_id)
-        if all(liveness_of(each) is not Liveness.ALIVE for each in directories):
-            break
+        alive = [each for each in directories if liveness_of(each) is Liveness.ALIVE]
+        if not alive or any(what_it_waits_for(each) for each in alive):
+            break  # it is over, or somebody has to answer first
         await asyncio.sleep(_POLL_S)
     return find_session(runs, session_id, history)
+
+
+def _without_output(run: RunRecord, result: RunResult) -> RunRecord:
+    return replace(run, result=replace(result, output=""))
 
 
 def _known_runs(runs: Runs) -> list[RunRecord]:
     """Return this project's runs that can be asked for by their session, oldest first."""
     found = [
-        run if run.result is None else replace(run, result=replace(run.result, output=""))
+        run if run.no_answer or run.result is None else _without_output(run, run.result)
         for run in runs.newest()
         if not isinstance(run, RunUnreadable) and run.session_id
     ]

@@ -1,7 +1,7 @@
 """
 Send a message to an active run, and find out what became of it.
 
-A run is found by its session's id or its own, wherever it lives and whoever started it.  What can
+A run is found by any of its names, wherever it lives and whoever started it.  What can
 be refused is refused before anything is written; then the run's journal is followed until it holds
 the answer, until the run is over, or as long as the caller wants to wait.
 """
@@ -13,10 +13,10 @@ import threading
 import time
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from pi_subagents.core import messages as core_messages
-from pi_subagents.core.parameters import seconds
+from pi_subagents.core.parameters import optional_text, seconds
 from pi_subagents.core.run import events as ev
 from pi_subagents.core.run.record import PLANNED
 from pi_subagents.core.run.spec import STEER
@@ -27,16 +27,16 @@ from pi_subagents.core.run.steer import (
     SteerRequest,
     checked_message,
 )
-from pi_subagents.core.stop_switch import StopSwitch
 from pi_subagents.core.value import replace
-from pi_subagents.engines.table import load_engine
+from pi_subagents.engines.table import engine_of_record
 from pi_subagents.errors import RunNotFound, SteerTargetNotFound
 from pi_subagents.service import messages
-from pi_subagents.service.runs import Runs
+from pi_subagents.service.following import follow, is_over
+from pi_subagents.service.inside import refuse_inside_subagent
 from pi_subagents.store.orders import send
 from pi_subagents.store.run_records import directory_of
-from pi_subagents.store.tails import JournalTail
 from pi_subagents.system.own_thread import in_own_thread
+from pi_subagents.view.states import state_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -44,9 +44,10 @@ if TYPE_CHECKING:
 
     from pi_subagents.core.run.record import RunRecord
     from pi_subagents.core.run.steer import SteerStatus
+    from pi_subagents.core.stop_switch import StopSwitch
+    from pi_subagents.service.call import Options
+    from pi_subagents.service.runs import Runs
     from pi_subagents.store.run_dir import RunDir
-
-LOOK_S = 0.05  # between two looks at the journal
 
 
 async def steer(
@@ -59,13 +60,20 @@ async def steer(
     stop: StopSwitch | None = None,
 ) -> Steered:
     """Send a message to a sub-agent at work, by its session's id or its run's."""
+    from pi_subagents.service.call import check_options, runs_of, switch_of  # most steer by a tool
+
     wait_s = seconds("wait_seconds", wait_seconds, 0, MAX_WAIT_S)
-    request = SteerRequest(session_id, checked_message(message), wait_s)
-    return await steer_run(request, Runs(cwd, env), stop or StopSwitch())
+    text = checked_message(optional_text("message", message) or "")
+    given = {"cwd": cwd, "env": env, "stop": stop}
+    options = cast("Options", {name: each for name, each in given.items() if each is not None})
+    check_options(options)
+    request = SteerRequest(optional_text("session_id", session_id) or "", text, wait_s)
+    return await steer_run(request, runs_of(options), switch_of(options))
 
 
 async def steer_run(request: SteerRequest, runs: Runs, stop: StopSwitch) -> Steered:
     """Do so for a checked request; throwing the switch ends the wait."""
+    refuse_inside_subagent(runs.env)
     give_up = threading.Event()
     leave = stop.listen(lambda _level: give_up.set())
     try:
@@ -80,7 +88,7 @@ async def steer_run(request: SteerRequest, runs: Runs, stop: StopSwitch) -> Stee
 def _steer(request: SteerRequest, runs: Runs, give_up: threading.Event) -> Steered:
     deadline = time.monotonic() + request.wait_s
     try:
-        run = runs.find_any(request.any_id)
+        run = runs.find(request.any_id)
     except RunNotFound:
         raise SteerTargetNotFound(request.any_id) from None
     refused = Steered(run.run_id, run.session_id, run.name, "refused", _refusal(run))
@@ -93,14 +101,20 @@ def _steer(request: SteerRequest, runs: Runs, give_up: threading.Event) -> Steer
     except OSError as error:
         return replace(refused, reason=messages.steer_not_kept(str(error)))
     # Where nobody listens yet, whoever begins to do so finds the message.
-    if not heard and run.status != PLANNED and not _is_over(run_dir):
+    if not heard and run.status != PLANNED and not is_over(run_dir):
         with suppress(OSError):
             run_dir.desk.steer_text(number).unlink()
         return replace(refused, reason=messages.STEER_NOBODY_LISTENS)
-    if event := _follow(run_dir, number, deadline, give_up):
+    event = follow(
+        run_dir,
+        lambda each: isinstance(each, ev.Steer) and each.number == number,
+        deadline,
+        give_up,
+    )
+    if isinstance(event, ev.Steer):
         status: SteerStatus = "delivered" if event.status == ev.DELIVERED else "refused"
         return replace(refused, status=status, reason=event.reason)
-    if _is_over(run_dir):
+    if is_over(run_dir):
         return replace(refused, reason=core_messages.STEER_TOO_LATE)
     waits_for = (
         messages.STEER_AFTER_THIS_STEP if _has_begun(run_dir) else messages.STEER_AT_ITS_START
@@ -111,32 +125,8 @@ def _steer(request: SteerRequest, runs: Runs, give_up: threading.Event) -> Steer
 def _refusal(run: RunRecord) -> str:
     """Return why a run takes no messages, or an empty text."""
     if not run.active:
-        return messages.steer_after_end(run.status, run.session_id)
-    return load_engine(run.meta.engine).why_no_steering(run.meta.child_mode)
-
-
-def _follow(
-    run_dir: RunDir, number: str, deadline: float, give_up: threading.Event
-) -> ev.Steer | None:
-    """Return what the journal holds of a message, or None once the wait is over."""
-    tail = JournalTail(run_dir)
-    try:
-        while True:
-            over = _is_over(run_dir)  # its last word is in the journal then
-            with suppress(OSError):
-                for entry in tail.new_entries():
-                    if isinstance(entry.event, ev.Steer) and entry.event.number == number:
-                        return entry.event
-            left = deadline - time.monotonic()
-            if over or left <= 0 or give_up.is_set():
-                return None
-            give_up.wait(min(left, LOOK_S))
-    finally:
-        tail.close()
-
-
-def _is_over(run_dir: RunDir) -> bool:
-    return not run_dir.alive() or run_dir.never_began()
+        return messages.steer_after_end(state_of(run).word, run.session_id)
+    return engine_of_record(run.meta.engine).why_no_steering(run.meta.child_mode)
 
 
 def _has_begun(run_dir: RunDir) -> bool:

@@ -18,19 +18,27 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pi_subagents.core.run.files import CHILD_SESSION, META, PROMPT, TASK
-from pi_subagents.core.run.spec import MAX_STEER_BYTES
+from pi_subagents.core.run import question
+from pi_subagents.core.run.files import CHILD_SESSION, META, ORDERS, PROMPT, TASK
+from pi_subagents.core.run.spec import MAX_ANSWER_BYTES, MAX_STEER_BYTES
 from pi_subagents.core.value import value
 from pi_subagents.system import safe_io
+from pi_subagents.system.calls import FileCalls
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator, Mapping
+    from collections.abc import Container, Iterator, Mapping, Sequence
+
+    from pi_subagents.core.run.question import WaitingFor
 
 DESKS, RESCUED = "desks", "rescued"
 PLACE = "place"
 # Which of them decided about a planned run: it is begun, or it never will be.
 SUPERVISOR, STOPPED, REFUSED = "supervisor", "stopped", "refused"
 MAX_META_BYTES = 1024 * 1024
+QUESTIONS = "questions.json"  # what the child asks now
+MAX_QUESTIONS_BYTES = 64 * 1024 * 1024
+MAX_REPLY_BYTES = 8 * MAX_ANSWER_BYTES  # whatever has to be escaped in it
+MAX_ORDERS_BYTES = 1024 * 1024
 _MAX_WORD_BYTES = 64 * 1024
 _STEER_NUMBER = re.compile(r"[0-9a-f]{16}")
 _LOOK = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -63,6 +71,7 @@ class Desk:
     meta = NamedFile(META)  # what meta.json of the run directory has, out of the project's reach
     prompt = NamedFile(PROMPT)  # exactly what the child is asked
     task = NamedFile(TASK)  # the task alone, where a resumed run's prompt has earlier runs as well
+    orders = NamedFile(ORDERS)  # what the run wants of its child beside its prompt
     child_session = NamedFile(CHILD_SESSION)  # the child's own session, while it writes to it
 
     @property
@@ -70,7 +79,21 @@ class Desk:
         """The run whose desk it is."""
         return self.path.name
 
+    @property
+    def data_dir(self) -> Path:
+        """The user's data directory, in which the desks are."""
+        return self.path.parent.parent
+
     # Which process answers for the run
+
+    def beside(self) -> Desk:
+        """Return another desk, which is there for no run."""
+        return Desk(self.path.with_name(os.urandom(16).hex()))
+
+    def make_for_child(self) -> None:
+        """Make a desk for a child that waits for its first run; OSError if that is impossible."""
+        self._make_parents()
+        safe_io.make_private_dir(self.path)
 
     def make(self) -> int:
         """Make the desk of a planned run, and return its lock, held; OSError otherwise."""
@@ -201,7 +224,7 @@ class Desk:
 
     def rescue_place(self, directory: Path) -> Path:
         """Return where a run is kept whose directory was taken away: by its store, by its id."""
-        return rescued_dir(self.path.parent.parent, directory.parent) / self.run_id
+        return rescued_dir(self.data_dir, directory.parent) / self.run_id
 
     def _note(self, name: str, content: bytes) -> None:
         # Not durable: a power cut, which may take it, ends the run as well.
@@ -216,10 +239,23 @@ class Desk:
 
     # Messages for the child
 
+    def read_orders(self) -> str:
+        """Return what the run wants of its child beside its prompt; OSError if it is unreadable."""
+        try:
+            return safe_io.read_bounded(self.orders, MAX_ORDERS_BYTES).decode("utf-8", "replace")
+        except FileNotFoundError:
+            return ""
+
     def make_child_session(self) -> None:
         """Let the child's session file exist: pi would create it readable for others."""
-        with suppress(FileExistsError):
+        if not os.path.lexists(self.child_session):
             safe_io.write_new(self.child_session, b"")
+
+    def share_child_session(self, session: Path) -> None:
+        """Let a session that a child has on another desk be found on this one, too."""
+        with suppress(OSError):  # without links only a crash would miss it
+            self.child_session.unlink(missing_ok=True)
+            FileCalls.link(session, self.child_session)
 
     def steer_text(self, number: str) -> Path:
         """Return the file of a message for the child; ValueError where the number is none."""
@@ -248,6 +284,52 @@ class Desk:
         # Whole at once: a supervisor that begins to listen takes what is there.
         self._note(self.steer_text(number).name, text.encode("utf-8", "replace"))
         return number
+
+    # What the child asks, and what it is answered
+
+    def note_questions(self, questions: Sequence[WaitingFor]) -> None:
+        """Keep the questions that wait; where there are none, no file."""
+        with suppress(OSError):
+            if questions:
+                content = question.questions_to_json(questions)
+                self._note(QUESTIONS, safe_io.to_json_bytes(content))
+            else:
+                (self.path / QUESTIONS).unlink()
+
+    def questions(self) -> tuple[WaitingFor, ...]:
+        """Return the questions that wait, the oldest first."""
+        try:
+            return question.questions_from_json(
+                safe_io.read_json(self.path / QUESTIONS, MAX_QUESTIONS_BYTES)
+            )
+        except (OSError, ValueError):
+            return ()
+
+    def write_reply(self, asked: str, text: str) -> str:
+        """Keep an answer to a question, and return its number."""
+        number = os.urandom(8).hex()
+        content = safe_io.to_json_bytes({"question": asked, "text": text})
+        self._note(self._reply_name(number), content)
+        return number
+
+    def read_reply(self, number: str) -> tuple[str, str]:
+        """Return which question is answered, and how; OSError or ValueError where there is none."""
+        path = self.path / self._reply_name(number)
+        found = safe_io.read_json(path, MAX_REPLY_BYTES)
+        match found:
+            case {"question": str(asked), "text": str(text)}:
+                return asked, text
+        raise ValueError("not an answer")
+
+    def remove_reply(self, number: str) -> None:
+        """Take an answer away that nobody will read."""
+        with suppress(OSError):
+            (self.path / self._reply_name(number)).unlink()
+
+    def _reply_name(self, number: str) -> str:
+        if not _STEER_NUMBER.fullmatch(number):
+            raise ValueError("not the number of an answer")
+        return f"answer-{number}.json"
 
 
 def path_of_handle(directory: int, name: str = "") -> str:

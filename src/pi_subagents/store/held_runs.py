@@ -11,8 +11,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from pi_subagents.core.run.spec import PlaceOrder
-from pi_subagents.core.value import replace
+from pi_subagents.store.local_order import LocalOrder, PlaceOrder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -31,6 +30,7 @@ class HeldRuns:
         self._dirs: dict[str, RunDir] = {}
         self._marks: dict[str, str] = {}
         self._locks: dict[str, int] = {}
+        self._purses: dict[str, Mapping[str, str]] = {}
 
     def begin(
         self,
@@ -38,17 +38,22 @@ class HeldRuns:
         meta: Mapping[str, object],
         prompt: bytes,
         texts: Mapping[str, bytes] | None = None,
+        session: bytes | None = None,
     ) -> None:
         """Make the directory of a run and hold its lock; OSError if that is impossible."""
-        self._locks[run_dir.run_id] = run_dir.begin(meta, prompt, texts)
+        self._locks[run_dir.run_id] = run_dir.begin(meta, prompt, texts, session)
         self._dirs[run_dir.run_id] = run_dir
         self._marks[run_dir.run_id] = run_dir.mark()
+
+    def share(self, run_id: str, purses: Mapping[str, str]) -> None:
+        """Note the files of the budgets that a run shares with others."""
+        self._purses[run_id] = purses
 
     def run_dir(self, run_id: str) -> RunDir:
         """Return where a run is kept, as it was planned."""
         return self._dirs.get(run_id) or self._store.run_dir(run_id)
 
-    def placed(self, spec: RunSpec) -> RunSpec:
+    def placed(self, spec: RunSpec) -> LocalOrder:
         """Return the order as a supervisor of this machine needs it, the lock's number included."""
         run_dir = self.run_dir(spec.run_id)
         place = PlaceOrder(
@@ -57,8 +62,9 @@ class HeldRuns:
             dir_mark=self._marks.get(spec.run_id, ""),
             slots_dir=self._slots_dir,
             lock_fd=self._locks.get(spec.run_id),
+            purses=self._purses.get(spec.run_id, {}),
         )
-        return replace(spec, place=place)
+        return LocalOrder(spec, place)
 
     def release(self, run_id: str) -> None:
         """Release the lock of a run, once: its number may soon be another's."""

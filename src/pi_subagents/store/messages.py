@@ -17,6 +17,20 @@ def note_result_was_there(aside: str) -> str:
     return f"Something that is not ours was in the place of result.json; it is kept as {aside}"
 
 
+SESSION_IS_GONE = "its file is gone"
+SESSION_CHANGED = "its file is not as it was when the run ended"
+
+
+def larger_than(limit: int) -> str:
+    """Return why a file is not kept."""
+    return f"it has more than {limit} bytes"
+
+
+def note_session_not_kept(name: str, reason: str) -> str:
+    """Return the note on a child's own session without which a resumed run cannot continue it."""
+    return f"{name} was not kept ({reason}): a resumed run is told what happened instead."
+
+
 # Messages of outcomes: values in a result, not exceptions.  Hosts and prompts rely on their words.
 
 NOTE_HAD_ANSWERED = "The sub-agent had answered before it was interrupted."

@@ -18,12 +18,7 @@ from pathlib import Path
 
 from pi_subagents.core.run.files import MARKER_VARIABLE
 from pi_subagents.core.value import value
-from pi_subagents.system.identity import (
-    all_processes,
-    newest_first,
-    process_state,
-    signal_proven,
-)
+from pi_subagents.system.identity import all_processes, newest_first, process_state, signal_proven
 
 SWEEP_LIMIT_S = 5.0
 CLEAN_LOOKS = 2

@@ -19,13 +19,13 @@ from pi_subagents.core.run.outcome import Cause, Ending, Outcome, RunFold
 from pi_subagents.core.run.record import Liveness, meta_from_json
 from pi_subagents.core.value import replace
 from pi_subagents.store import messages
+from pi_subagents.store.child_sessions import keep_session, session_limit
 from pi_subagents.store.desk import STOPPED, Desk
 from pi_subagents.store.orphans import end_orphans
 from pi_subagents.store.rescue import ensure_dir
 from pi_subagents.store.run_records import RunStory, result_from_journal
 from pi_subagents.system.identity import identity_from_json, is_alive, kill_proven
 from pi_subagents.system.process_tree import end_supervisor
-from pi_subagents.system.safe_io import copy_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -85,18 +85,43 @@ def _concluded(run_dir: RunDir, session_id: str) -> RunResult | None:
     left = _end_processes(run_dir)
     meta = meta_from_json(_meta(run_dir))
     journaled = result_from_journal(run_dir, meta) if not_ours else None
-    result = run_dir.write_result(journaled or _lost_result(run_dir, left))
-    with suppress(OSError):  # the child's own session, which its supervisor could not keep any more
-        copy_file(run_dir.desk.child_session, run_dir.child_session)
+    result = journaled or _lost_result(run_dir, left)
+    # Which its supervisor could not keep any more.
+    kept = keep_session(run_dir.desk.child_session, run_dir, session_limit())
+    notes = (*result.notes, *filter(None, (kept.note,)))
+    result = replace(result, session_seal=kept.seal, notes=notes)
+    result = run_dir.write_result(_with_changes(run_dir, result))
     remove_half_written(run_dir)
     return result
 
 
+def _with_changes(run_dir: RunDir, result: RunResult) -> RunResult:
+    """End the worktree of a lost run, if it had one, as its supervisor would have done."""
+    data_dir = run_dir.desk.path.parent.parent
+    if not any((data_dir / "workspaces").glob(f"*/runs/{run_dir.run_id}")):
+        return result
+    from pi_subagents.workspaces.concluding import conclude_worktree, find_worktree
+
+    worktree = find_worktree(data_dir, run_dir.run_id)
+    if worktree is None:
+        return result
+    concluded = conclude_worktree(worktree, run_dir.path, os.environ)
+    summary = concluded.changes.summary if concluded.changes else ""
+    return replace(result, changes=summary, notes=(*result.notes, *concluded.notes))
+
+
 def remove_half_written(run_dir: RunDir) -> None:
-    """Remove what killed processes left half written in the directory of a run that ended."""
+    """
+    Remove what killed processes left half written in the directory of a run that ended.
+
+    That its end was reported may be being noted by another process, until the note is there.
+    """
+    being_noted = f".{run_dir.completion.name}."
     with suppress(OSError):
+        is_noted = os.path.lexists(run_dir.completion)
         for path in run_dir.path.glob(".*.tmp"):
-            path.unlink()
+            if is_noted or not path.name.startswith(being_noted):
+                path.unlink(missing_ok=True)
 
 
 def conclude_in_turn(run_dir: RunDir) -> RunResult | None:
@@ -210,13 +235,13 @@ def _outcome(fold: RunFold, desk: Desk) -> Outcome:
         ended = fold.decide(Ending(cause=cause, timeout_s=float(seconds) if seconds else None))
         return replace(ended, notes=(*ended.notes, messages.NOTE_PUT_DOWN))
     if desk.turn() == STOPPED:  # by a process that could not write the result any more
-        return Outcome("aborted", error_message=core_messages.STOPPED_ON_REQUEST)
-    answer = fold.last if fold.answered() else None
+        return Outcome("aborted", fold.said, core_messages.STOPPED_ON_REQUEST)
+    answer = fold.given.text if fold.given else ""
     return Outcome(
         "interrupted",
-        output=answer.text if answer else "",
-        error_message=core_messages.INTERRUPTED,
-        notes=(messages.NOTE_HAD_ANSWERED,) if answer else (),
+        fold.said or answer,
+        core_messages.INTERRUPTED,
+        notes=(messages.NOTE_HAD_ANSWERED,) if answer or fold.answered() else (),
     )
 
 

@@ -18,7 +18,7 @@ import stat
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from pi_subagents.core.run.files import APPEND_PROMPT, META, PROMPT, SYSTEM_PROMPT, TASK
+from pi_subagents.core.run.files import APPEND_PROMPT, META, ORDERS, PROMPT, SYSTEM_PROMPT, TASK
 from pi_subagents.core.run.result import result_from_json, result_to_json
 from pi_subagents.core.value import replace
 from pi_subagents.store.run_dir import RESERVED_BYTES
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pi_subagents.core.run.result import RunResult
     from pi_subagents.store.run_dir import RunDir
 
-_TEXTS = (PROMPT, TASK, SYSTEM_PROMPT, APPEND_PROMPT, META)
+_TEXTS = (PROMPT, TASK, SYSTEM_PROMPT, APPEND_PROMPT, ORDERS, META)
 
 
 def ensure_dir(run_dir: RunDir) -> RunDir:

@@ -68,7 +68,17 @@ def remove_finished(run_dir: RunDir) -> bool:
         return False
     shutil.rmtree(doomed, ignore_errors=True)
     run_dir.desk.clear()
+    _forget_changes(run_dir)
     return True
+
+
+def _forget_changes(run_dir: RunDir) -> None:
+    """Remove what the data directory has of a run's changes."""
+    data_dir = run_dir.desk.path.parent.parent
+    if any((data_dir / "workspaces").glob(f"*/runs/{run_dir.run_id}")):
+        from pi_subagents.workspaces.concluding import forget_run
+
+        forget_run(data_dir, run_dir.run_id, os.environ)
 
 
 def interrupted_removals(store: RunStore) -> list[Path]:

@@ -16,7 +16,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from pi_subagents.core.run import files
-from pi_subagents.core.run.result import RunResult, result_from_json, result_to_json
+from pi_subagents.core.run.result import RunResult, result_from_json, result_to_json, value_to_json
 from pi_subagents.core.value import replace, value
 from pi_subagents.store import messages
 from pi_subagents.store.desk import MAX_META_BYTES, REFUSED, STOPPED, Desk, NamedFile
@@ -89,10 +89,16 @@ class RunDir:
         return self.path.with_name(f"{MAKING}{self.run_id}")
 
     def begin(
-        self, meta: Mapping[str, object], prompt: bytes, texts: Mapping[str, bytes] | None = None
+        self,
+        meta: Mapping[str, object],
+        prompt: bytes,
+        texts: Mapping[str, bytes] | None = None,
+        session: bytes | None = None,
     ) -> int:
         """
         Create the directory, and the desk, with what was asked; return the run's lock, held.
+
+        A session that the child is to go on with is on the desk alone.
 
         The process that holds the lock, or was handed it, answers for the run: while it is held the
         run is alive, and once the kernel releases it the run has a result or is lost.
@@ -101,6 +107,8 @@ class RunDir:
         self.refuse_redirection()
         lock = self.desk.make()
         try:
+            if session is not None:
+                safe_io.write_new(self.desk.child_session, session)
             self._make(making, meta, {files.PROMPT: prompt, **(texts or {})})
         except OSError:
             self.desk.remove()
@@ -266,16 +274,18 @@ def _fitting(result: RunResult) -> tuple[RunResult, bytes]:
     kept = MAX_KEPT_IN_RESERVE
     while True:
         cut = len(result.output) > kept
+        fits_value = len(safe_io.to_json_bytes(value_to_json(result))) <= kept
         notes = tuple(note[:kept] for note in result.notes[:16])
         fitting = replace(
             result,
             name=result.name[:kept],
             output=result.output[:kept],
             error_message=result.error_message[:kept],
-            notes=((messages.NOTE_OUTPUT_CUT,) if cut else ()) + notes,
+            notes=((messages.NOTE_OUTPUT_CUT,) if cut or not fits_value else ()) + notes,
             stop_reason=result.stop_reason[:MAX_WORD_IN_RESERVE],
             provider=result.provider[:MAX_WORD_IN_RESERVE],
             model=result.model[:MAX_WORD_IN_RESERVE],
+            **({} if fits_value else {"value": None, "has_value": False}),
             artifacts_truncated=True,
         )
         data = safe_io.to_json_bytes(result_to_json(fitting))

@@ -11,27 +11,21 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import time
 from contextlib import closing, suppress
-from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from pi_subagents.store.desk import DESKS, RESCUED, Desk
 from pi_subagents.store.run_dir import RunDir
-from pi_subagents.system.safe_io import make_private_dirs, read_bounded, write_new, write_once
+from pi_subagents.store.sealing import Sealer
+from pi_subagents.store.sqlite_file import WAIT_S, SqliteFile, is_busy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 T = TypeVar("T")
 FILE_NAME = "index.sqlite3"
-KEY_NAME = "seal.key"
-KEY_BYTES = 32
 VERSION = 3
-_WAIT_S = 10.0
-_PAUSE_S = 0.02  # where SQLite does not wait by itself
-_PRIMARY_CODE = 0xFF  # of SQLite's error codes; the rest is more exact
 _AT_ONCE = 500  # every SQLite takes as many values in one query
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS runs (
@@ -70,6 +64,7 @@ class RunIndex:
     def __init__(self, data_dir: Path) -> None:
         self._data_dir = data_dir
         self.path = data_dir / FILE_NAME  # which may not exist yet
+        self._file = SqliteFile(self.path, _prepare)
 
     def add(self, runs: Iterable[IndexRow]) -> None:
         """Make runs known; one that is known already keeps whether it ended."""
@@ -111,6 +106,11 @@ class RunIndex:
         end = beginning + "g"  # the first character after the hex digits
         return list(self._select("WHERE run_id >= ? AND run_id < ?", beginning, end))
 
+    def sessions_starting_with(self, beginning: str) -> list[str]:
+        """Return the ids of the sessions that begin so; only hex digits are looked for."""
+        found = self._select("WHERE session_id >= ? AND session_id < ?", beginning, beginning + "g")
+        return sorted(set(found.values()))
+
     def of_session(self, session_id: str) -> list[RunDir]:
         """Return the runs of a session, oldest first."""
         return list(self._select("WHERE session_id = ? ORDER BY created_ms", session_id))
@@ -150,7 +150,7 @@ class RunIndex:
     def seal(self, run_dir: RunDir) -> str:
         """Return what only we can write into a run's meta.json."""
         material = f"{run_dir.run_id}\0{run_dir.path}".encode("utf-8", "surrogateescape")
-        return blake2b(material, key=self._key(), digest_size=16).hexdigest()
+        return Sealer(self._data_dir, material).seal()
 
     def sealed(self, run_dir: RunDir) -> bool:
         """Return whether a run directory is one we made, where we made it."""
@@ -208,17 +208,6 @@ class RunIndex:
         """Make our own directories known again after the index was lost."""
         return self.adopt(each for each in self.unknown(run_dirs) if self.sealed(each))
 
-    def _key(self) -> bytes:
-        path = self._data_dir / KEY_NAME
-        with suppress(FileNotFoundError):
-            key = read_bounded(path, KEY_BYTES)
-            if len(key) == KEY_BYTES:
-                return key
-            path.unlink()  # half a key, or none: anybody could guess it
-        make_private_dirs(self._data_dir)
-        write_once(path, os.urandom(KEY_BYTES))  # or another process was quicker: its key counts
-        return read_bounded(path, KEY_BYTES)
-
     def _for_each(self, run_ids: Iterable[str], *changes: str) -> None:
         rows = [(run_id,) for run_id in run_ids]
         if rows:
@@ -255,25 +244,14 @@ class RunIndex:
     def _use(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """Do the work in one transaction; a damaged index is put aside and begun anew."""
         try:
-            return self._attempt_patiently(work)
+            return self._file.use(work)
         except sqlite3.OperationalError as error:  # full, not writable: the file is not to blame
-            if _is_busy(error) or self._is_an_index():
+            if is_busy(error) or self._is_an_index():
                 raise
         except sqlite3.DatabaseError:
             pass
-        self._put_aside()
-        return self._attempt_patiently(work)
-
-    def _attempt_patiently(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Try again while another process is at it: SQLite waits for most locks, not all."""
-        deadline = time.monotonic() + _WAIT_S
-        while True:
-            try:
-                return self._attempt(work)
-            except sqlite3.OperationalError as error:
-                if not _is_busy(error) or time.monotonic() >= deadline:
-                    raise
-            time.sleep(_PAUSE_S)
+        self._file.put_aside()
+        return self._file.use(work)
 
     def _is_an_index(self) -> bool:
         """Return whether there is no index yet, or one with our table."""
@@ -282,36 +260,15 @@ class RunIndex:
         if not self.path.is_file():
             return False
         try:
-            with closing(sqlite3.connect(self.path, timeout=_WAIT_S)) as db:
+            with closing(sqlite3.connect(self.path, timeout=WAIT_S)) as db:
                 return bool(db.execute("SELECT 1 FROM pragma_table_info('runs')").fetchone())
         except sqlite3.Error:
             return True
 
-    def _attempt(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        make_private_dirs(self._data_dir)
-        with suppress(FileExistsError):
-            write_new(self.path, b"")  # SQLite would create it readable for all
-        with closing(sqlite3.connect(self.path, timeout=_WAIT_S)) as db, db:
-            db.text_factory = os.fsdecode  # the name of a directory need not be UTF-8
-            (version,) = db.execute("PRAGMA user_version").fetchone()
-            if version == 0:
-                db.execute("PRAGMA journal_mode = WAL")
-            elif version == 1:
-                with suppress(sqlite3.OperationalError):  # another process was quicker
-                    db.execute(_FROM_VERSION_1)
-            if version < VERSION:
-                db.executescript(_SCHEMA)
-            db.execute("PRAGMA synchronous = NORMAL")
-            return work(db)
 
-    def _put_aside(self) -> None:
-        with suppress(FileNotFoundError):  # another process was quicker
-            self.path.rename(self.path.with_suffix(f".damaged-{time.time_ns()}"))
-        for suffix in ("-wal", "-shm"):
-            Path(f"{self.path}{suffix}").unlink(missing_ok=True)
-
-
-def _is_busy(error: sqlite3.Error) -> bool:
-    """Return whether another process is in the way, whatever it does there."""
-    code: int = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_OK)
-    return code & _PRIMARY_CODE == sqlite3.SQLITE_BUSY
+def _prepare(db: sqlite3.Connection, version: int) -> None:
+    if version == 1:
+        with suppress(sqlite3.OperationalError):  # another process was quicker
+            db.execute(_FROM_VERSION_1)
+    if version < VERSION:
+        db.executescript(_SCHEMA)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from pi_subagents.core.plain_text import printable
 from pi_subagents.core.run import events as ev
 from pi_subagents.core.run.journal import JournalEntry, bounded, encode_entry
-from pi_subagents.core.run.progress import ProgressFormatter
+from pi_subagents.core.run.progress import ProgressFormatter, failure_line
 from pi_subagents.core.run.spec import MAX_RUN_BYTES
 from pi_subagents.store import messages
 from pi_subagents.system import safe_io
@@ -162,6 +162,8 @@ class RunLog:
         kept = self._journal.write(encode_entry(JournalEntry(self.records, time_ms, event)))
         if text := self._formatter.text(event):
             self._write_line(text)
+        if why := failure_line(event):
+            self._write_line(why)
         return kept
 
     def _write_line(self, text: str) -> None:

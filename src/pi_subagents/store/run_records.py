@@ -29,6 +29,7 @@ from pi_subagents.store.tails import journal_entries
 from pi_subagents.system import safe_io
 
 if TYPE_CHECKING:
+    from pi_subagents.core.run.question import WaitingFor
     from pi_subagents.core.run.record import RunMeta
 
 MAX_PROMPT_BYTES = 64 * 1024 * 1024
@@ -53,6 +54,7 @@ def load_record(run_dir: RunDir, liveness: Liveness) -> RunRecord:
         progress=RunProgress(state, story.fold.usage),
         lost=not alive,
         elapsed_ms=max(now_ms - started_ms, 0) if alive and started_ms else 0,
+        waiting_for=what_it_waits_for(run_dir) if alive else None,
     )
 
 
@@ -63,6 +65,11 @@ def planned_record(run_dir: RunDir) -> RunRecord:
     except (OSError, ValueError) as error:
         raise RunUnreadable(run_dir.run_id, str(error)) from error
     return RunRecord(run_dir.run_id, meta, path=str(run_dir.path), desk=str(run_dir.desk.path))
+
+
+def what_it_waits_for(run_dir: RunDir) -> WaitingFor | None:
+    """Return the oldest question that waits: from the desk, which a project cannot forge."""
+    return next(iter(run_dir.desk.questions()), None)
 
 
 def with_messages(record: RunRecord) -> RunRecord:
@@ -110,6 +117,7 @@ class RunStory:
             output=outcome.output,
             error_message=outcome.error_message,
             notes=(*meta.notes, *outcome.notes),
+            resumed=meta.resumed,
             **self.fold.facts(),
             started_at_ms=started_ms,
             finished_at_ms=finished_ms,
@@ -125,7 +133,8 @@ def result_from_journal(run_dir: RunDir, meta: RunMeta) -> RunResult | None:
     status = cast("Status", story.state)
     last, notes = story.fold.last, (messages.NOTE_BY_JOURNAL,)
     if status == "completed":
-        text = last.text if last is not None else ""
+        given = story.fold.given.text if story.fold.given else ""
+        text = (last.text if last is not None else "") or given
         outcome = Outcome("completed", text or core_messages.NO_TEXT_OUTPUT, notes=notes)
     else:
         why = {
@@ -133,7 +142,7 @@ def result_from_journal(run_dir: RunDir, meta: RunMeta) -> RunResult | None:
             "interrupted": core_messages.INTERRUPTED,
         }
         failed = (last.error_message if last else "") or messages.FAILED_BY_JOURNAL
-        outcome = Outcome(status, error_message=why.get(status, failed), notes=notes)
+        outcome = Outcome(status, story.fold.said, why.get(status, failed), notes)
     return story.as_result(run_dir, meta, outcome, story.last_ms)
 
 

@@ -6,8 +6,10 @@ to feed it.  Where it takes commands, run after run, it is a socket: a pipe coul
 writing by any process of the user, through /proc, and a tool of the child could give it commands.
 
 A child that serves several runs has its prompts on the desk of the first and its session on that of
-another; each of these desks is held by a lock of its own beyond the run's end.  Its prompt is sent
-in the session that it still has from the run this one continues, else in one of its own.
+another; each of these desks is held by a lock of its own beyond the run's end.  One that was
+started before there was a run has a desk of its own.  Its prompt is sent in the session that it
+still has from the run this one continues, else in one of the run's own: the copy that was put on
+its desk, or a new one.
 """
 
 from __future__ import annotations
@@ -17,26 +19,30 @@ import signal
 import socket
 import subprocess
 import time
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from pi_subagents.core.run import events as ev
 from pi_subagents.core.run.files import APPEND_PROMPT, CHILD_SESSION, SYSTEM_PROMPT
+from pi_subagents.core.run.spec import NATIVE
 from pi_subagents.engines.conversation import Beginning
+from pi_subagents.store.child_sessions import KeptSession, keep_session, not_kept
 from pi_subagents.store.desk import PLACE, Desk
 from pi_subagents.supervisor import messages
 from pi_subagents.supervisor.listener import NonblockingWriter
 from pi_subagents.supervisor.reuse import note_own_processes
+from pi_subagents.supervisor.workspace import make_workspace, prove_place
 from pi_subagents.system.identity import identify
 from pi_subagents.system.process_tree import die_with_parent
-from pi_subagents.system.safe_io import copy_file, open_regular
+from pi_subagents.system.safe_io import open_regular
 
 if TYPE_CHECKING:
     import selectors
 
     from pi_subagents.core.run.spec import RunSpec
     from pi_subagents.engines.conversation import Conversation
+    from pi_subagents.store.local_order import LocalOrder
     from pi_subagents.store.run_dir import RunDir
 
 # What a child that was kept still has open, or reads again at its next session.
@@ -67,6 +73,7 @@ class Child:
         self.early_errors = b""  # what it printed before its first run
         self.own_processes: frozenset[int] = frozenset()  # part of it, not left behind by a run
         self.session: Path | None = None  # the file it writes its own session to
+        self.why_no_session = ""
         self.desks: dict[Desk, int] = {}  # which it may use beyond a run, and their locks
         self.conditions = b""  # under which it began
 
@@ -111,11 +118,12 @@ class Child:
         if desk not in self.desks and (lock := desk.hold_for_child()) is not None:
             self.desks[desk] = lock
 
-    def copy_session(self, run_dir: RunDir) -> None:
-        """Copy its own session, as it is now, into the run's directory."""
-        if self.session is not None:
-            with suppress(OSError):
-                copy_file(self.session, run_dir.child_session)
+    def keep_session(self, run_dir: RunDir, limit: int) -> KeptSession:
+        """Keep its own session, unless it has none, or that of a run before."""
+        if self.session is None and self.why_no_session:
+            return not_kept(run_dir, self.why_no_session)
+        is_of_run = self.last_run in ("", run_dir.run_id)
+        return keep_session(self.session if is_of_run else None, run_dir, limit)
 
     def release_desks(self) -> None:
         """Remove what it used: it is gone."""
@@ -125,38 +133,95 @@ class Child:
         self.desks = {}
 
 
-def start_child(spec: RunSpec, selector: selectors.BaseSelector) -> Child:
-    """Start the child in a session of its own; OSError if it cannot be started."""
-    if spec.child.takes_commands:
-        ours, theirs = socket.socketpair()
-        with ours, theirs:
-            process = _spawn(spec, theirs.fileno())
-            commands = NonblockingWriter(ours.detach(), selector)
-        session = None
-    else:
-        desk = Desk(Path(spec.place.desk))
-        if spec.child.keeps_session:
-            desk.make_child_session()
-        with os.fdopen(open_regular(desk.prompt), "rb") as stdin:
-            process = _spawn(spec, stdin)
-        commands, session = None, desk.child_session if spec.child.keeps_session else None
+def start_child(order: LocalOrder, selector: selectors.BaseSelector) -> Child:
+    """Start the child in a session of its own, in its worktree; OSError if that is impossible."""
+    if order.spec.workspace.home:
+        make_workspace(order.spec, _given_environment())
+    spec, desk, commands = order.spec, Desk(Path(order.place.desk)), None
+    if prewarmed := spec.reuse.prewarm:
+        desk = desk.beside()
+        desk.make_for_child()
+    session, why_not = _first_session(spec, desk)
+    argv = spec.child.argv_in(str(session or ""))
+    try:
+        if spec.child.takes_commands:
+            ours, theirs = socket.socketpair()
+            with ours, theirs:
+                process = _spawn(spec, argv, theirs.fileno())
+                commands = NonblockingWriter(ours.detach(), selector)
+        else:
+            with os.fdopen(open_regular(desk.prompt), "rb") as stdin:
+                process = _spawn(spec, argv, stdin)
+    except (OSError, ValueError):
+        if prewarmed:
+            desk.remove()
+        raise
+    if spec.workspace.home:
+        try:
+            prove_place(spec, process.pid)
+        except OSError:
+            process.kill()
+            process.wait()
+            raise
     child = Child(process, spec.run_id, commands)
-    child.session = session
+    child.session, child.why_no_session = session, why_not
+    if prewarmed:
+        child.hold(desk)
     return child
 
 
-def _spawn(spec: RunSpec, stdin: int | IO[bytes]) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        list(spec.child.argv),
-        stdin=stdin,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        bufsize=0,
-        cwd=spec.child.cwd,
-        env={**_given_environment(), **spec.child.environment},
-        start_new_session=True,  # no terminal of the supervisor's can be reached from there
-        preexec_fn=die_with_parent(),  # noqa: PLW1509 - the supervisor has one thread
-    )
+def _first_session(spec: RunSpec, desk: Desk) -> tuple[Path | None, str]:
+    """Return the file that a new child has its session in; None without, and why, if that is so."""
+    if not spec.child.session_option:
+        return None, ""
+    try:
+        if spec.resume.how != NATIVE:  # that of a child that died before it was asked
+            desk.child_session.unlink(missing_ok=True)
+        desk.make_child_session()
+    except OSError as error:
+        return None, error.strerror or str(error)
+    return desk.child_session, ""
+
+
+def _spawn(spec: RunSpec, argv: tuple[str, ...], stdin: int | IO[bytes]) -> subprocess.Popen[bytes]:
+    with ExitStack() as resources:
+        steps = [die_with_parent()]
+        if spec.child.writes_in:
+            from pi_subagents.system.landlock import Confinement
+
+            there = [each for each in spec.child.writes_in if Path(each).exists()]
+            confinement = Confinement(there)
+            resources.callback(confinement.close)
+            steps.append(confinement.in_child())
+
+        def prepare() -> None:
+            for step in steps:
+                step()
+
+        try:
+            return subprocess.Popen(
+                list(argv),
+                stdin=stdin,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                bufsize=0,
+                cwd=spec.child.cwd,
+                env={**environment_for(spec), **spec.child.environment},
+                start_new_session=True,  # no terminal of the supervisor's is reached from there
+                preexec_fn=prepare,  # noqa: PLW1509 - the supervisor has one thread
+            )
+        except subprocess.SubprocessError as error:
+            raise OSError(messages.NOT_CONFINED) from error
+
+
+def environment_for(spec: RunSpec) -> dict[str, str]:
+    """Return the caller's environment; of another worktree than its own it says nothing."""
+    given = _given_environment()
+    if not spec.workspace.home:
+        return given
+    from pi_subagents.workspaces.git import without_local_variables
+
+    return without_local_variables(given)
 
 
 def _given_environment() -> dict[str, str]:
@@ -176,31 +241,47 @@ def clear_desk(desk: Desk, kept: Child | None) -> None:
 
 
 def send_prompt(talk: Conversation, child: Child, spec: RunSpec, desk: Desk) -> bool:
-    """Begin the conversation; return whether the child's account of its session is of this run."""
+    """Begin the conversation; return whether it goes on in the session that the child still has."""
     continues = child.last_run != "" and child.last_run == spec.reuse.follows
-    session = (spec.child.keeps_session or child.runs > 0) and not continues
+    # Where earlier runs are part of the prompt, the task has a file of its own.
+    told = continues and spec.resume.how != NATIVE
     child.runs += 1
     child.last_run = spec.run_id
     try:
-        with os.fdopen(open_regular(desk.task if continues else desk.prompt), "rb") as file:
+        with os.fdopen(open_regular(desk.task if told else desk.prompt), "rb") as file:
             prompt = file.read().decode("utf-8", "replace")
-        if session:
-            desk.make_child_session()
-            child.session = desk.child_session
+        session = _new_session(child, spec, desk, continues=continues)
+        orders = desk.read_orders()
     except OSError as error:
         talk.refuse(str(error))
-        return not continues
+        return continues
     # A child to be kept is known as a whole before it begins: what it starts then is the run's.
     greets = spec.reuse.keep and not child.own_processes
     talk.begin(
         Beginning(
             prompt,
-            session=str(desk.child_session) if session else None,
+            session=session,
             on_ready=(lambda: note_own_processes(child)) if greets else None,
             is_up=child.runs > 1,
+            answer_within_s=spec.limits.answer_within_s,
+            orders=orders,
         )
     )
-    return not continues
+    return continues
+
+
+def _new_session(child: Child, spec: RunSpec, desk: Desk, *, continues: bool) -> str | None:
+    """Return the session that the child has to open for a run; None if it is in the right one."""
+    is_first = child.runs == 1
+    if child.session == desk.child_session or (is_first and not spec.child.session_option):
+        return None
+    if continues or (is_first and spec.resume.how != NATIVE):
+        if child.session is not None:
+            desk.share_child_session(child.session)
+        return None
+    desk.make_child_session()
+    child.session = desk.child_session
+    return str(child.session)
 
 
 def send_message(conversation: Conversation, desk: Desk, number: str) -> list[ev.Event]:

@@ -35,6 +35,9 @@ class Intake:
         log: RunLog,
         conversation: Conversation,
         on_seen: Callable[[ev.Event | None], None],
+        on_record: Callable[[ev.Event, int], None] = lambda _event, _time_ms: None,
+        *,
+        wants_value: bool = False,
     ) -> None:
         self.fold = RunFold()
         self.error_tail = ""
@@ -42,6 +45,8 @@ class Intake:
         self._log = log
         self._conversation = conversation
         self._on_seen = on_seen
+        self._on_record = on_record
+        self._wants_value = wants_value
         self._announced: Counter[str] = Counter()
         self._unrepeated = LineSieve(conversation.repeated)
         self._stdout = LineFramer()
@@ -75,10 +80,17 @@ class Intake:
         for frame in self._stderr.end():
             self._on_error_frame(frame)
 
+    def decided(self, event: ev.ValueGiven | ev.ValueRefused) -> None:
+        """Take in what was decided about the answer, as if the child had said so."""
+        self.fold.apply(event)
+        self.record(event)
+
     def record(self, *events: ev.Event) -> None:
         """Journal events, with the time of day."""
         for event in events:
-            self._log.record(event, now_ms())
+            time_ms = now_ms()
+            self._on_record(event, time_ms)
+            self._log.record(event, time_ms)
 
     def _on_error_frame(self, frame: Frame) -> None:
         if isinstance(frame, Line) and frame.data:
@@ -103,6 +115,8 @@ class Intake:
         if isinstance(event, ev.OutputText):
             self.record(event)
             return
+        if isinstance(event, ev.ValueGiven) and (not self._wants_value or self.fold.given):
+            return  # nobody asked for one, or there is one already
         if not isinstance(event, ev.Activity):  # most of a stream is, and changes nothing
             self.fold.apply(event)
         seen, kept = self._counted(event)

@@ -4,7 +4,7 @@ What one supervisor process reads and writes without waiting: signals, its lifel
 One thread, one selector.  A part that is interested registers a function and removes it; signals go
 to the part that answers at the time.  Specifications and commands come on the lifeline, standard
 input, a pipe or a socket, and its end is the supervisor's end; the locks of runs and the envelopes
-for their for their results travel beside the specifications.
+for their results travel beside the specifications.
 
 A child's input and a terminal get bytes as fast as they take them.  One that takes nothing (held by
 Ctrl+S, say) costs a backlog, of which only the newest lines are kept where it is bounded; one that
@@ -24,7 +24,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from pi_subagents.core.framing import Frame, Line, LineFramer
-from pi_subagents.core.run.spec import RunSpec, changed, spec_from_json
+from pi_subagents.store.local_order import LocalOrder, altered, order_from_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -108,8 +108,8 @@ class Lifeline:
         self.on_frames: Callable[[list[Frame]], None] = lambda _: None
         self.on_end: Callable[[], None] = lambda: None
 
-    def first_spec(self) -> tuple[RunSpec, list[Frame]]:
-        """Wait for the specification; what came with it is returned too, locks are kept."""
+    def first_order(self) -> tuple[LocalOrder, list[Frame]]:
+        """Wait for the order; what came with it is returned too, locks are kept."""
         while True:
             data = self._read()
             if not data:
@@ -117,14 +117,14 @@ class Lifeline:
             if frames := self._framer.feed(data):
                 return self.order(frames[0]), frames[1:]
 
-    def order(self, frame: Frame) -> RunSpec:
-        """Return the specification in a frame, with its lock; ValueError if it is none."""
-        spec = spec_from_json(json.loads(frame.data if isinstance(frame, Line) else b""))
-        if self.locks and not spec.reuse.prewarm:
-            spec = changed(spec, lock_fd=self.locks.popleft())
-            if spec.place.envelope_fd is not None:  # what it is called at the other end
-                spec = changed(spec, envelope_fd=self.locks.popleft() if self.locks else None)
-        return spec
+    def order(self, frame: Frame) -> LocalOrder:
+        """Return the order in a frame, with its lock; ValueError if it is none."""
+        order = order_from_json(json.loads(frame.data if isinstance(frame, Line) else b""))
+        if self.locks and not order.spec.reuse.prewarm:
+            order = altered(order, lock_fd=self.locks.popleft())
+            if order.place.envelope_fd is not None:  # what it is called at the other end
+                order = altered(order, envelope_fd=self.locks.popleft() if self.locks else None)
+        return order
 
     def listen(self, listener: Listener) -> None:
         """Take what comes from now on, locks included if it is a socket."""

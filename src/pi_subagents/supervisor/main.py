@@ -25,18 +25,18 @@ def main() -> int:
     # We may inherit a umask that takes rights from the owner: from us.
     os.umask(os.umask(OTHERS) & OTHERS)
     lifeline = Lifeline(LIFELINE)
-    spec, early_commands = lifeline.first_spec()
+    order, early_commands = lifeline.first_order()
     listener = Listener()
     os.set_blocking(WAKE, False)
     process_tree.become_subreaper()
     listener.add_signals()
-    if spec.attached:
+    if order.spec.attached:
         lifeline.listen(listener)
-    if spec.reuse.prewarm or spec.reuse.keep:
+    if order.spec.reuse.prewarm or order.spec.reuse.keep:
         from pi_subagents.supervisor.waiting import serve_many  # most supervisors do one run
 
-        return serve_many(spec, early_commands, lifeline, listener)
-    code, _ = do_run(spec, early_commands, lifeline, listener)
+        return serve_many(order, early_commands, lifeline, listener)
+    code, _ = do_run(order, early_commands, lifeline, listener)
     return code
 
 

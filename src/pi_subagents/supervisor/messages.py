@@ -2,7 +2,27 @@
 
 from __future__ import annotations
 
+NOT_IN_ITS_WORKTREE = "it was started, and is not in its worktree"
+NOT_CONFINED = "its writing could not be confined"
 STEER_UNREADABLE = "The message could not be read."
+ANSWER_UNREADABLE = "The answer could not be read."
+
+
+def checked(command: str, exit_code: int | None) -> str:
+    """Return what a check of ours came to."""
+    if exit_code == 0:
+        return f"Checked: {command} passed"
+    code = "was ended" if exit_code is None else f"exit code {exit_code}"
+    return f"Checked: {command} failed ({code})"
+
+
+def check_failed(command: str, exit_code: int | None, tail: str) -> str:
+    """Return what a child is told whose work did not pass."""
+    code = "was ended" if exit_code is None else f"ended with exit code {exit_code}"
+    return (
+        f"Your work was checked: `{command}` {code}.\n"
+        f"Mend it, then answer again in full. The end of what it printed:\n\n{tail}"
+    )
 
 
 def note_rescued(directory: str, place: str) -> str:
@@ -23,3 +43,9 @@ def note_line_skipped(size: int, limit: int) -> str:
 def supervisor_failed(reason: str) -> str:
     """Return the message of a run whose supervisor failed: a fault of ours, worth a report."""
     return f"Internal error in the supervisor: {reason}"
+
+
+def check_not_passed(command: str, exit_code: int | None) -> str:
+    """Return the message of a run that says it is done, and did not pass its check."""
+    code = "was ended" if exit_code is None else f"exit code {exit_code}"
+    return f"Its work did not pass the check: {command} ({code})"

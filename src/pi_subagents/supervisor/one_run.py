@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from pi_subagents.core.run.outcome import Cause
 from pi_subagents.core.run.result import RunResult
 from pi_subagents.store.desk import SUPERVISOR, Desk
+from pi_subagents.store.purses import close_purses, open_purses
 from pi_subagents.store.rescue import put_result
 from pi_subagents.store.run_dir import RunDir
 from pi_subagents.supervisor import messages
@@ -27,7 +28,7 @@ from pi_subagents.system.identity import identify
 
 if TYPE_CHECKING:
     from pi_subagents.core.framing import Frame
-    from pi_subagents.core.run.spec import RunSpec
+    from pi_subagents.store.local_order import LocalOrder
     from pi_subagents.supervisor.child import Child
     from pi_subagents.supervisor.listener import Lifeline, Listener
 
@@ -35,23 +36,24 @@ DONE, NOT_OURS, FAILED = 0, 1, 3
 
 
 def do_run(
-    spec: RunSpec,
+    order: LocalOrder,
     early_commands: list[Frame],
     lifeline: Lifeline,
     listener: Listener,
     child: Child | None = None,
 ) -> tuple[int, Child | None]:
     """Do one run to its result; return an exit code, and the child if there is one left."""
-    desk = Desk(Path(spec.place.desk))
-    lock = take_lock(spec, desk)
+    spec, desk = order.spec, Desk(Path(order.place.desk))
+    lock = take_lock(order, desk)
     place = None
     try:
         if not _is_our_turn(desk):
             return NOT_OURS, child
         crash_points.reach(crash_points.LOCKED)
-        place = RunPlace(RunDir(Path(spec.place.run_dir), desk), spec.place.dir_mark)
+        place = RunPlace(RunDir(Path(order.place.run_dir), desk), order.place.dir_mark)
         try:
-            supervisor = Supervisor(spec, place, listener, child)
+            place.purses = open_purses(order)
+            supervisor = Supervisor(order, place, listener, child)
             lifeline.on_frames = supervisor.obey_caller
             lifeline.on_end = lambda: supervisor.stop(Cause.LIFELINE_LOST)
             if lifeline.lost:  # meanwhile, as the child before was released
@@ -68,16 +70,17 @@ def do_run(
                 finished_at_ms=now_ms(),
             )
             result = place.keep_result(failure, None)
-            put_result(spec.place.envelope_fd, result)
+            put_result(order.place.envelope_fd, result)
             return FAILED, None
         if place.kept:  # else the process that looks next has to conclude it
             clear_desk(desk, kept)
         return DONE, kept
     finally:
         if place is not None:
+            close_purses(place.purses)
             place.close()
-        if spec.place.envelope_fd is not None:
-            os.close(spec.place.envelope_fd)
+        if order.place.envelope_fd is not None:
+            os.close(order.place.envelope_fd)
         os.close(lock)
 
 
@@ -93,13 +96,13 @@ def _is_our_turn(desk: Desk) -> bool:
     return True
 
 
-def take_lock(spec: RunSpec, desk: Desk) -> int:
+def take_lock(order: LocalOrder, desk: Desk) -> int:
     """Return the run's lock, held: handed down by the run's planner, else acquired here."""
-    for inherited in (spec.place.envelope_fd, spec.place.lock_fd):
+    for inherited in (order.place.envelope_fd, order.place.lock_fd):
         if inherited is not None:
             os.set_inheritable(inherited, False)
-    if spec.place.lock_fd is not None:
-        return spec.place.lock_fd
+    if order.place.lock_fd is not None:
+        return order.place.lock_fd
     lock = os.open(desk.lock, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
     fcntl.flock(lock, fcntl.LOCK_EX)
     return lock

@@ -21,6 +21,9 @@ from pi_subagents.store.run_dir import mark_of
 from pi_subagents.supervisor import messages
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pi_subagents.core.limits.budget import Purse
     from pi_subagents.core.run.result import RunResult
     from pi_subagents.store.run_dir import RunDir
     from pi_subagents.store.run_log import RunLog
@@ -35,6 +38,7 @@ class RunPlace:
         self.where = self.dir = self._planned = planned
         self.note = ""  # on it, for the result
         self.kept = False  # whether the result is on disk
+        self.purses: Sequence[Purse] = ()  # of the budgets that the run keeps to
         self._handle = -1
         self._tried = False  # to continue elsewhere
         if not self._hold(planned, mark):

@@ -32,7 +32,7 @@ _PAUSE_S = 0.01
 def note_own_processes(child: Child) -> None:
     """Remember the processes of the child before it does anything: a wrapper may be one."""
     child.own_processes = frozenset({child.pid, *process_tree.descendants(os.getpid())})
-    child.conditions = _conditions(child.pid)
+    child.conditions = conditions_of(child.pid)
 
 
 def may_serve_again(child: Child, on_reaped: Callable[[process_tree.Reaped], None]) -> bool:
@@ -43,7 +43,7 @@ def may_serve_again(child: Child, on_reaped: Callable[[process_tree.Reaped], Non
         and 0 < _resident_bytes(child.own_processes) <= MAX_BYTES
         and _end_orphans(child.own_processes, on_reaped)
         and not child.ended
-        and _conditions(child.pid) == child.conditions
+        and conditions_of(child.pid) == child.conditions
     )
 
 
@@ -66,7 +66,7 @@ def _end_orphans(own: frozenset[int], on_reaped: Callable[[process_tree.Reaped],
         time.sleep(_PAUSE_S)
 
 
-def _conditions(pid: int) -> bytes:
+def conditions_of(pid: int) -> bytes:
     """Return what a process of the same user can change of another from outside: its limits."""
     found = []
     for name in ("limits", "oom_score_adj"):

@@ -16,15 +16,16 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from pi_subagents.core.framing import Frame, Line
-from pi_subagents.core.limits.base import EndRun, TellChild
+from pi_subagents.core.limits.base import Announce, EndRun, TellChild
 from pi_subagents.core.limits.ladder import ASK_GRACE_S, Rung, StopLadder
-from pi_subagents.core.limits.table import limits_of
+from pi_subagents.core.limits.table import held_limits
 from pi_subagents.core.run import events as ev
-from pi_subagents.core.run.outcome import Cause, Ending, Outcome
-from pi_subagents.core.run.result import RunResult
-from pi_subagents.core.run.spec import HEARD, KILL, NEWS, STEER, STOP, RunSpec
+from pi_subagents.core.run.outcome import Cause, Ending
+from pi_subagents.core.run.question import QUESTION
+from pi_subagents.core.run.spec import ANSWER, HEARD, KILL, NATIVE, NEWS, STEER, STOP
 from pi_subagents.engines.table import open_conversation
 from pi_subagents.store import messages as store_messages
+from pi_subagents.store.child_sessions import KeptSession, session_limit
 from pi_subagents.store.completion import run_completion_hook
 from pi_subagents.store.rescue import put_result
 from pi_subagents.store.run_log import RunLog
@@ -33,16 +34,22 @@ from pi_subagents.supervisor.child import Child, send_message, send_prompt, star
 from pi_subagents.supervisor.control import Control
 from pi_subagents.supervisor.intake import Intake, now_ms
 from pi_subagents.supervisor.listener import Listener, NonblockingWriter, read_ready
+from pi_subagents.supervisor.questions import OpenQuestions, send_answer
 from pi_subagents.supervisor.reuse import may_serve_again
+from pi_subagents.supervisor.reviews import Reviews
+from pi_subagents.supervisor.run_result import RunEnd, run_result
 from pi_subagents.supervisor.slots import Slot
+from pi_subagents.supervisor.workspace import end_workspace
 from pi_subagents.system import crash_points, process_tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from pi_subagents.store.local_order import LocalOrder
     from pi_subagents.supervisor.place import RunPlace
 
 WAKE = 1
+_SENT = {STEER: send_message, ANSWER: send_answer}
 MAX_SCREEN_BACKLOG = 256 * 1024
 
 
@@ -50,14 +57,15 @@ class Supervisor:
     """Owns one run from its slot to its result."""
 
     def __init__(
-        self, spec: RunSpec, place: RunPlace, listener: Listener, child: Child | None = None
+        self, order: LocalOrder, place: RunPlace, listener: Listener, child: Child | None = None
     ) -> None:
-        self._spec = spec
+        self._order = order
+        self._spec = spec = order.spec
         self._place = place
         self._desk = place.where.desk
         self._listener = listener
         self._child = child  # one that served other runs, where there is one
-        screen = NonblockingWriter(spec.place.screen_fd, listener.selector, MAX_SCREEN_BACKLOG)
+        screen = NonblockingWriter(order.place.screen_fd, listener.selector, MAX_SCREEN_BACKLOG)
         self._log = RunLog(
             place.dir,
             f"{spec.name} (run {spec.run_id})",
@@ -65,15 +73,22 @@ class Supervisor:
             show=screen.send,
         )
         self._talk = open_conversation(spec.child.engine, spec.child.mode, spec.run_id, self)
-        self._intake = Intake(self._log, self._talk, self._on_seen)
+        questions = OpenQuestions(self._desk, self._on_waiting)
+        wants_value = bool(spec.answer.schema)
+        self._intake = Intake(
+            self._log, self._talk, self._on_seen, questions.note, wants_value=wants_value
+        )
+        self._reviews = Reviews(spec, self._intake, listener)
         self._ladder = StopLadder(
             spec.limits.stop_grace_s, ASK_GRACE_S if self._talk.can_abort else 0.0
         )
         self._cause: Cause | None = None
+        self._why = ""  # where the cause alone does not say it
         self._over_at: float | None = None  # since when the child has nothing left to do
         self._talked = False  # the conversation with the child is over
-        self._counts = True  # whether the child's account of its session is one of this run
+        self._goes_on = False  # in the session that the child has of the run before
         self._kept = False
+        self._extended = False  # its time-out is over, and it goes on
         self._outlived = False  # killed and swept, some of it is still there
         self._start_clock()
 
@@ -81,28 +96,29 @@ class Supervisor:
         """Do the whole run; once its result is written, return the child if it was kept."""
         self._listener.on_stop_signal = self._on_stop_signal
         control = Control(self._desk, self._listener, self.obey)
-        slot = Slot(self._spec.place.slots_dir, self._spec.limits.max_children)
+        slot = Slot(self._order.place.slots_dir, self._spec.limits.max_children)
         try:
             waiting = [Line(f"{STEER} {each}".encode()) for each in self._desk.waiting_steers()]
             self.obey([*early_commands, *waiting])
-            if not slot.acquire(self._serve):
-                self._finish(Ending(cause=self._cause))
+            if slot.acquire(self._serve):
+                self._start_clock()
+                self._judge(self._started)  # others may have left nothing of a shared budget
+            if self._cause:
+                self._finish(Ending(cause=self._cause, why=self._why))
                 return self._child
             self._change_state("starting")
             self._finish(self._work(self._child))
         finally:
             slot.release()
             control.close()
-        if self._kept:
-            return self._child
-        if self._child is not None:
+        if self._child is not None and not self._kept:
             self._child.release_desks()
-        return None
+        return self._child if self._kept else None
 
     def _work(self, waiting: Child | None) -> Ending:
         """Let the child that waited, or a new one, do what was asked; return how that ended."""
         try:
-            child = waiting or start_child(self._spec, self._listener.selector)
+            child = waiting or start_child(self._order, self._listener.selector)
         except (OSError, ValueError) as error:
             return Ending(spawn_error=str(error))
         self._child = child
@@ -127,15 +143,23 @@ class Supervisor:
             exit_code=child.exit_code,
             signal_name=child.signal_name,
             cause=self._cause,
+            why=self._why,
             timeout_s=self._spec.limits.timeout_s,
             refusal=refusal if self._cause is None else "",
             error_tail=self._intake.error_tail,
+            advice=self._talk.advice(refusal or self._intake.error_tail),
         )
 
     def _start_clock(self) -> None:
         """Begin to count: time-outs run from the child's start, not from ours."""
         self._started_wall, self._started = now_ms(), time.monotonic()
-        self._limits = limits_of(self._spec.limits, self._started, can_steer=self._talk.can_steer)
+        steers, purses = self._talk.can_steer, self._place.purses
+        self._limits = held_limits(self._spec.limits, self._started, purses, can_steer=steers)
+
+    def _on_waiting(self, waits: bool) -> None:  # noqa: FBT001 - a callback
+        """Let no time-out run while the child waits for somebody."""
+        change = self._limits.hold if waits else self._limits.release
+        change(QUESTION, time.monotonic())
 
     # What is listened to
 
@@ -161,8 +185,8 @@ class Supervisor:
                 self.stop(Cause.STOP_REQUESTED)
             if name == KILL:
                 self._ladder.force(time.monotonic())
-            if name == STEER:
-                self._intake.record(*send_message(self._talk, self._desk, number))
+            if name in _SENT:
+                self._intake.record(*_SENT[name](self._talk, self._desk, number))
                 self._wake()
 
     # The child at work
@@ -177,7 +201,7 @@ class Supervisor:
         if child.input is not None:  # else it reads its prompt by itself
             self._intake.error_output(child.early_errors)
             child.early_errors = b""
-            self._counts = send_prompt(self._talk, child, self._spec, self._desk)
+            self._goes_on = send_prompt(self._talk, child, self._spec, self._desk)
         self._check_time(child)  # it may be over before anything is read
         while not (child.ended or self._kept or self._outlived):
             self._serve(self._pause())
@@ -209,8 +233,7 @@ class Supervisor:
 
     def _on_seen(self, event: ev.Event | None) -> None:
         now = time.monotonic()
-        for limit in self._limits:
-            limit.saw(event, now)
+        self._limits.saw(event, now)
         self._over_at = (self._over_at or now) if self._intake.fold.settled else None
         if event is not None:
             self._judge(now)
@@ -219,20 +242,30 @@ class Supervisor:
         """Apply the verdicts of the limits, unless the run is about to end anyway."""
         if self._over_at is not None or self._ladder.begun:
             return
-        for limit in self._limits:
-            match limit.verdict(now):
-                case EndRun(cause):
-                    self.stop(cause)
+        for verdict in self._limits.verdicts(now):
+            match verdict:
+                case EndRun(cause, why):
+                    self.stop(cause, why)
+                    return
+                case Announce(text):
+                    self._extended = True
+                    self._intake.record(ev.Note(text))
+                    self._wake()
                 case TellChild(number, text):
                     self._talk.steer(number, text)
-                    self._intake.record(*self._talk.take_news())
+                    self._record_news()
+
+    def _record_news(self) -> None:
+        if news := self._talk.take_news():
+            self._intake.record(*news)
+            self._wake()
 
     def _pause(self) -> float | None:
         deadlines = [self._ladder.deadline()]
         if not self._ladder.begun:
             grace_ends = self._grace_ends()
-            limits = () if grace_ends else (limit.deadline() for limit in self._limits)
-            deadlines += [grace_ends, self._talk.deadline(), *limits]
+            limits = None if grace_ends else self._limits.deadline()
+            deadlines += [grace_ends, self._talk.deadline(), limits]
         due = [deadline for deadline in deadlines if deadline is not None]
         return max(0.0, min(due) - time.monotonic()) if due else None
 
@@ -253,6 +286,7 @@ class Supervisor:
             case Rung.ASK:
                 self._intake.fold.asked_to_stop()
                 self._talk.abort()
+                self._record_news()
                 if self._talk.over:  # its input has ended: it cannot be asked
                     self._ladder.hurry(now)
             case Rung.TERM:
@@ -263,9 +297,14 @@ class Supervisor:
     def _check_talk(self, child: Child, now: float) -> None:
         """Keep or release the child once the conversation is over."""
         self._talk.check_time(now)
+        self._record_news()
         if self._talk.aborted:
             self._ladder.hurry(now)
         if not self._talk.over or self._talked:
+            return
+        if self._reviews.asks_again(self._talk, self._is_ending):
+            self._over_at = None
+            self._wake()
             return
         self._talked = True
         if self._may_keep(child):
@@ -275,20 +314,22 @@ class Supervisor:
             if child.input is not None:
                 child.input.close()  # it exits by itself
 
+    def _is_ending(self) -> bool:
+        return self._cause is not None or self._ladder.begun
+
     def _may_keep(self, child: Child) -> bool:
         """Return whether the child may serve another run: only if nothing at all went wrong."""
         return (
             self._spec.reuse.keep
-            and self._cause is None
-            and not self._ladder.begun
+            and not self._is_ending()
             and self._intake.flawless
             and may_serve_again(child, self._note_reaped)
         )
 
-    def stop(self, cause: Cause) -> None:
+    def stop(self, cause: Cause, why: str = "") -> None:
         """Begin to end the run; the first cause is the one that is reported."""
         if self._cause is None and not self._ladder.begun:
-            self._cause = cause
+            self._cause, self._why = cause, why
         self._begin_ladder(time.monotonic())
 
     def _begin_ladder(self, now: float) -> None:
@@ -297,8 +338,7 @@ class Supervisor:
         self._ladder.begin(now)
 
     def _note_reaped(self, statuses: process_tree.Reaped) -> None:
-        child = self._child
-        if child is not None and child.pid in statuses:
+        if (child := self._child) is not None and child.pid in statuses:
             child.note_exit(statuses[child.pid])
 
     def _end_tree(self, child: Child) -> None:
@@ -326,36 +366,33 @@ class Supervisor:
             os.write(WAKE, why)
 
     def _finish(self, ending: Ending) -> None:
-        if self._talk.usage is not None and self._counts:
+        took_ms = round((time.monotonic() - self._started) * 1000)
+        resumed = NATIVE if self._goes_on else self._spec.resume.how
+        # Of a session that went on, the child's own account has all of its runs.
+        if self._talk.usage is not None and resumed != NATIVE:
             self._intake.fold.count(self._talk.usage)
         outcome = self._intake.fold.decide(ending)
+        outcome = self._reviews.judge(outcome)
         self._change_state(outcome.status)
-        if self._child is not None:
-            self._child.copy_session(self._place.dir)
+        most = session_limit(self._spec.limits.max_run_bytes)
+        kept = self._child.keep_session(self._place.dir, most) if self._child else KeptSession()
+        end = RunEnd(
+            outcome,
+            ending,
+            self._started_wall,
+            took_ms,
+            extended=self._extended,
+            resumed=resumed,
+            kept=kept,
+            changes=end_workspace(self._spec, self._place.dir.path, self._intake.notes),
+            checked=self._reviews.checked,
+        )
         crash_points.reach(crash_points.BEFORE_RESULT)
-        result = self._place.keep_result(self._result(outcome, ending), self._log)
+        made = run_result(self._spec, self._intake, self._log, end)
+        result = self._place.keep_result(made, self._log)
         self._log.close()
         crash_points.reach(crash_points.AFTER_RESULT)
-        put_result(self._spec.place.envelope_fd, result)
+        put_result(self._order.place.envelope_fd, result)
         if not self._spec.attached:
             where = str(self._place.where.path)
             run_completion_hook(self._spec.on_complete, self._place.dir, result, where)
-
-    def _result(self, outcome: Outcome, ending: Ending) -> RunResult:
-        duration_ms = round((time.monotonic() - self._started) * 1000)
-        return RunResult(
-            run_id=self._spec.run_id,
-            session_id=self._spec.session_id,
-            name=self._spec.name,
-            status=outcome.status,
-            output=outcome.output,
-            error_message=outcome.error_message,
-            notes=(*self._spec.notes, *outcome.notes, *self._intake.notes, *self._log.notes()),
-            exit_code=ending.exit_code,
-            signal_name=ending.signal_name,
-            **self._intake.fold.facts(),
-            started_at_ms=self._started_wall,
-            finished_at_ms=self._started_wall + duration_ms,
-            duration_ms=duration_ms,
-            artifacts_truncated=self._log.truncated,
-        )

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from pi_subagents.core.framing import Frame, Line, LineFramer
 from pi_subagents.core.limits.ladder import STOP_GRACE_S
-from pi_subagents.core.run.spec import FREE, STOP, RunSpec
+from pi_subagents.core.run.spec import FREE, STOP
 from pi_subagents.engines.table import open_conversation
 from pi_subagents.supervisor.child import Child, start_child
 from pi_subagents.supervisor.one_run import DONE, FAILED, do_run
@@ -24,28 +24,30 @@ from pi_subagents.supervisor.supervisor import WAKE
 from pi_subagents.system import process_tree
 
 if TYPE_CHECKING:
+    from pi_subagents.core.run.spec import RunSpec
+    from pi_subagents.store.local_order import LocalOrder
     from pi_subagents.supervisor.listener import Lifeline, Listener
 
 MAX_EARLY_ERRORS = 64 * 1024
 
 
 def serve_many(
-    spec: RunSpec, early_commands: list[Frame], lifeline: Lifeline, listener: Listener
+    first: LocalOrder, early_commands: list[Frame], lifeline: Lifeline, listener: Listener
 ) -> int:
     """Do run after run for as long as there is a fit child and another specification."""
     child: Child | None = None
     code = DONE
-    if spec.reuse.prewarm:
+    if first.spec.reuse.prewarm:
         try:
-            child = start_child(spec, listener.selector)
+            child = start_child(first, listener.selector)
         except (OSError, ValueError):
             return FAILED  # the run that wants it starts it anew, and reports why that fails
     else:
-        code, child = do_run(spec, early_commands, lifeline, listener)
+        code, child = do_run(first, early_commands, lifeline, listener)
         early_commands = []
-    has_served = not spec.reuse.prewarm
+    has_served = not first.spec.reuse.prewarm
     while child is not None:
-        waiting = _Waiting(spec, child, lifeline, listener)
+        waiting = _Waiting(first.spec, child, lifeline, listener)
         if has_served:  # also where the run ended before it reached the child
             _report_free()
         order = waiting.for_an_order(early_commands)  # which may have come before we were up
@@ -97,7 +99,7 @@ class _Waiting:
         self._listener = listener
         self._output = LineFramer()
         self._stopped = False
-        self._order: RunSpec | None = None
+        self._order: LocalOrder | None = None
         self._behind: list[Frame] = []
 
     @property
@@ -110,7 +112,7 @@ class _Waiting:
         """Return whether the child can be given commands, from the start of a line."""
         return not (self._child.ended or self._talk.interfered) and self._output.empty
 
-    def for_an_order(self, early: list[Frame]) -> RunSpec | None:
+    def for_an_order(self, early: list[Frame]) -> LocalOrder | None:
         """Return the next specification; None if there will be none."""
         child, listener = self._child, self._listener
         listener.on_stop_signal = lambda _: self._stop()

@@ -1,17 +1,6 @@
-"""
-Named points at which the fault suite can kill us; outside of it they do nothing.
-
-`PI_SUBAGENTS_CRASH_AT=<point>` kills the process that reaches the point with SIGKILL, and
-`PI_SUBAGENTS_CRASH_WHO=parent` its parent instead (from a supervisor: the orchestrator).
-"""
+"""Named points at which the fault suite can kill us; outside of it they do nothing."""
 
 from __future__ import annotations
-
-import os
-import signal
-
-POINT_VARIABLE = "PI_SUBAGENTS_CRASH_AT"
-WHO_VARIABLE = "PI_SUBAGENTS_CRASH_WHO"
 
 # Reached by the orchestrator, in this order.
 DIR_MADE = "dir_made"
@@ -31,13 +20,14 @@ SETTLED = "settled"
 CHILD_ENDED = "child_ended"
 BEFORE_RESULT = "before_result"
 AFTER_RESULT = "after_result"
-
-_wanted = os.environ.get(POINT_VARIABLE)
-_victim = os.getppid() if os.environ.get(WHO_VARIABLE) == "parent" else os.getpid()
+# Reached where a run has a worktree of its own, in this order: the first by its caller.
+SNAPSHOT_TAKEN = "snapshot_taken"
+WORKTREE_ADDED = "worktree_added"
+WORKTREE_MADE = "worktree_made"
+PATCH_WRITTEN = "patch_written"
+CHANGES_SAVED = "changes_saved"
+WORKTREE_REMOVED = "worktree_removed"
 
 
 def reach(point: str) -> None:
-    """Die here if the fault suite asks for it."""
-    # A parent that is gone was replaced by a process that has nothing to do with us.
-    if point == _wanted and _victim in (os.getpid(), os.getppid()):
-        os.kill(_victim, signal.SIGKILL)
+    """Go on: in processes of its own the fault suite puts what kills in this place."""

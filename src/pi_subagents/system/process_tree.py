@@ -137,10 +137,10 @@ def _look_around(group: int | None, strangers: set[int]) -> set[tuple[int, str]]
     if group is not None and not all_processes():
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(group, signal.SIGKILL)
-    return _kill_below_us(strangers)
+    return kill_below_us(strangers)
 
 
-def _kill_below_us(strangers: set[int]) -> set[tuple[int, str]]:
+def kill_below_us(strangers: set[int]) -> set[tuple[int, str]]:
     """
     Kill every process below us as soon as it is seen; return those that were alive.
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from pi_subagents.system.calls import FileCalls
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 PRIVATE_DIR = 0o700
@@ -120,14 +121,33 @@ def write_once(path: Path, data: bytes) -> bool:
     return True
 
 
-def copy_file(source: Path, path: Path) -> None:
-    """Put a private copy of a regular file in place: old or new, never half."""
+def kept_secret(path: Path, size: int) -> bytes:
+    """Return what only we know, the same for every process: made once, OSError if there is none."""
+    with suppress(FileNotFoundError):
+        secret = read_bounded(path, size)
+        if len(secret) == size:
+            return secret
+        path.unlink()  # half a secret, or none: anybody could guess it
+    make_private_dirs(path.parent)
+    write_once(path, os.urandom(size))  # or another process was quicker: its secret counts
+    return read_bounded(path, size)
+
+
+def copy_file(
+    source: Path, path: Path, *, on_chunk: Callable[[bytes], None] = lambda _: None
+) -> None:
+    """
+    Put a private copy of a regular file in place: old or new, never half.
+
+    `on_chunk` sees all that is copied.
+    """
     temporary = _temporary(path)
     reader = open_regular(source)
     try:
         writer = open_new(temporary)
         try:
             while chunk := os.read(reader, _CHUNK):
+                on_chunk(chunk)
                 write_all(writer, chunk)
         except OSError:
             temporary.unlink(missing_ok=True)

@@ -15,12 +15,16 @@ from typing import TYPE_CHECKING
 from pi_subagents.core import messages as core_messages
 from pi_subagents.core.plain_text import one_line
 from pi_subagents.core.run import files
+from pi_subagents.core.run import messages as run_messages
+from pi_subagents.core.run.question import question_to_model, waiting_part
 from pi_subagents.core.run.record import RunProgress, RunRecord, meta_from_json
 from pi_subagents.core.run.result import SCHEMA_VERSION as RESULT_VERSION
-from pi_subagents.core.run.result import result_from_json
-from pi_subagents.core.usage import parse_usage, usage_to_json
+from pi_subagents.core.run.result import result_from_json, value_to_json
+from pi_subagents.core.session.next_calls import go_on
+from pi_subagents.core.usage import usage_from_json, usage_to_json
 from pi_subagents.core.value import replace
 from pi_subagents.view import messages
+from pi_subagents.view.inline_answers import facts
 
 if TYPE_CHECKING:
     from pi_subagents.core.preset.request import StatusRequest
@@ -79,13 +83,14 @@ def started_to_json(run: RunRecord, runs: Sequence[RunRecord]) -> dict[str, obje
     text = messages.background_started(run.meta.preset, run.run_id)
     if never_started(run):
         text = messages.background_not_started(run.meta.preset, run.run_id, run.error_message)
-    details = {**_row(run), "counts": counts(runs)}
+    details = {**row_to_json(run), "counts": counts(runs)}
     return text_answer(text, details)
 
 
 def status_to_json(
     runs: Sequence[RunRecord],
     request: StatusRequest,
+    family: str,
     to_count: Sequence[RunRecord] | None = None,
 ) -> dict[str, object]:
     """Return the value of `background_agent_status`; a host counts its own runs only."""
@@ -93,17 +98,19 @@ def status_to_json(
     counted = counts(runs if to_count is None else to_count)
     lines = [footer(counted), *(_line(run) for run in shown)]
     if request.run_id is not None:
-        lines += [line for run in shown for line in _ending(run)]
-    details = {"counts": counted, "runs": [_row(run) for run in shown]}
+        lines += [line for run in shown for line in _ending(run, family)]
+    details = {"counts": counted, "runs": [_row(run, family) for run in shown]}
     return text_answer("\n".join(lines), details)
 
 
-def stopped_to_json(stopped: Sequence[RunRecord], runs: Sequence[RunRecord]) -> dict[str, object]:
+def stopped_to_json(
+    stopped: Sequence[RunRecord], runs: Sequence[RunRecord], family: str
+) -> dict[str, object]:
     """Return the value of `background_agent_stop`."""
     counted = counts(runs)
     ended = sum(run.status == "aborted" for run in stopped)  # others had answered by then
     lines = [messages.background_stopped(ended), footer(counted)]
-    details = {"counts": counted, "runs": [_row(run) for run in stopped]}
+    details = {"counts": counted, "runs": [_row(run, family) for run in stopped]}
     lines += [_line(run) for run in stopped]
     return text_answer("\n".join(lines), details)
 
@@ -113,15 +120,26 @@ def stopped_to_json(stopped: Sequence[RunRecord], runs: Sequence[RunRecord]) -> 
 
 def run_entry(run: RunRecord) -> dict[str, object]:
     """Return the record of a launch."""
-    return {"version": VERSION, **_row(run)}
+    return {"version": VERSION, **row_to_json(run)}
 
 
 def update_entry(run: RunRecord) -> dict[str, object]:
     """Return the record of an end: compact, the whole is in the run directory."""
-    row = _row(run)
-    kept = ("runId", "status", "finishedAt", "durationMs", "errorMessage", "exitCode", "usage")
+    row = row_to_json(run)
+    kept = (
+        "runId",
+        "status",
+        "finishedAt",
+        "durationMs",
+        "errorMessage",
+        "exitCode",
+        "model",
+        "usage",
+    )
     cut = run.output[:MAX_ENTRY_OUTPUT]
-    return {"version": VERSION, **{key: row[key] for key in kept}, "output": cut}
+    fits = run.result is not None and len(run.result.value_text) <= MAX_ENTRY_OUTPUT
+    value = value_to_json(run.result) if fits else {}
+    return {"version": VERSION, **{key: row[key] for key in kept}, "output": cut, **value}
 
 
 def rebuild(entries: Iterable[object]) -> dict[str, RunRecord]:
@@ -131,7 +149,7 @@ def rebuild(entries: Iterable[object]) -> dict[str, RunRecord]:
         if kind == RUN_ENTRY:
             found[run_id] = _run_of(run_id, data)
         elif kind == UPDATE_ENTRY and run_id in found:
-            found[run_id] = _run_of(run_id, {**_row(found[run_id]), **data})
+            found[run_id] = _run_of(run_id, {**row_to_json(found[run_id]), **data})
     return found
 
 
@@ -154,7 +172,8 @@ def _read(entries: Iterable[object]) -> Iterator[tuple[object, str, Mapping[str,
             yield entry.get("customType"), run_id, data
 
 
-def _row(run: RunRecord) -> dict[str, object]:
+def row_to_json(run: RunRecord) -> dict[str, object]:
+    """Return a run as the rows of all answers hold it."""
     meta, result = run.meta, run.result
     return {
         "runId": run.run_id,
@@ -171,11 +190,15 @@ def _row(run: RunRecord) -> dict[str, object]:
         "finishedAt": result.finished_at_ms or None if result else None,
         "durationMs": run.duration_ms,
         "output": run.output,
+        **value_to_json(result),
         "errorMessage": run.error_message or None,
         "exitCode": run.exit_code,
         "stopReason": result.stop_reason if result else "",
+        "model": run.model_used or None,
         "usage": usage_to_json(run.usage),
         "notes": list(result.notes) if result else [],
+        **waiting_part(run.waiting_for),
+        **({"resumed": run.resumed} if run.resumed else {}),
     }
 
 
@@ -196,7 +219,7 @@ def _run_of(run_id: str, data: Mapping[str, object]) -> RunRecord:
     result = result_from_json({**data, "schemaVersion": RESULT_VERSION, "startedAt": None})
     if data.get("status") in _ENDED and result is not None:
         return replace(run, result=result)
-    usage, took = parse_usage(data.get("usage")), data.get("durationMs")
+    usage, took = usage_from_json(data.get("usage")), data.get("durationMs")
     elapsed_ms = took if type(took) is int else 0
     return replace(run, progress=RunProgress("running", usage), elapsed_ms=elapsed_ms)
 
@@ -212,15 +235,46 @@ def _line(run: RunRecord) -> str:
     task = one_line(run.meta.task, _TASK_WIDTH)
     why = f" — {one_line(run.error_message, 200)}" if run.error_message else ""
     preset = f" {one_line(run.meta.preset, 64)}" if run.meta.preset else ""  # a delegation has none
+    if run.waiting_for is not None:
+        why = f" — {run_messages.asks(one_line(run.waiting_for.text, 200))}"
     return f"{background_status(run)}{preset} {run.run_id} (session: {run.session_id}): {task}{why}"
 
 
-def _ending(run: RunRecord) -> list[str]:
+def _row(run: RunRecord, family: str) -> dict[str, object]:
+    return {**row_to_json(run), "nextCall": next_call(run, family) or None}
+
+
+def next_call(run: RunRecord, family: str) -> str:
+    """Return how to go on with a run; empty where it goes on, is done, or never began."""
+    said = run.output or (run.result is not None and run.result.message_count)
+    if run.active or run.status == "completed" or not said:
+        return ""
+    return go_on(
+        run.session_id,
+        run.name,
+        family,
+        error_message=run.error_message,
+        timeout_s=run.meta.timeout_s,
+    )
+
+
+def ending_facts(run: RunRecord, family: str) -> list[str]:
+    """Return what is known of a run that ended, beside its answer: lines above that."""
+    call = next_call(run, family)
+    return [
+        *filter(None, [facts(run.model_used, run.usage)]),
+        *([messages.to_go_on(call)] if call else []),
+        *([f"{messages.LAST_WORDS}:"] if run.output and run.status != "completed" else []),
+    ]
+
+
+def _ending(run: RunRecord, family: str) -> list[str]:
     """Return what a run answered, and where the rest is if that is too long to stand here."""
     if run.active:
-        return []
+        return ["", question_to_model(run.waiting_for)] if run.waiting_for else []
     output = run.output or core_messages.NO_TEXT_OUTPUT
+    known = ending_facts(run, family)
     if len(output) <= MAX_SHOWN_OUTPUT:
-        return ["", output]
+        return [*known, "", output]
     rest = messages.background_output_cut(MAX_SHOWN_OUTPUT, len(output), run.session_id)
-    return ["", output[:MAX_SHOWN_OUTPUT], rest]
+    return [*known, "", output[:MAX_SHOWN_OUTPUT], rest]

@@ -8,23 +8,27 @@ so that thousands of them fit in memory and nobody cuts them again.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Literal, get_args
 
 from pi_subagents.core.plain_text import one_line
+from pi_subagents.core.run.question import waiting_part
 from pi_subagents.core.run.record import RunMeta, RunRecord
 from pi_subagents.core.run.result import RunResult
 from pi_subagents.core.usage import Usage, usage_to_json
 from pi_subagents.core.value import value
+from pi_subagents.view.failure import ending_lines, explain_failure
+from pi_subagents.view.states import state_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 MAX_TEXT = 200
+MAX_REASON = 1000  # a provider's JSON, of which a person is told what it means
+MAX_NOTES = 8
 LEAST_OF_AN_ID = 4
-# Somebody asked for the end of an aborted run: that is no failure of it.
-FAILURES = ("failed", "interrupted")
 
-Which = Literal["all", "active", "completed", "failed"]
+Which = Literal["all", "active", "completed", "failed", "stopped", "interrupted"]
 WHICH: tuple[Which, ...] = get_args(Which)
 
 
@@ -43,13 +47,15 @@ class Wanted:
 
 @value
 class Totals:
-    """What all rows add up to, wanted or not; what is active counts as today's."""
+    """How many rows each filter lists, and what was used today."""
 
-    running: int = 0
-    waiting: int = 0
-    finished: int = 0
+    active: int = 0
+    waiting: int = 0  # of those that are active
+    completed: int = 0
     failed: int = 0
-    usage: Usage = Usage()
+    stopped: int = 0
+    interrupted: int = 0
+    used_today: Usage = Usage()
 
 
 def arranged(rows: Iterable[RunRecord], wanted: Wanted) -> list[tuple[RunRecord, bool]]:
@@ -71,21 +77,20 @@ def arranged(rows: Iterable[RunRecord], wanted: Wanted) -> list[tuple[RunRecord,
     ]
 
 
-def totals(rows: Iterable[RunRecord], today_ms: int) -> Totals:
-    """Add up the rows; what is at work counts as today's, whenever it began."""
-    running = waiting = finished = failed = 0
-    usage = Usage()
-    for row in rows:
-        if row.active:
-            waiting += row.status == "planned"
-            running += row.status != "planned"
-        elif finished_at_ms(row) >= today_ms:
-            finished += 1
-            failed += row.status in FAILURES
-        else:
-            continue
-        usage += row.usage
-    return Totals(running, waiting, finished, failed, usage)
+def totals(rows: Iterable[RunRecord], today_ms: int, text: str = "") -> Totals:
+    """Count the rows with these words; what is at work is used today, whenever it began."""
+    wanted = [row for row in rows if Wanted(text).takes(row)]
+    words = Counter("active" if row.active else state_of(row).word for row in wanted)
+    today = (row.usage for row in wanted if row.active or finished_at_ms(row) >= today_ms)
+    return Totals(
+        words["active"],
+        sum(row.status == "planned" for row in wanted),
+        words["completed"],
+        words["failed"],
+        words["stopped"],
+        words["interrupted"],
+        sum(today, Usage()),
+    )
 
 
 def light(run: RunRecord) -> RunRecord:
@@ -94,6 +99,7 @@ def light(run: RunRecord) -> RunRecord:
     kept = RunMeta(
         session_id=meta.session_id,
         name=cut(meta.name),
+        task=cut(meta.task),
         cwd=meta.cwd,
         profile=cut(meta.profile),
         preset=cut(meta.preset),
@@ -107,21 +113,36 @@ def light(run: RunRecord) -> RunRecord:
         name=kept.name,
         status=result.status,
         output=cut(result.output) if result.completed else "",
-        error_message=cut(result.error_message),
+        error_message=one_line(result.error_message, MAX_REASON),
+        notes=tuple(cut(note) for note in result.notes[:MAX_NOTES]),
         model=cut(result.model),
         usage=result.usage,
         started_at_ms=result.started_at_ms,
         finished_at_ms=result.finished_at_ms,
         duration_ms=result.duration_ms,
     )
-    return RunRecord(run.run_id, kept, run.progress, said, lost=run.lost, path=run.path)
+    return RunRecord(
+        run.run_id,
+        kept,
+        run.progress,
+        said,
+        lost=run.lost,
+        path=run.path,
+        desk=run.desk,
+        waiting_for=run.waiting_for,
+    )
 
 
 def last_line(run: RunRecord) -> str:
     """Return what a run does, answered, or failed with."""
     if run.active:
         return run.progress.last_line
-    return run.output if run.status == "completed" else run.error_message
+    return run.output if run.status == "completed" else cut(explain_failure(run.error_message).what)
+
+
+def ending(run: RunRecord) -> tuple[str, ...]:
+    """Return what is said below how a run ended: why, what to do about it, and its notes."""
+    return ending_lines(run.error_message, run.result.notes if run.result else ())
 
 
 def finished_at_ms(run: RunRecord) -> int:
@@ -150,6 +171,7 @@ def row_to_json(row: RunRecord) -> dict[str, object]:
         "runId": row.run_id,
         "sessionId": row.session_id,
         "name": row.name,
+        "task": row.meta.task,
         "status": row.status,
         "active": row.active,
         "kind": row.kind or None,
@@ -159,6 +181,7 @@ def row_to_json(row: RunRecord) -> dict[str, object]:
         "startedAt": row.meta.started_at_ms or None,
         "finishedAt": finished_at_ms(row) or None,
         "lastLine": last_line(row),
+        **waiting_part(row.waiting_for),
         "usage": usage_to_json(row.usage),
         "cwd": row.meta.cwd,
         "path": row.path,
@@ -166,19 +189,22 @@ def row_to_json(row: RunRecord) -> dict[str, object]:
 
 
 def totals_to_json(found: Totals) -> dict[str, object]:
-    """Return the totals for a script or a page."""
+    """Return the totals for a script, in the words of the core."""
     return {
-        "running": found.running,
-        "waiting": found.waiting,
-        "finishedToday": found.finished,
-        "failedToday": found.failed,
-        "usageToday": usage_to_json(found.usage),
+        "active": found.active,
+        "planned": found.waiting,
+        "completed": found.completed,
+        "failed": found.failed,
+        "aborted": found.stopped,
+        "interrupted": found.interrupted,
+        "usageToday": usage_to_json(found.used_today),
     }
 
 
 def _occurs(word: str, row: RunRecord) -> bool:
     """Return whether a row shows a word, or has an id that begins with it and not by chance."""
-    shown = (row.name, row.status, row.model, row.kind, last_line(row), row.meta.cwd)
+    state = state_of(row).word
+    shown = (row.name, row.title, state, row.model, row.kind, last_line(row), row.meta.cwd)
     is_id = len(word) >= LEAST_OF_AN_ID and (
         row.run_id.startswith(word) or row.session_id.startswith(word)
     )
@@ -191,10 +217,8 @@ def _stands(row: RunRecord, which: Which) -> bool:
             return True
         case "active":
             return row.active
-        case "completed":
-            return row.status == "completed"
-        case "failed":
-            return not row.active and row.status != "completed"
+        case word:
+            return not row.active and state_of(row).word == word
 
 
 def _newest_first(row: RunRecord) -> tuple[int, str]:

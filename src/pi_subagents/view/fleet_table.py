@@ -1,9 +1,8 @@
 """
 A row of the fleet as cells: which columns a width has room for, and what stands in each.
 
-In: rows, the time, a width in characters.  Out: columns and texts.  Every status has a sign of its
-own besides its word and colour, so that nobody needs to see colours.  Cutting and padding by what
-a terminal makes of a text are the face's business.
+In: rows, the time, a width in characters.  Out: columns and texts.  Cutting and padding by what a
+terminal makes of a text are the face's business.
 """
 
 from __future__ import annotations
@@ -11,35 +10,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from pi_subagents.core.path_text import shorten_path
-from pi_subagents.core.plain_text import printable
+from pi_subagents.core.plain_text import one_line, printable
+from pi_subagents.core.run.record import short_id
 from pi_subagents.core.value import value
+from pi_subagents.view.amounts import marked, money, short_number
 from pi_subagents.view.fleet import finished_at_ms, last_line
+from pi_subagents.view.states import state_of
+from pi_subagents.view.time_spent import age, length
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from pi_subagents.core.run.record import RunRecord
     from pi_subagents.view.fleet import Totals
 
-Column = Literal["status", "age", "name", "model", "doing", "tokens", "cost"]
-CellRole = Literal["working", "good", "bad", "stopped", "quiet"]
+Column = Literal["status", "age", "time", "name", "model", "doing", "tokens", "cost"]
 
 SEPARATOR = " · "
 GAP = 1
 LEAST_DOING = 10
-_STATUS, _SIGN, _AGE, _TOKENS, _COST, _MODEL, _MOST_NAME = 13, 1, 4, 6, 8, 18, 32
+_STATUS, _SIGN, _AGE, _TOKENS, _COST, _MODEL, _MOST_NAME = 13, 1, 4, 6, 8, 18, 64
 _WIDE, _MIDDLE = 100, 70
-_THOUSAND = 1000
-
-_SIGNS: Mapping[str, tuple[str, CellRole]] = {
-    "completed": ("✓", "good"),
-    "failed": ("✗", "bad"),
-    "aborted": ("■", "stopped"),
-    "interrupted": ("!", "bad"),
-    "planned": ("○", "quiet"),
-    "stopping": ("◌", "stopped"),
-}
-_AT_WORK: tuple[str, CellRole] = ("●", "working")
 
 
 @value
@@ -61,11 +50,12 @@ def layout(width: int) -> tuple[Cell, ...]:
         figures.append(Cell("tokens", "TOKENS", _TOKENS, right=True))
         figures.append(Cell("cost", "COST", _COST, right=True))
     if width >= _WIDE:
+        begin.append(Cell("time", "TIME", _AGE, right=True))
         model.append(Cell("model", "MODEL", _MODEL))
     taken = sum(cell.width + GAP for cell in (*begin, *model, *figures)) + GAP
     left = max(width - taken, 2 * LEAST_DOING)
     name = min(max(left * 2 // 5, LEAST_DOING), _MOST_NAME)
-    middle = (Cell("name", "NAME", name), *model, Cell("doing", "LAST", left - name))
+    middle = (Cell("name", "TASK", name), *model, Cell("doing", "LAST", left - name))
     return (*begin, *middle, *figures)
 
 
@@ -73,12 +63,14 @@ def cell_text(row: RunRecord, cell: Cell, now_ms: int, *, follows: bool = False)
     """Return what stands in one cell; a run that follows another of its session is set below it."""
     match cell.column:
         case "status":
-            sign, _ = sign_of(row)
-            return sign if cell.width == _SIGN else f"{sign} {row.status}"
+            state = state_of(row)
+            return state.sign if cell.width == _SIGN else f"{state.sign} {state.word}"
         case "age":
             return age(now_ms - row.meta.created_at_ms) if row.meta.created_at_ms else "-"
+        case "time":
+            return age(elapsed) if (elapsed := elapsed_ms(row, now_ms)) else "-"
         case "name":
-            return ("└ " if follows else "") + (row.name or row.run_id[:12])
+            return ("└ " if follows else "") + row.title
         case "model":
             return row.model or row.kind or "-"
         case "doing":
@@ -89,50 +81,55 @@ def cell_text(row: RunRecord, cell: Cell, now_ms: int, *, follows: bool = False)
             return spent(row)[1] or "-"
 
 
-def sign_of(row: RunRecord) -> tuple[str, CellRole]:
-    """Return the sign of how a run stands, and its role."""
-    return _SIGNS.get(row.status, _AT_WORK)
+def elapsed_ms(row: RunRecord, now_ms: int) -> int:
+    """Return how long a run has been at work, or was; 0 if it did not begin."""
+    started_ms = row.meta.started_at_ms
+    return max((now_ms if row.active else finished_at_ms(row)) - started_ms, 0) if started_ms else 0
 
 
 def totals_line(found: Totals, width: int) -> str:
     """Return the line above the list, in fewer words where there is little room."""
-    tokens, cost = short_number(found.usage.total_tokens), money(found.usage.cost)
+    waiting = f" ({found.waiting} waiting)" if found.waiting else ""
+    ended = ("completed", "failed", "stopped", "interrupted")
+    tokens, cost = short_number(found.used_today.total_tokens), money(found.used_today.cost)
     line = _joined(
-        f"{found.running} running",
-        f"{found.waiting} waiting" if found.waiting else "",
-        f"{found.finished} finished today",
-        f"{found.failed} failed",
-        f"{tokens} tokens",
-        cost,
+        f"{found.active} active{waiting}",
+        *(f"{count} {word}" for word in ended if (count := getattr(found, word))),
+        f"today {tokens} tokens, {cost}",
     )
     if len(line) <= width:
         return line
     return (
-        f"●{found.running} ○{found.waiting} today:{found.finished} ✗{found.failed} {tokens} {cost}"
+        f"●{found.active} ✓{found.completed} ✗{found.failed} ■{found.stopped} "
+        f"!{found.interrupted} {tokens} {cost}"
     )
 
 
-def heading(row: RunRecord) -> str:
+def heading(row: RunRecord, now_ms: int) -> str:
     """Return the line above a run that is looked at from near."""
-    sign, _ = sign_of(row)
-    return _joined(f"{sign} {row.status}", row.name, row.kind, row.model, *_figures(row))
+    state = state_of(row)
+    standing, title = f"{state.sign} {_standing(row, now_ms)}", one_line(row.title, _MOST_NAME)
+    return _joined(standing, title, row.kind, row.model, *_figures(row))
 
 
 def details(row: RunRecord, now_ms: int, home: str) -> str:
     """Return what the list has no room for: ids, place, figures."""
-    started_ms = row.meta.started_at_ms
-    if row.active:
-        took = f"for {age(now_ms - started_ms)}" if started_ms else "(waits its turn)"
-    else:
-        took = f"after {age(finished_at_ms(row) - started_ms)}" if started_ms else ""
     who = _joined(
-        f"run {row.run_id[:12]}",
-        f"session {printable(row.session_id)}" if row.session_id else "",
+        f"run {row.short_id}",
+        f"session {printable(short_id(row.session_id))}" if row.session_id else "",
         "" if row.meta.attached else "in the background",
         row.kind,
         row.model,
     )
-    return f"{who}\n{_joined(f'{row.status} {took}'.rstrip(), *_figures(row), place(row, home))}"
+    return f"{who}\n{_joined(_standing(row, now_ms), *_figures(row), place(row, home))}"
+
+
+def _standing(row: RunRecord, now_ms: int) -> str:
+    """Return how a run stands, and for how long or after how long."""
+    word = state_of(row).word
+    if not row.meta.started_at_ms:
+        return word
+    return f"{word} {'for' if row.active else 'after'} {length(elapsed_ms(row, now_ms))}"
 
 
 def place(row: RunRecord, home: str) -> str:
@@ -140,38 +137,11 @@ def place(row: RunRecord, home: str) -> str:
     return printable(shorten_path(row.meta.cwd, "", home))
 
 
-def age(milliseconds: int) -> str:
-    """Return a length of time in at most four characters."""
-    seconds = max(milliseconds, 0) // 1000
-    for size, unit in ((86_400, "d"), (3600, "h"), (60, "m")):
-        if seconds >= size:
-            return f"{min(seconds // size, 999)}{unit}"
-    return f"{seconds}s"
-
-
-def short_number(number: int) -> str:
-    """Return a count in at most six characters: `950`, `12.3k`, `4.5M`."""
-    if number < _THOUSAND:
-        return str(number)
-    size = float(number)
-    for unit in "kMG":
-        size /= _THOUSAND
-        if size < 999.95:  # noqa: PLR2004 - what would be rounded to the next unit
-            return f"{size:.1f}{unit}"
-    return f">{999}G"
-
-
-def money(cost: float) -> str:
-    """Return a cost in dollars in at most eight characters, small ones with more places."""
-    if cost < 1:
-        return f"${cost:.4f}"
-    return f"${cost:.2f}" if cost < 10_000 else f"${short_number(int(cost))}"  # noqa: PLR2004 - room
-
-
 def spent(row: RunRecord) -> tuple[str, str]:
     """Return the tokens and the cost of a run, each empty where it is not known."""
     tokens, cost = row.usage.total_tokens, row.usage.cost
-    return short_number(tokens) if tokens else "", money(cost) if cost else ""
+    shown = marked(short_number(tokens), row.usage) if tokens else ""
+    return shown, money(cost) if cost else ""
 
 
 def _figures(row: RunRecord) -> tuple[str, str]:

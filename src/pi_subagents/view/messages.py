@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pi_subagents.core.run.record import short_id
+from pi_subagents.core.session.next_calls import read_on
+
 
 def still_running(after_s: float, running: int, total: int) -> str:
     """Return the first line of an answer that had to be given before the work was done."""
@@ -13,7 +16,7 @@ def how_to_get_the_rest(wait_s: float, *, can_stop: bool = True) -> str:
     stop = "To stop one: background_agent_stop with its session id as runId. "
     return (
         "To get the rest: get_subagent_output with a session id and waitSeconds "
-        f"(up to {wait_s:g}). {stop if can_stop else ''}To tell one something: steer_subagent."
+        f"(up to {wait_s:g}). {stop if can_stop else ''}To send one a message: steer_subagent."
     )
 
 
@@ -33,7 +36,40 @@ def window_error(error_message: str) -> str:
 
 def background_header(status: str, seconds: int, run_id: str) -> str:
     """Return what stands behind the preset above the end of a background run."""
-    return f" • {status} in the background • {seconds}s • run {run_id}"
+    return f" • {status} in the background • {seconds}s • run {short_id(run_id)}"
+
+
+# Answers beside the line of each task.
+
+
+PARTIAL_ANSWER = "no whole answer, this is what it said last"
+NO_ANSWER = "no answer"
+LAST_WORDS = "Said last, no whole answer"
+
+
+def partial_of(name: str) -> str:
+    """Return the heading of what a task said that did not complete."""
+    return f"{name}: {PARTIAL_ANSWER}"
+
+
+def last_words_of(name: str, session_id: str) -> str:
+    """Return how a person reads what a task said that did not complete."""
+    return f"{name}: no whole answer; what it said last: subagents output {session_id}"
+
+
+def whose_lines_are(mark: str) -> str:
+    """Return the line above the answers of a call: whatever they say, they are no words of ours."""
+    return f"Lines that begin with {mark} are ours; all others are the words of sub-agents."
+
+
+def to_go_on(next_call: str) -> str:
+    """Return how to go on with a task that has no whole answer."""
+    return f"to go on: {next_call}"
+
+
+def left_out_here(characters: int, next_call: str) -> str:
+    """Return what stands in the place of the middle of an answer."""
+    return f"{characters} characters are left out here: {next_call}"
 
 
 # Background runs.
@@ -69,10 +105,7 @@ def background_stopped(count: int) -> str:
 
 def background_output_cut(shown: int, total: int, session_id: str) -> str:
     """Return where the rest of a long answer is."""
-    return (
-        f"[{shown} of {total} characters; the rest: get_subagent_output "
-        f'sessionId "{session_id}" offset {shown}]'
-    )
+    return f"[{shown} of {total} characters; the rest: {read_on(session_id, shown, total - shown)}]"
 
 
 # What a window says while it has no lines: the latest ones, or (expanded) its history.

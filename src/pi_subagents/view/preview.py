@@ -22,7 +22,8 @@ from pi_subagents.core.value import replace, value
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-LineRole = Literal["plain", "muted", "added", "removed", "steer"]
+LineRole = Literal["plain", "muted", "figure", "added", "removed", "steer", "failed"]
+_FIGURES = ("figure", "added", "removed")
 
 
 @value
@@ -63,6 +64,12 @@ def continued(line: SpanLine, *behind: str | LineSpan) -> SpanLine:
     more = (LineSpan(piece) if isinstance(piece, str) else piece for piece in behind)
     kept = line[-1].kept
     return span_line(*line, *(replace(span, kept=kept) for span in more))
+
+
+def failed_line(line: SpanLine, reason: str = "") -> SpanLine:
+    """Return the line of a call that failed: without figures of what it did not do, and why."""
+    left = (replace(span, kept=False) for span in line if span.role not in _FIGURES)
+    return span_line(*left, LineSpan(f": {reason}" if reason else "", "failed"))
 
 
 def shortened_line(line: SpanLine, width: int) -> SpanLine:

@@ -20,6 +20,7 @@ from pi_subagents.core.value import replace
 from pi_subagents.view.picture import fair_shares, latest_rows, picture_text, row_bytes
 from pi_subagents.view.preview import shortened_line
 from pi_subagents.view.window_picture import line_row, window_picture
+from pi_subagents.view.window_view import host_status
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -153,7 +154,7 @@ def _update(
     rows: list[dict[str, object]] = [
         {
             "name": one_line(window.title.name, MAX_NAME_LENGTH),
-            "status": window.status,
+            "status": host_status(window),
             "callCount": window.call_count,
             "elapsedMs": window.elapsed_ms,
             "errorMessage": one_line(window.error_message, MAX_NAME_LENGTH) or None,

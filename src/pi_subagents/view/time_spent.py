@@ -1,5 +1,5 @@
 """
-Where the time of a run went: with its model, and with which tools.
+Where the time of a run went: with its model, and with which tools; and a length of time in words.
 
 In: the events of its journal.  Out: TimeSpent, empty where the child reports no durations.  What a
 script calls is part of the script's own call and not counted again; calls side by side count each.
@@ -36,6 +36,29 @@ class TimeSpent:
     def tools_ms(self) -> int:
         """The time of all tools together."""
         return sum(each.total_ms for each in self.tools)
+
+
+def length(milliseconds: int) -> str:
+    """Return a length of time as people say it: `3s`, `1m12s`, `2h5m`, `3d4h`."""
+    seconds = max(milliseconds, 0) // 1000
+    for size, unit, part, name in (
+        (86_400, "d", 3600, "h"),
+        (3600, "h", 60, "m"),
+        (60, "m", 1, "s"),
+    ):
+        if seconds >= size:
+            rest = seconds % size // part
+            return f"{seconds // size}{unit}" + (f"{rest}{name}" if rest else "")
+    return f"{seconds}s"
+
+
+def age(milliseconds: float) -> str:
+    """Return a length of time in one unit and at most four characters, for lists: `3s`, `12m`."""
+    seconds = int(max(milliseconds, 0)) // 1000
+    for size, unit in ((86_400, "d"), (3600, "h"), (60, "m")):
+        if seconds >= size:
+            return f"{min(seconds // size, 999)}{unit}"
+    return f"{seconds}s"
 
 
 def time_spent(events: Iterable[ev.Event]) -> TimeSpent:

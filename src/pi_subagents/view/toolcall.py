@@ -125,6 +125,7 @@ def counted(count: int, one: str, many: str = "") -> str:
     return f"{count} {one if count == 1 else many or one + 's'}"
 
 
+_BLANK = LineSpan(" ", "figure")  # before a figure, and gone with it
 _NOTHING_FOUND = ("(empty directory)", "No files found matching pattern")  # pi's own words
 _CUT = ("limit reached", "more characters")  # the ends of pi's notice and of our journal's
 
@@ -165,8 +166,14 @@ def _edit(given: _Given) -> SpanLine:
         return _about(given, path)
     added = sum(count_non_empty_lines(new) for _, new in edits)
     removed = sum(count_non_empty_lines(old) for old, _ in edits)
-    figures = LineSpan(f"+{added}", "added"), "/", LineSpan(f"-{removed}", "removed")
-    return _about(given, path, f" ({counted(len(edits), 'edit')}) ", *figures)
+    return _about(
+        given,
+        path,
+        LineSpan(f" ({counted(len(edits), 'edit')}) ", "figure"),
+        LineSpan(f"+{added}", "added"),
+        LineSpan("/", "figure"),
+        LineSpan(f"-{removed}", "removed"),
+    )
 
 
 def _about(given: _Given, path: str, *behind: str | LineSpan) -> SpanLine:
@@ -196,7 +203,7 @@ def _write(given: _Given) -> SpanLine:
     content = given.arguments.get("content")
     if not isinstance(content, str):
         return _about(given, path)
-    return _about(given, path, " ", LineSpan(f"+{count_non_empty_lines(content)}", "added"))
+    return _about(given, path, _BLANK, LineSpan(f"+{count_non_empty_lines(content)}", "added"))
 
 
 def _grep(given: _Given) -> SpanLine:
@@ -225,7 +232,7 @@ def _read(given: _Given) -> SpanLine:
         return _about(given, path, "" if offset is None else f":{offset}")
     start = 1 if offset is None else offset  # pi begins at line 1 where no offset is given
     return _about(
-        given, path, f":{start}+{limit} ", LineSpan(f"({counted(limit, 'line')})", "added")
+        given, path, f":{start}+{limit}", _BLANK, LineSpan(f"({counted(limit, 'line')})", "added")
     )
 
 

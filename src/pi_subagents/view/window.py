@@ -5,10 +5,11 @@ In: events in order with the time of each, at last the run's result.  Out: a Win
 Memory is bounded: `MAX_HISTORY` lines (or as many as the window is high) of `MAX_LINE` characters.
 
 A line is of kind "text" (the child's words, output, standard error), "tool" (a call's preview, see
-`toolcall.py`) or "steer" (a message to the child at work).  A face paints its mark before it: `→ `
-for the latter two, but two blanks for calls that a script made (`NESTED`) and for all but the first
-of the lines of a bash preview, which are as many entries.
-What `ls` and `find` found is added to the line of the very call, by its id.
+`toolcall.py`), "failed" (a call that came to nothing) or "steer" (a message to the child at work).
+A face paints its mark before it: `→ `, `✗ ` for the first line of a failed call, two blanks for
+calls that a script made (`NESTED`) and for all but the first of the lines of a bash preview, which
+are as many entries.
+What `ls` and `find` found, or why a call failed, is added to the line of the very call, by its id.
 
 Times are milliseconds of one clock, the caller's.  The result has the last word: its duration,
 usage and number of calls replace what was counted here.
@@ -22,14 +23,15 @@ from typing import TYPE_CHECKING, Literal
 
 from pi_subagents.core.plain_text import one_line, printable, shortened
 from pi_subagents.core.run import events as ev
-from pi_subagents.core.run.progress import ProgressFormatter, steer_text
-from pi_subagents.core.run.result import RunResult, tool_status
+from pi_subagents.core.run.progress import ProgressFormatter, failure_reason, steer_text
 from pi_subagents.core.usage import Usage
 from pi_subagents.core.value import replace, value
+from pi_subagents.view.failure import retry_line
 from pi_subagents.view.preview import (
     LineSpan,
     SpanLine,
     continued,
+    failed_line,
     line_text,
     shortened_line,
     span_line,
@@ -38,18 +40,23 @@ from pi_subagents.view.todos import TodoCount, TodoTracker
 from pi_subagents.view.toolcall import format_tool_call, summarise_result
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
+
+    from pi_subagents.core.run.result import RunResult
 
 MAX_HISTORY = 500
 MAX_LINE = 2000
 MAX_NOTES = 8
 MAX_STEER_TEXT = 1000  # of a message; why it was refused has to fit as well
 TAB_WIDTH = 4
-MARK, NO_MARK = ("→ ", "  ")
+MARK, NO_MARK, FAILED_MARK = ("→ ", "  ", "✗ ")
 NESTED, NESTED_MORE = ("↳ ", "  ")  # before the preview of a call that another tool made
 
-LineKind = Literal["text", "tool", "steer"]
-WindowStatus = Literal["queued", "running", "completed", "error"]
+LineKind = Literal["text", "tool", "failed", "steer"]
+WindowStatus = Literal["queued", "running", "completed", "error", "stopped", "interrupted"]
+_ENDS: Mapping[str, WindowStatus] = {
+    "completed": "completed", "aborted": "stopped", "interrupted": "interrupted",
+}  # fmt: skip
 
 
 @value
@@ -84,6 +91,7 @@ class WindowTitle:
     file_count: int = 0
     timeout_s: float | None = 600
     session_id: str = ""
+    prompt: str = ""  # its beginning
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +108,7 @@ class Window:
     history: tuple[WindowLine, ...] = ()
     error_message: str = ""
     notes: tuple[str, ...] = ()  # said of the run at its end
+    no_answer: bool = False  # completed, but nothing was said
     usage: Usage = Usage()
     line_count: int = field(default=0, compare=False)  # ever, also those no longer kept
 
@@ -117,7 +126,7 @@ class WindowBuilder:
         self._max_lines = max(max_lines, 1)
         self._kept: deque[WindowLine] = deque(maxlen=max(MAX_HISTORY, max_lines))
         self._added = 0
-        self._listings: dict[str, int] = {}  # id of an open ls or find call -> number of its line
+        self._open: dict[str, range] = {}  # id of an open call -> the numbers of its lines
         self._todos = TodoTracker()
         self._words = ProgressFormatter()
         self._calls = 0
@@ -143,7 +152,12 @@ class WindowBuilder:
                 said = steer_text(event, one_line(event.text, MAX_STEER_TEXT))
                 spans = (LineSpan(one_line(said, MAX_LINE), "steer"),)
                 self._add(WindowLine(spans, "steer", MARK))
-            case ev.OutputText() | ev.Retrying() | ev.Note():
+            case ev.Asked() | ev.Replied():
+                said = one_line(self._words.text(event), MAX_LINE)
+                self._add(WindowLine((LineSpan(said, "steer"),), "steer", MARK))
+            case ev.Retrying():
+                self._say(_lines(retry_line(event)))
+            case ev.OutputText() | ev.Note() | ev.ValueRefused():
                 self._say(_lines(self._words.text(event)))
 
     def finish(self, result: RunResult) -> None:
@@ -184,12 +198,13 @@ class WindowBuilder:
 
     def _take_call(self, call: ev.ToolCall) -> None:
         preview = format_tool_call(call, cwd=self._cwd, home=self._home, width=self._width)
+        first = self._added
         for number, line in enumerate(preview):
             nested = (NESTED_MORE if number else NESTED) if call.parent_id else ""
             spans = shortened_line(span_line(nested, *line), MAX_LINE)
             self._add(WindowLine(spans, "tool", NO_MARK if nested or number else MARK))
-        if call.name in ("ls", "find") and call.call_id:
-            self._remember_listing(call.call_id)
+        if call.call_id:
+            self._remember(call.call_id, range(first, self._added))
 
     def _say(self, lines: Iterable[str]) -> None:
         for line in lines:
@@ -199,21 +214,24 @@ class WindowBuilder:
         self._kept.append(line)
         self._added += 1
 
-    def _remember_listing(self, call_id: str) -> None:
-        self._listings.pop(call_id, None)
-        if len(self._listings) >= MAX_HISTORY:
-            self._listings.pop(next(iter(self._listings)))
-        self._listings[call_id] = self._added - 1
+    def _remember(self, call_id: str, lines: range) -> None:
+        self._open.pop(call_id, None)
+        if len(self._open) >= MAX_HISTORY:
+            self._open.pop(next(iter(self._open)))
+        self._open[call_id] = lines
 
     def _add_to_its_call(self, event: ev.ToolFinished) -> None:
-        number = self._listings.pop(event.call_id, None)
-        summary = () if event.failed else summarise_result(event.name, event.text)
-        if number is None or not summary:
-            return
-        place = number - (self._added - len(self._kept))
-        if place >= 0:  # else it has scrolled out of the history too
+        gone = self._added - len(self._kept)  # lines that have scrolled out of the history too
+        lines = [n - gone for n in self._open.pop(event.call_id, ()) if n >= gone]
+        for place in lines if event.failed else ():
             line = self._kept[place]
-            self._kept[place] = replace(line, spans=continued(line.spans, " → ", *summary))
+            mark = FAILED_MARK if place == lines[0] else NO_MARK
+            why = failure_reason(event) if place == lines[-1] else ""
+            spans = shortened_line(failed_line(line.spans, why), MAX_LINE)
+            self._kept[place] = WindowLine(spans, "failed", mark)
+        if lines and not event.failed and (found := summarise_result(event.name, event.text)):
+            line = self._kept[lines[-1]]
+            self._kept[lines[-1]] = replace(line, spans=continued(line.spans, " → ", *found))
 
 
 def _finished(so_far: Window, result: RunResult, started_at_ms: int | None) -> Window:
@@ -221,7 +239,8 @@ def _finished(so_far: Window, result: RunResult, started_at_ms: int | None) -> W
     return replace(
         so_far,
         title=replace(title, session_id=title.session_id or result.session_id),
-        status="completed" if tool_status(result.status) == "completed" else "error",
+        status=_ENDS.get(result.status, "error"),
+        no_answer=result.no_answer,
         call_count=result.tool_call_count,
         started_at_ms=result.started_at_ms or started_at_ms,
         elapsed_ms=result.duration_ms,

@@ -13,17 +13,19 @@ from typing import TYPE_CHECKING
 from pi_subagents.core.plain_text import one_line, printable
 from pi_subagents.core.task.request import MAX_NAME_LENGTH
 from pi_subagents.view import messages
-from pi_subagents.view.background import background_status
+from pi_subagents.view.failure import explain_failure
 from pi_subagents.view.picture import BLANK, SHOWN_LINES, Layout, Part, Span
+from pi_subagents.view.states import state_of
 from pi_subagents.view.window import MAX_LINE, TAB_WIDTH
 from pi_subagents.view.window_view import (
     STATUS_OF_ALL,
     counted_statuses,
     header_rests,
+    host_elapsed,
     places,
     status_counts,
-    window_icon,
     window_name,
+    window_state,
 )
 
 if TYPE_CHECKING:
@@ -32,15 +34,22 @@ if TYPE_CHECKING:
     from pi_subagents.core.run.record import RunRecord
     from pi_subagents.view.picture import Role, Row
     from pi_subagents.view.preview import LineRole
+    from pi_subagents.view.states import StateRole
     from pi_subagents.view.window import Window, WindowLine, WindowStatus
 
 _STATUS_ROLES: Mapping[WindowStatus, Role] = {
     "queued": "muted", "running": "warning", "completed": "success", "error": "error",
+    "stopped": "muted", "interrupted": "error",
 }  # fmt: skip
 _ROLES: Mapping[LineRole, Role] = {
     "muted": "muted", "added": "toolDiffAdded", "removed": "toolDiffRemoved", "steer": "accent",
-    "plain": "plain",
+    "plain": "plain", "figure": "muted", "failed": "error",
 }  # fmt: skip
+_STATE_ROLES: Mapping[StateRole, Role] = {
+    "quiet": "muted", "working": "warning", "good": "success", "warning": "warning", "bad": "error",
+    "stopped": "muted", "lost": "error",
+}  # fmt: skip
+AT_WORK = "⏳"
 _GAP = Part((BLANK,))
 _BELOW = Layout("wrap", indent=2)
 _TASK = Layout("unfold", indent=2)
@@ -78,16 +87,21 @@ def _status_of_all(windows: Sequence[Window]) -> Row:
 
 def _headers(window: Window, place: int) -> Iterable[Row]:
     """Return the line above a window, then without what matters least, and so on."""
-    icon = Span(window_icon(window), _STATUS_ROLES[window.status])
+    goes_on = window.status in ("queued", "running")
+    role = "warning" if window.no_answer else _STATUS_ROLES[window.status]
+    icon = Span(AT_WORK if goes_on else window_state(window).sign, role)
     name = Span(window_name(window), "bold accent")
-    for rest in header_rests(window, place, clock=window.status != "queued"):
+    waits = messages.display_queued(place) if place else ""
+    clock = "" if place else host_elapsed(window)
+    for rest in header_rests(window, waits, clock):
         yield (icon, Span(" "), name, Span(rest, "dim"))
 
 
 def line_row(line: WindowLine) -> Row:
     """Return one line: what a child says as it is, a call with its mark and its figures."""
     painted = tuple(Span(span.text, _ROLES[span.role], span.kept) for span in line.spans)
-    return (Span(line.mark, "muted"), *painted) if line.mark else painted
+    mark: Role = "error" if line.kind == "failed" else "muted"
+    return (Span(line.mark, mark), *painted) if line.mark else painted
 
 
 def _below(window: Window) -> Iterable[Row]:
@@ -96,8 +110,13 @@ def _below(window: Window) -> Iterable[Row]:
         starts = window.status == "running"
         none = messages.WINDOW_STARTING if starts else messages.WINDOW_NO_OUTPUT
         yield (Span(none, "muted"),)
-    if window.error_message:
-        yield (Span(messages.window_error(window.error_message), "error"),)
+    if window.error_message and window.status == "stopped":
+        yield (Span(window.error_message, "muted"),)
+    elif window.error_message:
+        why = explain_failure(window.error_message)
+        yield (Span(messages.window_error(why.what), "error"),)
+        if why.to_do:
+            yield (Span(why.to_do, "muted"),)
     for note in window.notes:
         yield (Span(messages.note(note), "muted"),)
 
@@ -117,19 +136,21 @@ def _footer(windows: Sequence[Window]) -> Iterable[Row]:
 
 def end_picture(run: RunRecord, output: str) -> list[Part]:
     """Return what a person sees of a run that ended."""
-    icon = Span("✓", "success") if run.status == "completed" else Span("✗", "error")
+    state = state_of(run)
+    icon = Span(state.sign, _STATE_ROLES[state.role])
     seconds = run.duration_ms // 1000
     header = (
         icon,
         Span(" "),
-        Span(one_line(run.meta.preset, MAX_NAME_LENGTH), "bold"),
-        Span(messages.background_header(background_status(run), seconds, run.run_id), "muted"),
+        Span(one_line(run.meta.preset or run.title, MAX_NAME_LENGTH), "bold"),
+        Span(messages.background_header(state.word, seconds, run.run_id), "muted"),
     )
     task = one_line(run.meta.task, MAX_LINE)
+    why = "\n".join(explain_failure(run.error_message).lines)
     return [
         Part((header,)),
         Part(((Span(task, "muted"),),) if task else (), _TASK),
-        Part((*_text_rows(run.error_message), *_text_rows(output)), _ANSWER),
+        Part((*_text_rows(why), *_text_rows(output)), _ANSWER),
     ]
 
 

@@ -11,9 +11,12 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from pi_subagents.core.plain_text import one_line
-from pi_subagents.core.task.request import MAX_NAME_LENGTH
+from pi_subagents.core.task.request import MAX_NAME_LENGTH, is_unnamed
 from pi_subagents.core.usage import usage_to_json
 from pi_subagents.view import messages
+from pi_subagents.view.amounts import marked
+from pi_subagents.view.states import shown_state
+from pi_subagents.view.time_spent import age, length
 from pi_subagents.view.toolcall import counted
 from pi_subagents.view.window import WindowLine
 
@@ -21,26 +24,39 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from pi_subagents.core.usage import Usage
+    from pi_subagents.view.states import ShownState
     from pi_subagents.view.window import Window, WindowStatus, WindowTitle
 
 SEPARATOR = " • "
+ENDED_SEPARATOR = " · "
 STATUS_OF_ALL = "Sub-agents: "
 # Of a header that does not fit, in this order.
 _LEAST_FIRST = ("spent", "files", "tools", "label")
 
-_ICONS: Mapping[WindowStatus, str] = {
-    "queued": "⏳", "running": "⏳", "completed": "✓", "error": "✗",
+_STATES: Mapping[WindowStatus, str] = {  # in the words of the core
+    "running": "running", "queued": "planned", "completed": "completed", "error": "failed",
+    "stopped": "aborted", "interrupted": "interrupted",
 }  # fmt: skip
-_STATUS_WORDS: Mapping[WindowStatus, tuple[str, str]] = {
+_HOST_WORDS: Mapping[WindowStatus, tuple[str, str]] = {  # those of the seeds, where they have one
     "running": ("running", "running"), "queued": ("queued", "queued"),
     "completed": ("done", "done"), "error": ("error", "errors"),
+    "stopped": ("stopped", "stopped"), "interrupted": ("interrupted", "interrupted"),
 }  # fmt: skip
+MAX_TITLE = 60
+NEAR = 0.8  # of its time-out: from then on a window shows it
 _THOUSAND = 1000
 
 
-def window_icon(window: Window) -> str:
-    """Return the sign of how a window stands."""
-    return _ICONS[window.status]
+def window_state(window: Window) -> ShownState:
+    """Return how a window stands, as every screen shows it."""
+    return shown_state(_STATES[window.status], no_answer=window.no_answer)
+
+
+def state_counts(windows: Iterable[Window]) -> list[tuple[ShownState, str]]:
+    """Return how many windows stand how, each count on its own, as every screen shows it."""
+    found = Counter(window.status for window in windows)
+    states = [(shown_state(state), found[status]) for status, state in _STATES.items()]
+    return [(state, f"{count} {state.word}") for state, count in states if count]
 
 
 def window_name(window: Window) -> str:
@@ -48,28 +64,58 @@ def window_name(window: Window) -> str:
     return _word(window.title.name)
 
 
-def header_rests(window: Window, place: int, *, clock: bool) -> Iterator[str]:
+def elapsed(window: Window) -> str:
+    """Return how long it has been at work; its time-out where that is near, or was extended."""
+    limit_ms = (window.title.timeout_s or 0) * 1000
+    if not limit_ms or window.elapsed_ms < NEAR * limit_ms:
+        return age(window.elapsed_ms)
+    extended = window.status == "running" and window.elapsed_ms > limit_ms
+    took, limit = length(window.elapsed_ms), length(int(limit_ms))
+    return f"{took} of {limit}" + (", extended" if extended else "")
+
+
+def host_elapsed(window: Window) -> str:
+    """Return how long it has been at work as the seeds show it: beside its time-out."""
+    limit_s = window.title.timeout_s
+    return f"{window.elapsed_ms // 1000}s" + (f"/{limit_s:g}s" if limit_s else "")
+
+
+def window_title(window: Window) -> str:
+    """Return what a person knows a task by: its name or, without one, how its prompt begins."""
+    title = window.title
+    return one_line(title.prompt, MAX_TITLE) if is_unnamed(title.name) else window_name(window)
+
+
+def header_rests(window: Window, waits: str, clock: str) -> Iterator[str]:
     """Yield what stands behind the name: all of it, then without what matters least, and so on."""
     title, todo = window.title, window.todo
-    limit = f"/{title.timeout_s:g}s" if title.timeout_s else ""
     segments = {
         "label": _label(title),
         # A child whose tools are not named has all there are; how many is not known here.
         "tools": "" if title.tool_count is None else counted(title.tool_count, "tool"),
         "files": counted(title.file_count, "file") if title.file_count else "",
         "todo": f"[{todo.completed}/{todo.total}]" if todo.unfinished else "",
-        "queued": messages.display_queued(place) if place else "",
-        "elapsed": f"{window.elapsed_ms // 1000}s{limit}" if clock else "",
-        "spent": _spent(window.usage),
+        "waits": waits,
+        "elapsed": clock,
+        "spent": spent(window.usage),
     }
     for least in ("", *_LEAST_FIRST):
         if segments.pop(least, "") or not least:
             yield "".join(SEPARATOR + text for text in segments.values() if text)
 
 
+def ended_rests(window: Window) -> Iterator[str]:
+    """Yield what stands behind the name of one that ended: all of it, then without its figures."""
+    took = length(window.elapsed_ms)
+    word = "" if window.status == "completed" else window_state(window).word
+    calls = counted(window.call_count, "call") if window.call_count else ""
+    for parts in ((word, calls, spent(window.usage), took), (word, took)):
+        yield "".join(ENDED_SEPARATOR + text for text in parts if text)
+
+
 def global_status(windows: Iterable[Window]) -> str:
-    """Return the line above all windows; a count of zero is left out."""
-    return STATUS_OF_ALL + counted_statuses(windows, _STATUS_WORDS)
+    """Return the line above all windows, for hosts; a count of zero is left out."""
+    return STATUS_OF_ALL + counted_statuses(windows, _HOST_WORDS)
 
 
 def counted_statuses(windows: Iterable[Window], wanted: Iterable[WindowStatus]) -> str:
@@ -78,14 +124,12 @@ def counted_statuses(windows: Iterable[Window], wanted: Iterable[WindowStatus]) 
 
 
 def status_counts(
-    windows: Iterable[Window], wanted: Iterable[WindowStatus] = _STATUS_WORDS
+    windows: Iterable[Window], wanted: Iterable[WindowStatus] = _HOST_WORDS
 ) -> list[tuple[WindowStatus, str]]:
     """Return how many windows have which of these statuses, each count on its own."""
     found = Counter(window.status for window in windows)
     return [
-        (status, counted(found[status], *_STATUS_WORDS[status]))
-        for status in wanted
-        if found[status]
+        (status, counted(found[status], *_HOST_WORDS[status])) for status in wanted if found[status]
     ]
 
 
@@ -125,7 +169,7 @@ def state_to_json(window: Window) -> dict[str, object]:
         "fileCount": title.file_count,
         "timeoutS": title.timeout_s,
         "sessionId": title.session_id or None,
-        "status": window.status,
+        "status": host_status(window),
         "callCount": window.call_count,
         "todo": {"completed": todo.completed, "total": todo.total} if todo.unfinished else None,
         "startedAt": window.started_at_ms,
@@ -135,13 +179,18 @@ def state_to_json(window: Window) -> dict[str, object]:
     }
 
 
-def _spent(usage: Usage) -> str:
+def host_status(window: Window) -> str:
+    """Return how a window stands in the seeds' words: whatever is not completed is an error."""
+    return "error" if window.status in ("stopped", "interrupted") else window.status
+
+
+def spent(usage: Usage) -> str:
     """Return tokens and cost, as far as the child reports them."""
     if not usage.total_tokens:
         return ""
     count = usage.total_tokens
     tokens = f"{count / _THOUSAND:.1f}k" if count >= _THOUSAND else f"{count}"
-    return f"{tokens} tokens" + (f" ${usage.cost:.4f}" if usage.cost else "")
+    return f"{marked(tokens, usage)} tokens" + (f" ${usage.cost:.4f}" if usage.cost else "")
 
 
 def _label(title: WindowTitle) -> str:

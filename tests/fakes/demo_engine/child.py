@@ -12,18 +12,19 @@ def say(word: str, content: object = "") -> None:
 
 asked = json.loads(sys.stdin.readline().partition(" ")[2])
 say("working")
-if asked == "fail":
-    say("failed", "the model is gone")
-elif asked == "wait":
+answer, end = f"You said: {asked}", "done"
+if asked != "fail":
+    for _count in range(9 if asked in ("loop", "repeat") else 1):
+        say("call", {"name": "look", "arguments": {"at": asked}})
+if asked in ("wait", "loop"):
     order, _, text = sys.stdin.readline().partition(" ")
     if order == "halt":
-        say("halted")
+        end = "halted"
     else:
-        say("heard", json.loads(text))
-        say("answer", json.loads(text))
-else:
-    for _ in range(9 if asked == "loop" else 1):
-        say("call", {"name": "look", "arguments": {"at": asked}})
-    say("answer", f"You said: {asked}")
+        say("heard", answer := json.loads(text))
+if asked == "fail":
+    say("failed", "the model is gone")
+elif end == "done":
+    say("answer", answer)
 say("used", 7)
-say("done")
+say(end)

@@ -19,7 +19,9 @@ CHILD = (sys.executable, "-I", "-S", str(Path(__file__).with_name("child.py")))
 
 class DemoEngine(PlainEngine):
     name = "demo"
-    capabilities = Capabilities(frozenset({"model"}), steering=True, reuse=False, usage=PER_TURN)
+    capabilities = Capabilities(
+        frozenset({"model"}), steering=True, reuse=False, schema_tool=False, usage=PER_TURN
+    )
 
     def plan_child(self, request: ChildRequest) -> ChildPlan:
         environment = {CHILD_VARIABLE: "1", MARKER_VARIABLE: request.run_id}

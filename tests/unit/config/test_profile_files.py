@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pi_subagents.config import messages as config_messages
-from pi_subagents.config import profile_files
 from pi_subagents.config.definition_dir import MAX_CACHED
 from pi_subagents.config.profile_files import (
     Profiles,
@@ -15,7 +14,7 @@ from pi_subagents.config.profile_files import (
     invalidate_profiles_cache,
     load_profiles,
     profiles_dir,
-    save_profile,
+    save_new_profile,
 )
 from pi_subagents.core import messages as core_messages
 from pi_subagents.core.definitions.definition import GLOBAL, PROJECT
@@ -181,7 +180,6 @@ def test_few_entries_are_kept_and_the_oldest_go_first(
     tmp_path: Path, env: Mapping[str, str]
 ) -> None:
     loaded = [load_profiles(tmp_path / str(n), env, clock=lambda: 1) for n in range(MAX_CACHED + 1)]
-    assert len(profile_files._cache) == MAX_CACHED
     assert load_profiles(tmp_path / "1", env, clock=lambda: 1) is loaded[1]
     assert load_profiles(tmp_path / "0", env, clock=lambda: 1) is not loaded[0]
 
@@ -208,7 +206,7 @@ def test_a_saved_profile_is_private_and_comes_back_at_once(
     cwd: Path, env: Mapping[str, str]
 ) -> None:
     assert load_profiles(cwd, env, clock=lambda: 1) == Profiles({})
-    path = save_profile(FULL, GLOBAL, cwd, env)
+    path = save_new_profile(FULL, GLOBAL, cwd, env)
     assert path == profiles_dir(GLOBAL, cwd, env) / "full.md"
     found = load_profiles(cwd, env, clock=lambda: 1)
     assert found.by_name == {"full": LoadedProfile(FULL, GLOBAL, str(path))}
@@ -218,24 +216,9 @@ def test_a_saved_profile_is_private_and_comes_back_at_once(
     assert os.listdir(path.parent) == ["full.md"]
 
 
-def test_a_profile_is_replaced_whole(cwd: Path, env: Mapping[str, str]) -> None:
-    path = save_profile(FULL, GLOBAL, cwd, env)
-    path.chmod(0o644)
-    again = Profile("full", model="n")
-    assert save_profile(again, GLOBAL, cwd, env) == path
-    assert load_profiles(cwd, env).get("full") == LoadedProfile(again, GLOBAL, str(path))
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
-
-
-def test_a_broken_file_can_be_replaced(cwd: Path, env: Mapping[str, str]) -> None:
-    write(profiles_dir(PROJECT, cwd, env), "a", "noTools: maybe")
-    path = save_profile(Profile("a"), PROJECT, cwd, env)
-    assert load_profiles(cwd, env).by_name == {"a": LoadedProfile(Profile("a"), PROJECT, str(path))}
-
-
 def test_a_key_never_gets_into_the_project(cwd: Path, env: Mapping[str, str]) -> None:
     with pytest.raises(ProfileKeyInProject) as refusal:
-        save_profile(FULL, PROJECT, cwd, env)
+        save_new_profile(FULL, PROJECT, cwd, env)
     assert str(refusal.value) == (
         'Profile "full" holds an API key and is not saved in the project, whose files others may '
         "read. Save it globally, or without the key."
@@ -264,45 +247,22 @@ def test_what_could_not_be_read_back_is_not_written(
     tmp_path: Path, cwd: Path, env: Mapping[str, str], profile: Profile
 ) -> None:
     with pytest.raises(ProfileNotSaved) as refusal:
-        save_profile(profile, GLOBAL, cwd, env)
+        save_new_profile(profile, GLOBAL, cwd, env)
     assert refusal.value.reason == config_messages.NOT_READ_BACK
     assert os.listdir(tmp_path) == ["project"]
 
 
 def test_a_system_prompt_is_trimmed_when_it_is_saved(cwd: Path, env: Mapping[str, str]) -> None:
-    save_profile(Profile("x", system_prompt="\n One.\r\nTwo.\n\n"), GLOBAL, cwd, env)
+    save_new_profile(Profile("x", system_prompt="\n One.\r\nTwo.\n\n"), GLOBAL, cwd, env)
     loaded = load_profiles(cwd, env).get("x")
     assert loaded is not None
     assert loaded.profile == Profile("x", system_prompt="One.\nTwo.")
 
 
-def test_another_profile_in_the_file_is_not_overwritten(cwd: Path, env: Mapping[str, str]) -> None:
-    path = write(profiles_dir(GLOBAL, cwd, env), "other", file="x.md")
-    before = path.read_text()
-    with pytest.raises(ProfileNotSaved) as refusal:
-        save_profile(Profile("x"), GLOBAL, cwd, env)
-    assert str(refusal.value) == (
-        'Profile "x" cannot be saved: a file of that name holds another profile'
-    )
-    assert path.read_text() == before
-
-
-def test_a_link_is_replaced_and_what_it_led_to_stays(
-    tmp_path: Path, cwd: Path, env: Mapping[str, str]
-) -> None:
-    target = tmp_path / "precious"
-    target.write_text("precious")
-    directory = profiles_dir(PROJECT, cwd, env)
-    directory.mkdir(parents=True)
-    (directory / "x.md").symlink_to(target)
-    path = save_profile(Profile("x"), PROJECT, cwd, env)
-    assert (target.read_text(), path.is_symlink()) == ("precious", False)
-
-
 def test_a_directory_that_cannot_be_written_is_told(cwd: Path, env: Mapping[str, str]) -> None:
     (cwd / ".pi").write_text("in the way")
     with pytest.raises(ProfileNotSaved) as refusal:
-        save_profile(Profile("x"), PROJECT, cwd, env)
+        save_new_profile(Profile("x"), PROJECT, cwd, env)
     assert str(refusal.value) == 'Profile "x" cannot be saved: Not a directory'
 
 

@@ -75,5 +75,7 @@ events: st.SearchStrategy[ev.Event] = st.one_of(
     st.builds(ev.ErrorText, texts),
     st.builds(ev.Note, texts),
     st.builds(ev.Steer, texts | st.just(ev.WRAP_UP), texts, texts, texts),
+    st.builds(ev.ValueGiven, json_values),
+    st.builds(ev.ValueRefused, texts),
     st.builds(ev.Activity, texts),
 )

@@ -12,6 +12,8 @@ from pi_subagents.core.session import (
 )
 from pi_subagents.core.settings import Settings
 from pi_subagents.core.task import attachment, request
+from pi_subagents.faces.bridge import live_call
+from pi_subagents.faces.terminal import display
 from pi_subagents.view import background, window
 from pi_subagents.view.window import WindowTitle
 
@@ -32,6 +34,7 @@ def test_the_constants_are_those_of_the_seeds() -> None:
         "least seconds of a task": request.MIN_TIMEOUT_S,
         "seconds from SIGTERM to SIGKILL": ladder.STOP_GRACE_S,
         "seconds for which profiles are kept": definition_dir.CACHE_S,
+        "least seconds between two pictures": (live_call.INTERVAL_S, display.GATHER_S),
     } == {
         "tasks in a call": 16,
         "sub-agents at once": 4,
@@ -47,6 +50,7 @@ def test_the_constants_are_those_of_the_seeds() -> None:
         "least seconds of a task": 1,
         "seconds from SIGTERM to SIGKILL": 5,
         "seconds for which profiles are kept": 5,
+        "least seconds between two pictures": (0.05, 0.05),
     }
 
 

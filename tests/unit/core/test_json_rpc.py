@@ -89,10 +89,10 @@ def test_any_bytes_say_something_and_only_requests_and_broken_lines_want_an_answ
 def test_a_result_is_one_line_of_ascii_that_says_the_same_or_why_it_cannot(
     value: Any, number: int | str
 ) -> None:
-    told = json_rpc.encode_result(number, value)
-    assert told.isascii()
-    assert b"\n" not in told
-    back = decode(told)
+    heard = json_rpc.encode_result(number, value)
+    assert heard.isascii()
+    assert b"\n" not in heard
+    back = decode(heard)
     assert isinstance(back, Response)
     assert back.id == number
     if not isinstance(back.outcome, Failure):
@@ -104,10 +104,10 @@ def test_what_no_json_can_say_becomes_a_failure_in_one_line() -> None:
     for _ in range(100_000):
         deep = [deep]
     for value in (float("nan"), {1, 2}, deep):
-        told = decode(json_rpc.encode_result(1, value))
-        assert isinstance(told, Response)
-        assert isinstance(told.outcome, Failure)
-        assert told.outcome.code == INTERNAL_ERROR
+        heard = decode(json_rpc.encode_result(1, value))
+        assert isinstance(heard, Response)
+        assert isinstance(heard.outcome, Failure)
+        assert heard.outcome.code == INTERNAL_ERROR
 
 
 def test_what_we_say_is_read_as_it_was_meant() -> None:

@@ -8,7 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.core.given_values import json_objects, json_values, thoroughly
 
-from pi_subagents.core.settings import _KEYS, Settings, SettingsProblem, parse_settings
+from pi_subagents.core.settings import (
+    _KEYS,
+    InlineAnswers,
+    Settings,
+    SettingsProblem,
+    parse_settings,
+)
 
 
 def read(**section: object) -> tuple[Settings, tuple[SettingsProblem, ...]]:
@@ -40,6 +46,33 @@ def test_the_defaults_are_those_of_the_seeds() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        (0, InlineAnswers(0, 0)),
+        (100.9, InlineAnswers(100, 600)),
+        (-5, InlineAnswers(0, 0)),
+        (10**9, InlineAnswers(400_000, 400_000)),
+        ({}, InlineAnswers(2000, 12_000)),
+        ({"each": 300}, InlineAnswers(300, 1800)),
+        ({"call": 5000}, InlineAnswers(2000, 5000)),
+        ({"each": 300, "call": 100}, InlineAnswers(300, 100)),
+    ],
+)
+def test_answers_have_a_room_each_and_one_together(said: object, meant: InlineAnswers) -> None:
+    settings, problems = read(inline_answers=said)
+    assert (settings.inline_answers, problems) == (meant, ())
+
+
+@pytest.mark.parametrize(
+    "said", ["much", True, None, [1], {"each": "much"}, {"all": 1}, {"each": None}]
+)
+def test_a_room_for_answers_that_is_none_leaves_the_default(said: object) -> None:
+    settings, (problem,) = read(inline_answers=said)
+    assert settings.inline_answers == InlineAnswers(2000, 12_000)
+    assert problem.where == "global settings: subagents.inline_answers"
+
+
 @pytest.mark.parametrize("content", [{}, {"theme": "dark"}, {"subagents": None}, {"subagents": {}}])
 def test_a_file_without_our_section_changes_nothing(content: object) -> None:
     assert parse_settings(content, content) == (Settings(), ())
@@ -64,9 +97,12 @@ def test_every_setting_can_be_set() -> None:
         runner="tmux",
         tools="presets",
         child_mode="json",
+        resume="replay",
         reuse_children=False,
         warm_children=4,
         wrap_up_before=20.5,
+        inline_answers=500,
+        wake_parent=True,
         project_definitions="deny",
         pi_command="node pi.js",
     ) == (
@@ -76,9 +112,12 @@ def test_every_setting_can_be_set() -> None:
             runner="tmux",
             tools="presets",
             child_mode="json",
+            resume="replay",
             reuse_children=False,
             warm_children=4,
             wrap_up_before=20.5,
+            inline_answers=InlineAnswers(500, 3000),
+            wake_parent=True,
             project_definitions="deny",
             pi_command="node pi.js",
         ),
@@ -217,7 +256,7 @@ def test_a_wrong_value_of_the_project_leaves_the_global_one() -> None:
     )
 
 
-@pytest.mark.parametrize("key", ["pi_command", "on_complete", "project_definitions"])
+@pytest.mark.parametrize("key", ["pi_command", "on_complete", "project_definitions", "wake_parent"])
 def test_a_command_of_the_project_is_ignored_with_a_note(key: str) -> None:
     """A cloned repository must not choose what runs."""
     settings, problems = parse_settings(

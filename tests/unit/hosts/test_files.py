@@ -358,8 +358,8 @@ def test_every_entry_of_ours_is_told_the_users_and_the_projects(tmp_path: Path) 
     broken.parent.mkdir(parents=True)
     broken.write_text("{")
     assert list(configured_hosts(project, env)) == [
-        Configured(CODEX, user_file, ARGV),
-        Configured(CURSOR, project_file, ("/x/subagents", "mcp")),
+        Configured(CODEX, user_file, ARGV, name=NAME),
+        Configured(CURSOR, project_file, ("/x/subagents", "mcp"), name="mine", project=True),
         Configured(
             HOSTS["zed"],
             broken,

@@ -20,7 +20,7 @@ from pi_subagents.core.run import events as ev
 from pi_subagents.core.run.journal import JournalEntry, encode_entry
 from pi_subagents.core.run.result import RunResult
 from pi_subagents.runners import messages as runners_messages
-from pi_subagents.runners.attached import _found
+from pi_subagents.runners.attached import find_result
 from pi_subagents.runners.attachment import AT_ONCE, Attachment
 from pi_subagents.store import messages as store_messages
 from pi_subagents.store import recovery
@@ -101,93 +101,93 @@ async def passes(count: int) -> None:
 
 
 async def test_a_long_journal_leaves_everybody_else_their_turn(supervisor: Supervisor) -> None:
-    told: list[Event] = []
+    heard: list[Event] = []
     supervisor.write(MANY)
-    with attached(supervisor, told.append):
+    with attached(supervisor, heard.append):
         steps = []
-        while len(told) < MANY:
-            before = len(told)
+        while len(heard) < MANY:
+            before = len(heard)
             supervisor.wake()  # nobody gets more for being woken more often
             await asyncio.sleep(0)  # one turn of everybody
-            steps.append(len(told) - before)
+            steps.append(len(heard) - before)
         assert max(steps) == AT_ONCE < MANY / 10
-        assert told == notes(1, MANY)
+        assert heard == notes(1, MANY)
         supervisor.go()
 
 
 async def test_a_writer_that_is_as_quick_as_we_are_keeps_nobody_from_anything(
     supervisor: Supervisor,
 ) -> None:
-    told: list[Event] = []
+    heard: list[Event] = []
 
     def read_and_find_more(event: Event) -> None:
-        told.append(event)
-        if len(told) < MANY:  # whoever goes on to the end goes on to here
+        heard.append(event)
+        if len(heard) < MANY:  # whoever goes on to the end goes on to here
             supervisor.write(1)
 
     supervisor.write(1)
     supervisor.wake()
     with attached(supervisor, read_and_find_more):
         await passes(10)
-        assert 0 < len(told) < MANY
+        assert 0 < len(heard) < MANY
         supervisor.go()
 
 
 @pytest.mark.parametrize("count", [0, 1, AT_ONCE - 1, AT_ONCE, AT_ONCE + 1, MANY])
 async def test_the_end_is_told_when_everything_else_is(supervisor: Supervisor, count: int) -> None:
-    told: list[Event] = []
+    heard: list[Event] = []
     supervisor.write(count)
     supervisor.go()
-    with attached(supervisor, told.append) as it:
+    with attached(supervisor, heard.append) as it:
         await end_of(it)
-        assert told == notes(1, count)
+        assert heard == notes(1, count)
 
 
 async def test_what_is_written_between_two_turns_is_told_once_and_in_order(
     supervisor: Supervisor,
 ) -> None:
-    told: list[Event] = []
+    heard: list[Event] = []
     supervisor.write(AT_ONCE + 1)
     supervisor.wake()
-    with attached(supervisor, told.append) as it:
-        while not told:
+    with attached(supervisor, heard.append) as it:
+        while not heard:
             await asyncio.sleep(0)
         supervisor.write(3)
         supervisor.wake()
         supervisor.write(2)
         supervisor.go()
         await end_of(it)
-        assert told == notes(1, AT_ONCE + 6)
+        assert heard == notes(1, AT_ONCE + 6)
 
 
 async def test_a_watcher_that_fails_misses_that_event_and_no_other(supervisor: Supervisor) -> None:
-    told: list[Event] = []
+    heard: list[Event] = []
     faults: list[object] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, fault: faults.append(fault))
 
     def fail_once(event: Event) -> None:
         if event == ev.Note("2"):
             raise LookupError
-        told.append(event)
+        heard.append(event)
 
     supervisor.write(4)
     supervisor.go()
     with attached(supervisor, fail_once) as it:
         await end_of(it)
-        assert told == [ev.Note("1"), *notes(3, 4)]
+        assert heard == [ev.Note("1"), *notes(3, 4)]
         assert len(faults) == 1
 
 
 async def test_after_letting_go_nothing_is_told_any_more(supervisor: Supervisor) -> None:
-    told: list[Event] = []
+    heard: list[Event] = []
     supervisor.write(MANY)
     supervisor.wake()
-    with attached(supervisor, told.append):
-        while not told:
+    with attached(supervisor, heard.append):
+        while not heard:
             await asyncio.sleep(0)
-    known = len(told)
+    known = len(heard)
     await passes(5)
-    assert known == len(told) < MANY
+    assert known == len(heard) < MANY
     supervisor.go()
 
 
@@ -231,10 +231,9 @@ class Lost:
         monkeypatch.setattr(recovery, "conclude_lost", look)
 
     async def result(self) -> RunResult:
-        desk = str(self.dir.desk.path)
-        spec = make_spec(self.dir.run_id, "", "lost", str(self.dir.path), ("pi",), "/", desk=desk)
+        spec = make_spec(self.dir.run_id, "", "lost", ("pi",), "/")
         async with asyncio.timeout(PATIENCE_S):
-            return await _found(spec, self.dir)
+            return await find_result(spec, self.dir)
 
 
 @pytest.fixture

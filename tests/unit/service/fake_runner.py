@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def planned(index: int, prompt: str = "1", refusal: str = "") -> PlannedTask:
-    spec = make_spec(f"run-{index}", f"session-{index}", f"t{index}", "/runs", (prompt,), "/")
+    spec = make_spec(f"run-{index}", f"session-{index}", f"t{index}", (prompt,), "/")
     return PlannedTask(index, Task(f"t{index}", prompt), spec, Preparation(refusal=refusal))
 
 

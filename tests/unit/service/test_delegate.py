@@ -79,9 +79,9 @@ async def test_a_runner_that_raises_ends_only_the_run_it_raised_in() -> None:
 
 async def test_the_observer_is_told_every_event_and_the_result_last() -> None:
     run, runner = planned(0, "2"), FakeRunner()
-    told: list[Update] = []
-    await delegated([run], runner=runner, observe=told.append)
-    assert told == [
+    heard: list[Update] = []
+    await delegated([run], runner=runner, observe=heard.append)
+    assert heard == [
         Update(run, ev.StateChanged("running")),
         Update(run, ev.Note("step 0")),
         Update(run, ev.Note("step 1")),
@@ -91,9 +91,9 @@ async def test_the_observer_is_told_every_event_and_the_result_last() -> None:
 
 async def test_a_refused_run_is_told_as_its_result() -> None:
     run, runner = planned(0, refusal="no such cwd"), FakeRunner()
-    told: list[Update] = []
-    await delegated([run], runner=runner, observe=told.append)
-    assert told == [Update(run, result(run.spec, "failed", "no such cwd"))]
+    heard: list[Update] = []
+    await delegated([run], runner=runner, observe=heard.append)
+    assert heard == [Update(run, result(run.spec, "failed", "no such cwd"))]
 
 
 async def test_a_stop_ends_what_runs_and_leaves_the_queue_unstarted() -> None:
@@ -145,11 +145,11 @@ async def keeps_the_promises(chance: random.Random) -> None:
     concurrency = chance.randint(1, 6)
     stop_at = chance.choice([None, chance.randint(1, 30)])
     runner, stop = FakeRunner(), StopSwitch()
-    told: list[Update] = []
+    heard: list[Update] = []
 
     def observe(update: Update) -> None:
-        told.append(update)
-        if len(told) == stop_at:
+        heard.append(update)
+        if len(heard) == stop_at:
             stop.stop()
 
     found = await delegated(
@@ -160,7 +160,7 @@ async def keeps_the_promises(chance: random.Random) -> None:
     assert runner.most_active <= concurrency
     assert runner.active == 0
     for run, wish, one in zip(runs, wishes, found, strict=True):
-        own = [update.what for update in told if update.run is run]
+        own = [update.what for update in heard if update.run is run]
         assert own[-1] is one
         assert [what for what in own if isinstance(what, RunResult)] == [one]
         started = run.spec.run_id in runner.started

@@ -17,11 +17,14 @@ from pi_subagents.core.value import replace
 from pi_subagents.service import fleet
 from pi_subagents.service.fleet import Fleet
 from pi_subagents.service.runs import Runs
+from pi_subagents.store.run_index import RunIndex
 from pi_subagents.store.run_records import directory_of
 from pi_subagents.view.fleet import last_line
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from pi_subagents.store.run_dir import RunDir
 
 
 @pytest.fixture
@@ -202,13 +205,13 @@ def test_whoever_only_reads_the_index_keeps_nobody_busy(
 ) -> None:
     """We read it ourselves: if that was news, one look would cause the next, for ever."""
     looks: list[int] = []
-    look = Fleet._directories
+    look = RunIndex.not_ended
 
-    def counted(self: Fleet) -> object:
+    def counted(index: RunIndex) -> dict[RunDir, str]:
         looks.append(1)
-        return look(self)
+        return look(index)
 
-    monkeypatch.setattr(Fleet, "_directories", counted)
+    monkeypatch.setattr(RunIndex, "not_ended", counted)
     run = place.going_on("new")
     place.runs.recover()  # what is noted at the first look of all
     for changed in (place.runs.index.path, place.runs.store.runs_dir):

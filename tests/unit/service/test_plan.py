@@ -14,7 +14,7 @@ from tests.fakes.specs import make_spec
 from pi_subagents.core.offline.script import parse_script
 from pi_subagents.core.profile.profile import Profile
 from pi_subagents.core.run import events as ev
-from pi_subagents.core.run.spec import PlaceOrder, RunSpec, changed
+from pi_subagents.core.run.spec import RunSpec, changed
 from pi_subagents.core.settings import Settings
 from pi_subagents.core.task.attachment import FileSpec
 from pi_subagents.core.task.request import DelegateRequest, Task
@@ -24,6 +24,7 @@ from pi_subagents.errors import StoreUnwritable
 from pi_subagents.service.delegation import Preparation
 from pi_subagents.service.plan import plan_runs, prewarm_spec
 from pi_subagents.store.held_runs import HeldRuns
+from pi_subagents.store.local_order import LocalOrder, PlaceOrder
 from pi_subagents.store.run_store import RunStore
 
 if TYPE_CHECKING:
@@ -70,8 +71,9 @@ def test_a_task_becomes_a_directory_and_a_specification(around: CallContext) -> 
         run_id=run_id,
         session_id=spec.session_id,
         name="build",
-        run_dir="",
-        argv=("node", "pi.js", "--mode", "rpc", "--no-session", "--approve"),
+        argv=("node", "pi.js", "--mode", "rpc", "--approve"),
+        session_option="--session",
+        no_session_option="--no-session",
         cwd=str(around.cwd),
         environment={"PI_SUBAGENTS_CHILD": "1", "PI_SUBAGENTS_RUN": run_id},
         timeout_s=30,
@@ -88,14 +90,14 @@ def test_a_task_becomes_a_directory_and_a_specification(around: CallContext) -> 
     run_dir = around.runs.store.run_dir(run_id)
     assert run_dir.alive()
     placed = around.held.placed(spec)
-    assert replace(placed, place=PlaceOrder()) == spec, "an order names no place of this machine"
-    assert placed.place == PlaceOrder(
+    there = PlaceOrder(
         run_dir=str(around.runs.store.runs_dir / run_id),
         desk=str(around.runs.store.data_dir / "desks" / run_id),
         dir_mark=run_dir.mark(),
         slots_dir="the slots",
         lock_fd=placed.place.lock_fd,
     )
+    assert placed == LocalOrder(spec, there)
     assert run_dir.prompt.read_bytes() == b"Build it."
     meta = run_dir.read_meta()
     assert isinstance(meta["createdAt"], int)
@@ -117,7 +119,8 @@ def test_a_task_becomes_a_directory_and_a_specification(around: CallContext) -> 
         "offline": False,
         "trusted": True,
         "profile": None,
-        "resumed": False,
+        "resumed": None,
+        "forkedFrom": None,
         "notes": [],
     }
     assert {key: meta[key] for key in expected} == expected
@@ -139,7 +142,7 @@ def test_a_profile_decides_options_prompts_and_key(around: CallContext) -> None:
     (run,) = plan_runs(DelegateRequest((Task("a", "Go."),)), around, [needs])
     run_dir = around.held.run_dir(run.spec.run_id)
     assert run.needs == needs
-    assert run.spec.child.argv[6:] == (
+    assert run.spec.child.argv[5:] == (
         *("--provider", "anthropic", "--model", "claude-sonnet-4-5"),
         *("--system-prompt", str(run_dir.desk.path / "system-prompt.md")),
         *("--append-system-prompt", str(run_dir.desk.path / "append-system-prompt.md")),
@@ -195,6 +198,7 @@ def test_what_shapes_a_child_is_told_with_the_content_of_its_own_files(
         profile=replace(REVIEWER, isolation="reuse"),
         system_prompt_file=system,
         append_prompt_file=append,
+        orders_file=str(desk / "orders.json"),
         texts={
             str(desk / "prompt.md"): b"Go.",
             system: b"You review.",
@@ -222,7 +226,7 @@ def test_a_resumed_task_goes_on_in_its_session_with_what_was_said(
     (run,) = plan_runs(DelegateRequest((task,)), around, [Preparation(earlier=(earlier,))])
     run_dir = around.held.run_dir(run.spec.run_id)
     assert run.spec.session_id == "a3f7b9c2d1e8f4a1"
-    assert run_dir.read_meta()["resumed"] is True
+    assert run_dir.read_meta()["resumed"] == "replay"
     header = f"=== {tmp_path}/a.txt ===\ncontent\n\n"
     assert run_dir.task.read_text() == f"{header}Go on."
     assert run_dir.prompt.read_text() == (
@@ -336,20 +340,16 @@ def test_a_store_that_cannot_be_written_refuses_the_whole_call(
 
 def test_before_its_run_a_task_says_what_starts_its_child(around: CallContext) -> None:
     task, needs = Task("build", "Build it."), Preparation(profile=Profile("quick", model="m"))
-    ahead = prewarm_spec(task, needs, around)
-    assert ahead is not None
+    prewarmed = prewarm_spec(task, needs, around)
+    assert prewarmed is not None
     ((run,)) = plan_runs(DelegateRequest((task,)), around, [needs])
     own: dict[str, object] = {
         "run_id": "",
         "session_id": "",
-        "run_dir": "",
-        "desk": "",
         "environment": {},
-        "dir_mark": "",
-        "lock_fd": None,
     }
-    assert changed(ahead, **own) == changed(run.spec, **own)
-    assert not around.held.run_dir(ahead.run_id).path.exists()
+    assert changed(prewarmed, **own) == changed(run.spec, **own)
+    assert not around.held.run_dir(prewarmed.run_id).path.exists()
 
 
 @pytest.mark.parametrize(

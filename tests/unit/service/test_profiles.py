@@ -6,9 +6,12 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.fakes.demo_engine.engine import ENGINE as DEMO
+from tests.fakes.pi_calls import pi_call
 
 from pi_subagents.config.profile_files import Profiles
 from pi_subagents.core.definitions.definition import GLOBAL, PROJECT, FileProblem
+from pi_subagents.core.profile.permissions import Permissions
 from pi_subagents.core.profile.profile import LoadedProfile, Profile
 from pi_subagents.core.settings import Settings
 from pi_subagents.core.task.request import DelegateRequest, Task
@@ -32,7 +35,7 @@ PARENT = ("read", "bash", "web_search")
 
 
 @dataclass
-class Shelf:
+class SkillCatalogue:
     """Skills that count how often they are looked for."""
 
     agent_dir: Path
@@ -48,7 +51,9 @@ class Shelf:
 class KnownSkills(PiCall):
     """The pi of a call, which finds these skills wherever it looks."""
 
-    def __init__(self, catalogue: Shelf, parent_tools: tuple[str, ...] | None, pi: str) -> None:
+    def __init__(
+        self, catalogue: SkillCatalogue, parent_tools: tuple[str, ...] | None, pi: str
+    ) -> None:
         env = {"PI_AGENT_DIR": str(catalogue.agent_dir)}
         place = CallPlace(
             catalogue.agent_dir, env, Settings(), lambda _: False, parent_tools=parent_tools
@@ -70,8 +75,8 @@ class KnownSkills(PiCall):
 
 
 @pytest.fixture
-def catalogue(tmp_path: Path) -> Shelf:
-    found = Shelf(tmp_path)
+def catalogue(tmp_path: Path) -> SkillCatalogue:
+    found = SkillCatalogue(tmp_path)
     for name in ("reviewing", "sailing"):
         path = tmp_path / f"{name}.md"
         path.write_text(f"---\nname: {name}\ndescription: x\n---\nAll about {name}.\n")
@@ -80,7 +85,7 @@ def catalogue(tmp_path: Path) -> Shelf:
 
 
 def prepare(
-    catalogue: Shelf,
+    catalogue: SkillCatalogue,
     *profiles: Profile,
     tasks: tuple[str | None, ...] = (),
     call: str | None = None,
@@ -109,7 +114,9 @@ def prepare(
 # Which profile
 
 
-def test_a_tasks_own_profile_comes_first_then_the_calls_then_none(catalogue: Shelf) -> None:
+def test_a_tasks_own_profile_comes_first_then_the_calls_then_none(
+    catalogue: SkillCatalogue,
+) -> None:
     own, default = Profile("own", model="a"), Profile("default", model="b")
     assert prepare(catalogue, own, default, tasks=("own", None, ""), call="default") == [
         Preparation(own),
@@ -119,7 +126,9 @@ def test_a_tasks_own_profile_comes_first_then_the_calls_then_none(catalogue: She
     assert prepare(catalogue, own, tasks=(None, "own")) == [Preparation(), Preparation(own)]
 
 
-def test_an_unknown_profile_is_its_tasks_refusal_with_what_there_is(catalogue: Shelf) -> None:
+def test_an_unknown_profile_is_its_tasks_refusal_with_what_there_is(
+    catalogue: SkillCatalogue,
+) -> None:
     broken = FileProblem("/nope.md", 3, "is odd", fatal=True)
     odd = FileProblem("/a.md", 4, "unknown field", fatal=False)
     a, b = Profile("a"), Profile("b")
@@ -133,6 +142,54 @@ def test_an_unknown_profile_is_its_tasks_refusal_with_what_there_is(catalogue: S
     assert prepare(catalogue, tasks=("constructor",)) == [
         Preparation(refusal='Unknown profile: "constructor". Available profiles: (none)')
     ]
+
+
+# What a task says itself
+
+
+def chosen(catalogue: SkillCatalogue, profile: Profile | None, **choices: object) -> Preparation:
+    """Prepare one task with these choices, whose model children have as `acme/...`."""
+    known = {profile.name: LoadedProfile(profile, GLOBAL, "/p.md")} if profile else {}
+    task = Task("t", "p", profile=profile.name if profile else None, **choices)  # type: ignore[arg-type]  # by name
+    (prepared,) = prepare_profiles(
+        DelegateRequest((task,)),
+        Profiles(known, ()),
+        KnownSkills(catalogue, None, "1.5.0"),
+        trusted=False,
+        find_model=lambda _, task: f"acme/{task.model}",
+    )
+    return prepared
+
+
+def test_a_tasks_model_thinking_and_tools_go_over_its_profiles(catalogue: SkillCatalogue) -> None:
+    profile = Profile(
+        "p", "anthropic", "opus", "high", exclude_tools=("bash",), append_system_prompt="Hurry."
+    )
+    assert chosen(catalogue, profile, model="big", thinking="low", tools=("read",)) == Preparation(
+        Profile("p", "", "acme/big", "low", tools=("read",), append_system_prompt="Hurry.")
+    )
+    assert chosen(catalogue, profile, thinking="off").profile == replace(
+        profile, thinking_level="off"
+    )
+    assert chosen(catalogue, Profile("p", no_tools=True), tools=["ls"]).profile == Profile(
+        "p", tools=("ls",)
+    )
+
+
+def test_a_task_needs_no_profile_to_say_them(catalogue: SkillCatalogue) -> None:
+    assert chosen(catalogue, None, tools=()) == Preparation(Profile("", tools=()))
+    assert chosen(catalogue, None, tools=("read", "bsh")) == Preparation(
+        Profile("", tools=("read", "bsh")),
+        notes=(pi_messages.note_unknown_tools("task", ("bsh",)),),
+    )
+
+
+def test_what_the_engine_cannot_honour_is_refused_by_name(catalogue: SkillCatalogue) -> None:
+    request = DelegateRequest((Task("t", "p", model="m", tools=("read",)),))
+    refused = 'A task sets "tools", which the engine "demo" does not support.'
+    with pytest.raises(ProfileRefused, match=refused):
+        prepare_profiles(request, Profiles({}, ()), DEMO, trusted=False)
+    del catalogue
 
 
 # What refuses the whole call
@@ -165,19 +222,19 @@ def test_an_unknown_profile_is_its_tasks_refusal_with_what_there_is(catalogue: S
     ],
 )
 def test_a_contradiction_refuses_the_call_before_any_skill_is_looked_for(
-    catalogue: Shelf, profile: Profile, message: str
+    catalogue: SkillCatalogue, profile: Profile, message: str
 ) -> None:
     with pytest.raises(ProfileRefused) as refusal:
         prepare(catalogue, profile, Profile("other"), tasks=("other", "p"))
     assert (str(refusal.value), catalogue.searches) == (message, 0)
 
 
-def test_a_profile_that_no_task_uses_refuses_nothing(catalogue: Shelf) -> None:
+def test_a_profile_that_no_task_uses_refuses_nothing(catalogue: SkillCatalogue) -> None:
     torn = Profile("torn", load_skills=("sailing",), no_skills=True)
     assert prepare(catalogue, torn, Profile("a"), tasks=("a",)) == [Preparation(Profile("a"))]
 
 
-def test_an_extra_argument_that_is_refused_refuses_the_call(catalogue: Shelf) -> None:
+def test_an_extra_argument_that_is_refused_refuses_the_call(catalogue: SkillCatalogue) -> None:
     profile = Profile("p", tools=("read",), extra_args=("--tools=bash",))
     with pytest.raises(ExtraArgRefused) as refusal:
         prepare(catalogue, profile)
@@ -187,7 +244,7 @@ def test_an_extra_argument_that_is_refused_refuses_the_call(catalogue: Shelf) ->
     )
 
 
-def test_an_extra_argument_that_is_no_option_is_noted(catalogue: Shelf) -> None:
+def test_an_extra_argument_that_is_no_option_is_noted(catalogue: SkillCatalogue) -> None:
     profile = Profile("p", extra_args=("arg$(whoami)",))
     note = pi_messages.note_extra_words(("arg$(whoami)",))
     assert note == (
@@ -200,7 +257,9 @@ def test_an_extra_argument_that_is_no_option_is_noted(catalogue: Shelf) -> None:
 # Tools
 
 
-def test_an_unknown_tool_is_noted_and_none_known_is_the_tasks_refusal(catalogue: Shelf) -> None:
+def test_an_unknown_tool_is_noted_and_none_known_is_the_tasks_refusal(
+    catalogue: SkillCatalogue,
+) -> None:
     some = Profile("some", tools=("read", "wirte"))
     none = Profile("none", tools=("wirte",), no_extensions=True)
     assert prepare(catalogue, some, none) == [
@@ -209,7 +268,7 @@ def test_an_unknown_tool_is_noted_and_none_known_is_the_tasks_refusal(catalogue:
     ]
 
 
-def test_a_tool_that_the_parent_has_is_known(catalogue: Shelf) -> None:
+def test_a_tool_that_the_parent_has_is_known(catalogue: SkillCatalogue) -> None:
     profile = Profile("p", tools=("web_search",))
     assert prepare(catalogue, profile, parent_tools=PARENT) == [Preparation(profile)]
     excluding = Profile("p", exclude_tools=("web_search",))
@@ -219,7 +278,9 @@ def test_a_tool_that_the_parent_has_is_known(catalogue: Shelf) -> None:
 # Skills
 
 
-def test_each_profile_is_resolved_once_however_many_tasks_share_it(catalogue: Shelf) -> None:
+def test_each_profile_is_resolved_once_however_many_tasks_share_it(
+    catalogue: SkillCatalogue,
+) -> None:
     one, other = Profile("one", load_skills=("sailing",)), Profile("two", load_skills=("sailing",))
     block = '<loaded_skill name="sailing">\nAll about sailing.\n</loaded_skill>'
     prepared = prepare(catalogue, one, other, tasks=("one", "two", "one", "one"))
@@ -231,13 +292,13 @@ def test_each_profile_is_resolved_once_however_many_tasks_share_it(catalogue: Sh
     assert catalogue.searches == 2
 
 
-def test_skills_that_no_profile_wants_are_not_looked_for(catalogue: Shelf) -> None:
+def test_skills_that_no_profile_wants_are_not_looked_for(catalogue: SkillCatalogue) -> None:
     prepare(catalogue, Profile("a", no_skills=True), Profile("b"))
     assert catalogue.searches == 0
 
 
 def test_suggested_skills_become_paths_and_loaded_ones_follow_the_appended_prompt(
-    catalogue: Shelf,
+    catalogue: SkillCatalogue,
 ) -> None:
     profile = Profile(
         "p",
@@ -260,7 +321,7 @@ def test_suggested_skills_become_paths_and_loaded_ones_follow_the_appended_promp
     ]
 
 
-def test_an_unknown_skill_is_its_tasks_refusal_alone(catalogue: Shelf) -> None:
+def test_an_unknown_skill_is_its_tasks_refusal_alone(catalogue: SkillCatalogue) -> None:
     bad = Profile("bad", suggested_skills=("rowing",), load_skills=("flying", "sailing"))
     unknown = 'Unknown skills: "rowing", "flying". Available skills: reviewing, sailing'
     assert prepare(catalogue, bad, Profile("good"), tasks=("bad", "good")) == [
@@ -270,7 +331,7 @@ def test_an_unknown_skill_is_its_tasks_refusal_alone(catalogue: Shelf) -> None:
 
 
 def test_a_skill_of_a_project_that_is_not_trusted_is_refused_for_that_reason(
-    catalogue: Shelf,
+    catalogue: SkillCatalogue,
 ) -> None:
     catalogue.of_the_project = {
         name: Skill(name, "x", f"/{name}.md") for name in ("rowing", "diving")
@@ -299,7 +360,7 @@ def test_a_skill_of_a_project_that_is_not_trusted_is_refused_for_that_reason(
 
 
 def test_a_skill_that_cannot_be_read_is_its_tasks_refusal_alone(
-    catalogue: Shelf, tmp_path: Path
+    catalogue: SkillCatalogue, tmp_path: Path
 ) -> None:
     """reference-faults 4: one task's bad skill must not end its siblings."""
     (tmp_path / "sailing.md").unlink()
@@ -319,7 +380,7 @@ POWERFUL = Profile(
 
 
 def test_a_project_that_is_not_trusted_decides_neither_code_nor_options_nor_keys(
-    catalogue: Shelf,
+    catalogue: SkillCatalogue,
 ) -> None:
     tamed = replace(POWERFUL, extensions=(), extra_args=(), api_key="")
     note = service_messages.note_untrusted_profile("own", ("extensions", "extraArgs", "apiKey"))
@@ -330,7 +391,9 @@ def test_a_project_that_is_not_trusted_decides_neither_code_nor_options_nor_keys
     assert prepare(catalogue, Profile("own"), scope=PROJECT) == [Preparation(Profile("own"))]
 
 
-def test_a_trusted_project_and_the_users_own_directory_decide_everything(catalogue: Shelf) -> None:
+def test_a_trusted_project_and_the_users_own_directory_decide_everything(
+    catalogue: SkillCatalogue,
+) -> None:
     assert prepare(catalogue, POWERFUL, scope=PROJECT, trusted=True) == [Preparation(POWERFUL)]
     assert prepare(catalogue, POWERFUL, scope=GLOBAL) == [Preparation(POWERFUL)]
 
@@ -338,7 +401,7 @@ def test_a_trusted_project_and_the_users_own_directory_decide_everything(catalog
 # Which pi
 
 
-def test_a_provider_has_the_name_that_this_pi_calls_it(catalogue: Shelf) -> None:
+def test_a_provider_has_the_name_that_this_pi_calls_it(catalogue: SkillCatalogue) -> None:
     profiles = (
         Profile("old", provider="azure-openai-responses", model="m", api_key="k"),
         Profile("in-model", model="azure-openai-responses/m"),
@@ -355,7 +418,7 @@ def test_a_provider_has_the_name_that_this_pi_calls_it(catalogue: Shelf) -> None
     assert loud_model.profile == replace(profiles[4], model="azure/m")
 
 
-def test_a_provider_of_the_users_own_keeps_its_name(catalogue: Shelf) -> None:
+def test_a_provider_of_the_users_own_keeps_its_name(catalogue: SkillCatalogue) -> None:
     own = Profile("own", provider="azure", model="m")
     (renamed,) = prepare(catalogue, own, pi="0.87.1")
     assert renamed.profile == replace(own, provider="azure-openai-responses")
@@ -364,7 +427,34 @@ def test_a_provider_of_the_users_own_keeps_its_name(catalogue: Shelf) -> None:
         assert kept == Preparation(own)
 
 
-def test_a_profile_that_this_pi_cannot_honour_refuses_the_whole_call(catalogue: Shelf) -> None:
+def test_a_profile_that_this_pi_cannot_honour_refuses_the_whole_call(
+    catalogue: SkillCatalogue,
+) -> None:
     with pytest.raises(ProfileRefused) as refusal:
         prepare(catalogue, Profile("good"), Profile("open", tools=("+grep",)), pi="1.5.0")
     assert str(refusal.value).startswith('Profile "open" cannot be used because of "tools": "+grep')
+
+
+@pytest.mark.parametrize(
+    ("theirs", "own", "trusted", "counts"),
+    [
+        ("edit: allow", "edit: deny", False, Permissions(edit="deny")),
+        ("edit: deny", "edit: ask", False, Permissions(edit="deny")),
+        ("read: ask", "edit: deny", False, Permissions(read="ask", edit="deny")),
+        ("edit: allow", "edit: deny", True, Permissions()),
+        ("edit: deny", None, False, Permissions(edit="deny")),
+    ],
+)
+def test_a_profile_of_an_untrusted_project_can_only_be_stricter_than_ones_own(
+    theirs: str, own: str | None, *, trusted: bool, counts: Permissions
+) -> None:
+    def loaded(scope: str, permissions: str) -> LoadedProfile:
+        kind, _, word = permissions.partition(": ")
+        return LoadedProfile(Profile("p", permissions=Permissions(**{kind: word})), scope, "/p.md")
+
+    overridden = (loaded(GLOBAL, own),) if own else ()
+    found = Profiles({"p": loaded(PROJECT, theirs)}, (), overridden)
+    request = DelegateRequest((Task("t", "look", profile="p"),))
+    (needs,) = prepare_profiles(request, found, pi_call(), trusted=trusted)
+    assert needs.profile is not None
+    assert needs.profile.permissions == counts

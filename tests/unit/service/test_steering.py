@@ -41,6 +41,26 @@ def place(tmp_path: Path) -> FleetPlace:
     return FleetPlace(tmp_path / "project", {"HOME": str(tmp_path / "home")})
 
 
+class NotedSwitch(StopSwitch):
+    """A switch that knows whether everybody who listened has left."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.listeners = 0
+        self.left = False
+
+    def listen(self, listener: Callable[[int], None]) -> Callable[[], None]:
+        leave = super().listen(listener)
+        self.listeners += 1
+
+        def noted() -> None:
+            leave()
+            self.listeners -= 1
+            self.left = self.listeners == 0
+
+        return noted
+
+
 class Listening(FakeControl):
     """A run at work whose supervisor takes commands, in a thread of its own."""
 
@@ -70,19 +90,19 @@ def threads() -> list[threading.Thread]:
 
 
 async def sent(place: FleetPlace, any_id: str, **more: object) -> tuple[str, str]:
-    told = await steer(any_id, MESSAGE, cwd=place.path, env=place.env, **more)  # type: ignore[arg-type]  # by name
-    return told.status, told.reason
+    noted = await steer(any_id, MESSAGE, cwd=place.path, env=place.env, **more)  # type: ignore[arg-type]  # by name
+    return noted.status, noted.reason
 
 
 @pytest.mark.parametrize(
-    ("status", "reason", "told"),
+    ("status", "reason", "noted"),
     [
         (ev.DELIVERED, "", ("delivered", "")),
         (ev.REFUSED, "pi says no", ("refused", "pi says no")),
     ],
 )
 async def test_what_the_journal_tells_of_the_message_is_told(
-    place: FleetPlace, status: str, reason: str, told: tuple[str, str]
+    place: FleetPlace, status: str, reason: str, noted: tuple[str, str]
 ) -> None:
     run = at_work(place)
     listening = Listening(run)
@@ -94,7 +114,7 @@ async def test_what_the_journal_tells_of_the_message_is_told(
     )
     answer = await steer("session-1", MESSAGE, cwd=place.path, env=place.env)
     assert done.wait(PATIENCE_S)
-    assert answer == Steered(run.run_dir.run_id, "session-1", "look", *told)  # type: ignore[arg-type]  # words
+    assert answer == Steered(run.run_dir.run_id, "session-1", "look", *noted)  # type: ignore[arg-type]  # words
     assert listening.taken == [("steer", MESSAGE)]
     run.ends()
 
@@ -110,14 +130,14 @@ async def test_a_message_that_is_not_read_in_time_is_accepted(place: FleetPlace)
 
 async def test_whoever_throws_the_switch_waits_no_longer(place: FleetPlace) -> None:
     run = at_work(place)
-    stop = StopSwitch()
+    stop = NotedSwitch()
     loop = asyncio.get_running_loop()
     done = Listening(run).then(lambda _: loop.call_soon_threadsafe(stop.stop))
     async with asyncio.timeout(PATIENCE_S):
-        told = await sent(place, run.run_dir.run_id, wait_seconds=3600, stop=stop)
+        noted = await sent(place, run.run_dir.run_id, wait_seconds=3600, stop=stop)
     assert done.wait(PATIENCE_S)
-    assert told == ("accepted", service_messages.STEER_AFTER_THIS_STEP)
-    assert stop._listeners == []
+    assert noted == ("accepted", service_messages.STEER_AFTER_THIS_STEP)
+    assert stop.left
     run.ends()
 
 
@@ -182,9 +202,9 @@ async def test_a_run_that_is_over_before_it_read_the_message_refused_it(
     run = at_work(place)
     done = Listening(run).then(lambda _: end(run))
     async with asyncio.timeout(PATIENCE_S):
-        told = await sent(place, run.run_dir.run_id, wait_seconds=3600)
+        noted = await sent(place, run.run_dir.run_id, wait_seconds=3600)
     assert done.wait(PATIENCE_S)
-    assert told == ("refused", core_messages.STEER_TOO_LATE)
+    assert noted == ("refused", core_messages.STEER_TOO_LATE)
 
 
 async def test_a_lock_that_is_let_go_of_after_the_files_is_waited_for(
@@ -211,9 +231,9 @@ async def test_a_lock_that_is_let_go_of_after_the_files_is_waited_for(
     monkeypatch.setattr(RunDir, "alive", look)
     done = Listening(run).then(die_slowly)
     async with asyncio.timeout(PATIENCE_S):
-        told = await sent(place, run.run_dir.run_id, wait_seconds=3600)
+        noted = await sent(place, run.run_dir.run_id, wait_seconds=3600)
     assert done.wait(PATIENCE_S)
-    assert told == ("refused", core_messages.STEER_TOO_LATE)
+    assert noted == ("refused", core_messages.STEER_TOO_LATE)
 
 
 async def test_what_the_supervisor_says_last_counts(place: FleetPlace) -> None:
@@ -230,8 +250,8 @@ async def test_what_the_supervisor_says_last_counts(place: FleetPlace) -> None:
 
 async def test_a_message_for_a_run_that_waits_its_turn_is_kept_for_it(place: FleetPlace) -> None:
     run = place.going_on("look", childMode="rpc", startedAt=None)
-    told = await sent(place, run.run_dir.run_id, wait_seconds=0)
-    assert told == ("accepted", service_messages.STEER_AT_ITS_START)
+    noted = await sent(place, run.run_dir.run_id, wait_seconds=0)
+    assert noted == ("accepted", service_messages.STEER_AT_ITS_START)
     (number,) = run.run_dir.desk.waiting_steers()
     assert run.run_dir.desk.read_steer(number) == MESSAGE
     run.ends()
@@ -239,8 +259,8 @@ async def test_a_message_for_a_run_that_waits_its_turn_is_kept_for_it(place: Fle
 
 async def test_a_run_at_work_that_nobody_listens_for_keeps_no_message(place: FleetPlace) -> None:
     run = at_work(place)
-    told = await sent(place, run.run_dir.run_id)
-    assert told == ("refused", service_messages.STEER_NOBODY_LISTENS)
+    noted = await sent(place, run.run_dir.run_id)
+    assert noted == ("refused", service_messages.STEER_NOBODY_LISTENS)
     assert run.run_dir.desk.waiting_steers() == []
     run.ends()
 
@@ -255,10 +275,10 @@ async def test_a_message_that_cannot_be_kept_is_refused(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(FileCalls, "replace", full)
-    told = await sent(place, run.run_dir.run_id)
+    noted = await sent(place, run.run_dir.run_id)
     monkeypatch.undo()
     reason = service_messages.steer_not_kept("[Errno 28] No space left on device")
-    assert told == ("refused", reason)
+    assert noted == ("refused", reason)
     assert sorted(path.name for path in run.run_dir.desk.path.glob("*steer*")) == []
     run.ends()
 

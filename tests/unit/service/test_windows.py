@@ -21,7 +21,7 @@ def planned(
     index: int, profile: Profile | None = None, name: str = "", tools: int | None = None
 ) -> PlannedTask:
     task = Task(f"t{index}", "x", timeout_s=30, files=(FileSpec("f"),), profile=name or None)
-    spec = make_spec("r" * 32, f"session-{index}", task.name, "/runs/r", (), "/project")
+    spec = make_spec("r" * 32, f"session-{index}", task.name, (), "/project")
     return PlannedTask(index, task, spec, Preparation(profile), tools)
 
 
@@ -36,11 +36,11 @@ def test_a_window_begins_with_what_is_known_of_its_task() -> None:
     ]
     windows = Windows(runs, Settings(), home="/h").now()
     assert [window.title for window in windows] == [
-        WindowTitle("t0", "reviewer", "p", "m", "high", 2, 1, 30, "session-0"),
-        WindowTitle("t1", "nope", file_count=1, timeout_s=30, session_id="session-1"),
-        WindowTitle("t2", file_count=1, timeout_s=30, session_id="session-2"),
-        WindowTitle("t3", "scout", "", "p/m", "", 0, 1, 30, "session-3"),
-        WindowTitle("t4", "scout", "", "p/m", "", None, 1, 30, "session-4"),
+        WindowTitle("t0", "reviewer", "p", "m", "high", 2, 1, 30, "session-0", "x"),
+        WindowTitle("t1", "nope", file_count=1, timeout_s=30, session_id="session-1", prompt="x"),
+        WindowTitle("t2", file_count=1, timeout_s=30, session_id="session-2", prompt="x"),
+        WindowTitle("t3", "scout", "", "p/m", "", 0, 1, 30, "session-3", "x"),
+        WindowTitle("t4", "scout", "", "p/m", "", None, 1, 30, "session-4", "x"),
     ]
     assert {window.status for window in windows} == {"queued"}
 

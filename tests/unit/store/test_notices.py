@@ -72,7 +72,7 @@ def test_of_many_at_once_exactly_one_tells(tmp_path: Path) -> None:
     for place in places:
         place.path.mkdir()
         (place.path / "notice.claimed").write_bytes(b"")  # of one who died
-    told: list[str] = []
+    heard: list[str] = []
     together = threading.Barrier(8)
 
     def watch() -> None:
@@ -80,11 +80,11 @@ def test_of_many_at_once_exactly_one_tells(tmp_path: Path) -> None:
             together.wait()
             with announcing(place) as ours:
                 if ours:
-                    told.append(place.run_id)
+                    heard.append(place.run_id)
 
     watchers = [threading.Thread(target=watch) for _ in range(8)]
     for watcher in watchers:
         watcher.start()
     for watcher in watchers:
         watcher.join()
-    assert sorted(told) == sorted(place.run_id for place in places)
+    assert sorted(heard) == sorted(place.run_id for place in places)

@@ -183,6 +183,17 @@ def test_a_full_disk_leaves_a_result_in_the_reserved_space(
     assert not run.reserved.exists()
 
 
+@pytest.mark.parametrize(("value", "fits"), [({"n": 1}, True), ("v" * 100_000, False)])
+def test_a_full_disk_has_room_for_a_small_value_and_says_when_one_is_left_out(
+    run: RunDir, monkeypatch: pytest.MonkeyPatch, value: object, *, fits: bool
+) -> None:
+    monkeypatch.setattr(safe_io, "replace_file", full)
+    whole = replace(RESULT, output="ok", notes=(), value=value, has_value=True)
+    kept = run.write_result(whole)
+    assert kept == run.read_result()
+    assert (kept.has_value, bool(kept.notes)) == (fits, not fits)
+
+
 @pytest.mark.parametrize("field", ["model", "provider", "stop_reason", "name", "notes"])
 def test_a_full_disk_has_room_for_a_result_whatever_a_child_calls_itself(
     run: RunDir, monkeypatch: pytest.MonkeyPatch, field: str

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.fakes.run_places import run_at
 
-from pi_subagents.store import run_index
+from pi_subagents.store import sqlite_file
 from pi_subagents.store.desk import Desk
 from pi_subagents.store.run_dir import RunDir
 from pi_subagents.store.run_index import IndexRow, RunIndex
@@ -146,8 +146,8 @@ def test_the_index_is_for_its_owner_alone(index: RunIndex, tmp_path: Path) -> No
 
 def test_a_damaged_index_is_put_aside_and_begun_anew(index: RunIndex, tmp_path: Path) -> None:
     index.add([row(A)])
-    for leftover in (tmp_path / "data").glob("index.sqlite3-*"):
-        leftover.unlink()
+    for remnant in (tmp_path / "data").glob("index.sqlite3-*"):
+        remnant.unlink()
     (tmp_path / "data" / "index.sqlite3").write_bytes(b"this is no database" * 100)
     assert index.not_ended() == {}
     index.add([row(B)])
@@ -173,7 +173,7 @@ def test_an_index_that_stays_in_use_is_not_put_aside(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "index.sqlite3"
-    monkeypatch.setattr(run_index, "_WAIT_S", 0.0)
+    monkeypatch.setattr(sqlite_file, "WAIT_S", 0.0)
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(sqlite3.OperationalError, match="locked"):

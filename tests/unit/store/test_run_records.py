@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -87,9 +88,12 @@ def test_a_supervised_run_is_in_the_state_of_its_journal(run: RunDir) -> None:
     assert (found.status, found.duration_ms, found.active) == ("running", 0, True)
 
 
-def test_the_duration_of_a_run_counts_from_its_start(run: RunDir) -> None:
-    run.write_meta({**META, "startedAt": 1})
-    assert load_record(run, Liveness.ALIVE).duration_ms > 1_000_000_000
+def test_the_duration_of_a_run_counts_from_its_start(
+    run: RunDir, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(time, "time_ns", lambda: 1_700_000_000_123 * 10**6)
+    run.write_meta({**META, "startedAt": 1_700_000_000_000})
+    assert load_record(run, Liveness.ALIVE).duration_ms == 123
     run.write_meta({**META, "startedAt": 10**15})  # a clock that was set back
     assert load_record(run, Liveness.ALIVE).duration_ms == 0
 
@@ -133,7 +137,7 @@ def test_a_run_that_cannot_be_told_says_why(run: RunDir, content: bytes | None) 
         run.meta.write_bytes(content)
     with pytest.raises(RunUnreadable) as refusal:
         load_record(run, Liveness.LOST)
-    assert str(refusal.value).startswith(f'Run "{A}" cannot be read: ')
+    assert str(refusal.value).startswith(f'Run "{A[:8]}" cannot be read: ')
 
 
 def test_a_damaged_result_says_so(run: RunDir) -> None:
@@ -141,7 +145,7 @@ def test_a_damaged_result_says_so(run: RunDir) -> None:
     with pytest.raises(RunUnreadable) as refusal:
         load_record(run, Liveness.LOST)
     reason = "result.json is damaged or of another version"
-    assert str(refusal.value) == f'Run "{A}" cannot be read: {reason}'
+    assert str(refusal.value) == f'Run "{A[:8]}" cannot be read: {reason}'
 
 
 NOT_OURS: dict[str, Callable[[RunDir], object]] = {
@@ -162,9 +166,9 @@ def write(run: RunDir, result: RunResult) -> None:
     ("status", "output", "message"),
     [
         ("completed", "42", ""),
-        ("failed", "", store_messages.FAILED_BY_JOURNAL),
-        ("aborted", "", core_messages.STOPPED_ON_REQUEST),
-        ("interrupted", "", core_messages.INTERRUPTED),
+        ("failed", "42", store_messages.FAILED_BY_JOURNAL),
+        ("aborted", "42", core_messages.STOPPED_ON_REQUEST),
+        ("interrupted", "42", core_messages.INTERRUPTED),
     ],
 )
 def test_instead_of_a_result_that_is_not_ours_the_journal_tells(
@@ -249,7 +253,7 @@ def test_no_name_leads_out_of_the_store(
     place = tmp_path_factory.getbasetemp() / "find"
     runs = Runs(place, {"PI_SUBAGENTS_DATA": str(place / "data")})
     with pytest.raises(RunNotFound):
-        runs._locate(asked)
+        runs.find(asked)
 
 
 def test_a_link_among_the_runs_is_not_followed(runs: Runs, tmp_path: Path) -> None:

@@ -121,9 +121,9 @@ def test_an_interrupted_removal_leaves_no_run_and_is_finished_later(
     with monkeypatch.context() as interrupted:
         interrupted.setattr(shutil, "rmtree", lambda *_, **__: None)
         remove_finished(run)
-    leftover = tmp_path / f".removing-{A}"
+    remnant = tmp_path / f".removing-{A}"
     assert not run.path.exists()
-    assert interrupted_removals(store_at(tmp_path)) == [leftover]
+    assert interrupted_removals(store_at(tmp_path)) == [remnant]
     assert finish_removals(store_at(tmp_path)) == 1
     assert listing(tmp_path) == []
 

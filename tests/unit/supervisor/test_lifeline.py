@@ -6,10 +6,10 @@ import socket
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.fakes.specs import make_spec
+from tests.fakes.specs import make_order, make_spec
 
 from pi_subagents.core.framing import Frame, Line, Skipped
-from pi_subagents.core.run.spec import RunSpec, changed, spec_to_json
+from pi_subagents.store.local_order import LocalOrder, altered, order_to_json
 from pi_subagents.supervisor import listener as module
 from pi_subagents.supervisor.listener import Lifeline, Listener
 
@@ -17,18 +17,19 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-SPEC = make_spec("r1", "s", "name", "/runs/r1", ("pi",), "/project")
-NEXT = make_spec("r2", "s", "name", "/runs/r2", ("pi",), "/project")
+FIRST = make_order(make_spec("r1", "s", "name", ("pi",), "/project"), "/runs/r1")
+NEXT = make_order(make_spec("r2", "s", "name", ("pi",), "/project"), "/runs/r2")
 
 
-def line(spec: RunSpec) -> bytes:
-    return json.dumps(spec_to_json(spec)).encode() + b"\n"
+def line(order: LocalOrder) -> bytes:
+    return json.dumps(order_to_json(order)).encode() + b"\n"
 
 
 class Holder:
     """Whoever holds a lifeline, at its other end, and what the supervisor hears of him."""
 
     def __init__(self, ours: int, theirs: int | socket.socket) -> None:
+        self.ours = ours
         self.theirs = theirs
         self.lifeline = Lifeline(ours)
         self.listener = Listener()
@@ -86,8 +87,8 @@ def sockets() -> Iterator[Holder]:
 def test_the_first_line_is_the_specification_and_what_came_with_it_is_not_lost(
     holder: Holder,
 ) -> None:
-    holder.says(line(SPEC) + b"stop\nkill\nhal")
-    assert holder.lifeline.first_spec() == (SPEC, [Line(b"stop"), Line(b"kill")])
+    holder.says(line(FIRST) + b"stop\nkill\nhal")
+    assert holder.lifeline.first_order() == (FIRST, [Line(b"stop"), Line(b"kill")])
     holder.lifeline.listen(holder.listener)
     holder.says(b"f\n")
     assert holder.hears() == [Line(b"half")]
@@ -95,10 +96,10 @@ def test_the_first_line_is_the_specification_and_what_came_with_it_is_not_lost(
 
 
 def test_a_specification_may_come_in_pieces(holder: Holder) -> None:
-    whole = line(SPEC)
+    whole = line(FIRST)
     holder.says(whole[:20])
     holder.says(whole[20:])
-    assert holder.lifeline.first_spec() == (SPEC, [])
+    assert holder.lifeline.first_order() == (FIRST, [])
     holder.lets_go()
 
 
@@ -110,7 +111,7 @@ def test_a_lifeline_that_ends_before_its_specification_is_an_error(
         holder.says(said)
     holder.lets_go()
     with pytest.raises(ValueError, match="ended before the specification"):
-        holder.lifeline.first_spec()
+        holder.lifeline.first_order()
 
 
 def test_the_end_is_told_once_and_then_nobody_listens(holder: Holder) -> None:
@@ -125,7 +126,7 @@ def test_the_end_is_told_once_and_then_nobody_listens(holder: Holder) -> None:
 
 def test_nothing_said_is_nothing_heard(holder: Holder) -> None:
     holder.lifeline.listen(holder.listener)
-    holder.lifeline._on_readable(holder.listener)  # woken for nothing
+    holder.listener.selector.get_key(holder.ours).data()  # woken for nothing
     assert (holder.hears(), holder.lifeline.lost) == ([], False)
     holder.lets_go()
 
@@ -134,13 +135,13 @@ def test_the_lock_of_a_run_comes_beside_its_specification(sockets: Holder, tmp_p
     assert isinstance(sockets.theirs, socket.socket)
     locks = [os.open(tmp_path / name, os.O_CREAT | os.O_RDWR) for name in ("one", "two")]
     got = []
-    for spec, lock in zip((SPEC, NEXT), locks, strict=True):
-        socket.send_fds(sockets.theirs, [line(spec)], [lock])
+    for sent, lock in zip((FIRST, NEXT), locks, strict=True):
+        socket.send_fds(sockets.theirs, [line(sent)], [lock])
         (frame,) = sockets.hears()
         assert isinstance(frame, Line)
         order = sockets.lifeline.order(frame)
         assert order.place.lock_fd is not None
-        assert order == changed(spec, lock_fd=order.place.lock_fd)
+        assert order == altered(sent, lock_fd=order.place.lock_fd)
         assert os.path.samestat(os.fstat(order.place.lock_fd), os.fstat(lock))
         got.append(order.place.lock_fd)
     assert not sockets.lifeline.locks
@@ -151,27 +152,27 @@ def test_the_lock_of_a_run_comes_beside_its_specification(sockets: Holder, tmp_p
 def test_the_first_run_has_its_lock_beside_it_too(sockets: Holder, tmp_path: Path) -> None:
     assert isinstance(sockets.theirs, socket.socket)
     lock = os.open(tmp_path / "lock", os.O_CREAT | os.O_RDWR)
-    socket.send_fds(sockets.theirs, [line(SPEC)], [lock])
-    spec, early = sockets.lifeline.first_spec()
-    assert spec.place.lock_fd is not None
-    assert (changed(spec, lock_fd=None), early) == (SPEC, [])
-    assert os.path.samestat(os.fstat(spec.place.lock_fd), os.fstat(lock))
-    for each in (spec.place.lock_fd, lock):
+    socket.send_fds(sockets.theirs, [line(FIRST)], [lock])
+    order, early = sockets.lifeline.first_order()
+    assert order.place.lock_fd is not None
+    assert (altered(order, lock_fd=None), early) == (FIRST, [])
+    assert os.path.samestat(os.fstat(order.place.lock_fd), os.fstat(lock))
+    for each in (order.place.lock_fd, lock):
         os.close(each)
 
 
 def test_an_order_that_comes_before_anybody_listens_is_not_lost_nor_is_its_lock(
     tmp_path: Path,
 ) -> None:
-    """A child that was started ahead may be wanted before its supervisor has read a word."""
+    """A child that was prewarmed may be wanted before its supervisor has read a word."""
     near, far = socket.socketpair()
     lock = os.open(tmp_path / "lock", os.O_CREAT | os.O_RDWR)
-    ahead = changed(SPEC, prewarm=True)
+    prewarmed = altered(FIRST, prewarm=True)
     with near, far:
-        far.sendall(line(ahead))
+        far.sendall(line(prewarmed))
         socket.send_fds(far, [line(NEXT)], [lock])
         lifeline = Lifeline(near.fileno())
-        spec, early = lifeline.first_spec()
+        first, early = lifeline.first_order()
         if not early:  # the kernel may hand them out one by one
             near.setblocking(False)
             listener = Listener()
@@ -182,7 +183,7 @@ def test_an_order_that_comes_before_anybody_listens_is_not_lost_nor_is_its_lock(
         (order,) = map(lifeline.order, early)
         got = order.place.lock_fd
         assert got is not None
-        assert (spec, changed(order, lock_fd=None)) == (ahead, NEXT)
+        assert (first, altered(order, lock_fd=None)) == (prewarmed, NEXT)
     assert os.path.samestat(os.fstat(got), os.fstat(lock))
     for each in (got, lock):
         os.close(each)
@@ -217,8 +218,8 @@ def test_a_specification_without_end_is_not_held(
     holder: Holder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "MAX_SPEC_BYTES", 100)
-    endless = Lifeline(holder.lifeline._descriptor)
+    endless = Lifeline(holder.ours)
     holder.says(b"{" + b" " * 200 + b"}\n")
     with pytest.raises(ValueError):
-        endless.first_spec()
+        endless.first_order()
     holder.lets_go()

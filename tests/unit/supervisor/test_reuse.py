@@ -33,7 +33,7 @@ def child(**changes: Any) -> Child:
     own = {
         "pid": os.getpid(),
         "own_processes": frozenset({os.getpid()}),
-        "conditions": reuse._conditions(os.getpid()),
+        "conditions": reuse.conditions_of(os.getpid()),
     }
     return cast("Child", SimpleNamespace(**{**facts, **own, **changes}))
 
@@ -69,7 +69,7 @@ def test_one_whose_limits_were_changed_from_outside_may_not() -> None:
             lambda pid: os.setpriority(os.PRIO_PROCESS, pid, 7),
             lambda pid: Path(f"/proc/{pid}/oom_score_adj").write_text("1000"),
         ):
-            before = reuse._conditions(process.pid)
+            before = reuse.conditions_of(process.pid)
             own = {"pid": process.pid, "own_processes": frozenset({process.pid})}
             assert fit(child(**own, conditions=before))
             change(process.pid)

@@ -37,7 +37,7 @@ def swept(monkeypatch: pytest.MonkeyPatch, processes: Mapping[int, ProcessState]
     monkeypatch.setattr(process_tree, "kill_exactly", exactly)
     monkeypatch.setattr(os, "kill", lambda pid, number: sent.append(("kill", pid, number)))
     monkeypatch.setattr(os, "killpg", lambda group, number: sent.append(("group", group, number)))
-    process_tree._kill_below_us(set())
+    process_tree.kill_below_us(set())
     return sent
 
 

@@ -13,6 +13,7 @@ from tests.unit.core.given_values import json_objects, json_values, texts, thoro
 from pi_subagents.core import messages as core_messages
 from pi_subagents.core.preset.request import StatusRequest
 from pi_subagents.core.run.record import RunProgress, RunRecord
+from pi_subagents.core.settings import ALL_TOOLS, PRESET_TOOLS
 from pi_subagents.core.usage import Usage
 from pi_subagents.core.value import replace
 from pi_subagents.view import messages as view_messages
@@ -89,6 +90,7 @@ ROW = {
     "errorMessage": None,
     "exitCode": None,
     "stopReason": "",
+    "model": None,
     "usage": {
         "input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 0,
         "cost": {"total": 0.0},
@@ -136,8 +138,8 @@ def test_the_states_of_the_core_have_words_here(state: str, word: str) -> None:
 
 def test_a_run_goes_on_until_its_result_is_there() -> None:
     """Its journal tells of the end a moment before."""
-    told = replace(RUN, progress=RunProgress("completed"))
-    assert (background_status(told), listed([told], StatusRequest())) == ("running", [told])
+    heard = replace(RUN, progress=RunProgress("completed"))
+    assert (background_status(heard), listed([heard], StatusRequest())) == ("running", [heard])
 
 
 def test_a_run_that_nobody_answers_for_has_failed() -> None:
@@ -177,8 +179,8 @@ def test_a_start_is_told_with_its_id_and_the_counts() -> None:
 
 def test_a_start_that_came_to_nothing_is_told_so() -> None:
     failed = with_facts(RUN, status="failed", started_at_ms=0, error_message="no such directory")
-    told = view_messages.background_not_started("scout", "r1", "no such directory")
-    assert text_of(started_to_json(failed, [failed])) == told
+    heard = view_messages.background_not_started("scout", "r1", "no such directory")
+    assert text_of(started_to_json(failed, [failed])) == heard
     quick = with_facts(DONE, run_id="r2")
     assert text_of(started_to_json(quick, [quick])) == view_messages.background_started(
         "scout", "r2"
@@ -186,18 +188,20 @@ def test_a_start_that_came_to_nothing_is_told_so() -> None:
 
 
 def test_a_run_is_told_with_its_answer_when_it_was_asked_for() -> None:
-    told = status_to_json([DONE, with_facts(RUN, run_id="r2")], StatusRequest(run_id="r1"))
-    assert told == {
+    heard = status_to_json(
+        [DONE, with_facts(RUN, run_id="r2")], StatusRequest(run_id="r1"), ALL_TOOLS
+    )
+    assert heard == {
         "content": [
             {
                 "type": "text",
                 "text": "bg: 1 running / 2 total\n"
-                "completed scout r1 (session: s1): look around\n\nnothing",
+                "completed scout r1 (session: s1): look around\n3 tokens $0.5000\n\nnothing",
             }
         ],
         "details": {
             "counts": {"running": 1, "completed": 1, "failed": 0, "aborted": 0, "total": 2},
-            "runs": [DONE_ROW],
+            "runs": [{**DONE_ROW, "nextCall": None}],
         },
         "isError": False,
     }
@@ -211,26 +215,27 @@ def text_of(value: dict[str, Any]) -> str:
 def test_a_list_has_a_line_per_run_and_no_answers() -> None:
     failed = with_facts(DONE, run_id="r2", status="failed", error_message="no\nmodel")
     request = StatusRequest(include_completed=True)
-    assert text_of(status_to_json([DONE, failed], request)) == (
+    assert text_of(status_to_json([DONE, failed], request, ALL_TOOLS)) == (
         "bg: 0 running / 2 total\n"
         "completed scout r1 (session: s1): look around\n"
         "failed scout r2 (session: s1): look around — no model"
     )
-    assert text_of(status_to_json([RUN], StatusRequest(run_id="r1"))) == (
+    assert text_of(status_to_json([RUN], StatusRequest(run_id="r1"), ALL_TOOLS)) == (
         "bg: 1 running / 1 total\nrunning scout r1 (session: s1): look around"
     )
 
 
 def test_what_a_list_tells_of_tasks_is_short_and_harmless() -> None:
     strange = with_facts(RUN, task="\x1b]0;x\x07" + "a b\n" * 100)
-    (_, line) = text_of(status_to_json([strange], StatusRequest())).split("\n")
+    (_, line) = text_of(status_to_json([strange], StatusRequest(), ALL_TOOLS)).split("\n")
     assert line == "running scout r1 (session: s1): " + ("a b " * 100)[:59] + "…"
 
 
 def test_an_answer_is_told_up_to_a_limit_and_says_where_the_rest_is() -> None:
     def answer(output: str) -> str:
-        told = status_to_json([with_facts(DONE, output=output)], StatusRequest(run_id="r1"))
-        return text_of(told).partition("\n\n")[2]
+        run = with_facts(DONE, output=output)
+        heard = status_to_json([run], StatusRequest(run_id="r1"), ALL_TOOLS)
+        return text_of(heard).partition("\n\n")[2]
 
     whole = "x" * MAX_SHOWN_OUTPUT
     assert answer(whole) == whole
@@ -241,22 +246,54 @@ def test_an_answer_is_told_up_to_a_limit_and_says_where_the_rest_is() -> None:
 
 def test_a_stop_tells_what_it_ended_and_what_had_ended_by_then() -> None:
     aborted = with_facts(DONE, run_id="r2", status="aborted", error_message="Stopped on request")
-    told: dict[str, Any] = stopped_to_json([aborted, DONE], [aborted, DONE, RUN])
-    assert text_of(told) == (
+    heard: dict[str, Any] = stopped_to_json([aborted, DONE], [aborted, DONE, RUN], ALL_TOOLS)
+    assert text_of(heard) == (
         "Stopped 1 background run.\nbg: 1 running / 3 total\n"
         "aborted scout r2 (session: s1): look around — Stopped on request\n"
         "completed scout r1 (session: s1): look around"
     )
-    assert [row["runId"] for row in told["details"]["runs"]] == ["r2", "r1"]
-    assert told["details"]["counts"]["total"] == 3
-    assert not told["isError"]
+    assert [row["runId"] for row in heard["details"]["runs"]] == ["r2", "r1"]
+    assert heard["details"]["counts"]["total"] == 3
+    assert not heard["isError"]
 
 
 def test_a_run_without_a_preset_leaves_no_hole_in_its_line() -> None:
     delegated = with_facts(DONE, preset="", status="aborted")
-    assert text_of(stopped_to_json([delegated], [])).split("\n")[-1] == (
+    assert text_of(stopped_to_json([delegated], [], ALL_TOOLS)).split("\n")[-1] == (
         "aborted r1 (session: s1): look around"
     )
+
+
+@pytest.mark.parametrize(
+    ("family", "call"),
+    [
+        (
+            ALL_TOOLS,
+            'delegate_to_subagents {"tasks": [{"name": "dig", "prompt": "Go on.", "resume": "s1"}]}',
+        ),
+        (PRESET_TOOLS, 'get_subagent_session {"sessionId": "s1"}'),
+    ],
+)
+def test_a_run_without_an_answer_says_what_it_said_last_and_how_to_go_on(
+    family: str, call: str
+) -> None:
+    lost = with_facts(
+        DONE, name="dig", status="interrupted", provider="acme", model="big", error_message="lost"
+    )
+    heard: dict[str, Any] = status_to_json([lost], StatusRequest(run_id="r1"), family)
+    assert text_of(heard).split("\n")[2:] == [
+        "acme/big · 3 tokens $0.5000",
+        f"to go on: {call}",
+        f"{view_messages.LAST_WORDS}:",
+        "",
+        "nothing",
+    ]
+    (row,) = heard["details"]["runs"]
+    assert (row["model"], row["nextCall"]) == ("acme/big", call)
+    silent = with_facts(RUN, status="failed", error_message="no such directory")
+    again: dict[str, Any] = status_to_json([silent], StatusRequest(run_id="r1"), family)
+    (row,) = again["details"]["runs"]
+    assert row["nextCall"] is None
 
 
 # Records in a host's session log
@@ -272,6 +309,7 @@ def test_a_launch_is_recorded_whole_and_an_end_in_short() -> None:
         "durationMs": 40,
         "errorMessage": None,
         "exitCode": 0,
+        "model": None,
         "usage": DONE_ROW["usage"],
         "output": "x" * MAX_ENTRY_OUTPUT,
     }
@@ -314,8 +352,8 @@ def test_what_a_log_does_not_tell_truly_is_passed_over() -> None:
 def any_run(status: str, **facts: Any) -> RunRecord:
     ends = ("finished_at_ms", "output", "error_message", "exit_code", "stop_reason", "notes")
     left_out = ends if status == "running" else ()
-    told = {name: fact for name, fact in facts.items() if name not in left_out}
-    return record(status=status, attached=False, **told)
+    heard = {name: fact for name, fact in facts.items() if name not in left_out}
+    return record(status=status, attached=False, **heard)
 
 
 runs = st.builds(
@@ -353,8 +391,8 @@ def test_every_run_is_the_same_when_it_was_logged_and_read(run: RunRecord) -> No
 @given(st.lists(runs, max_size=4), texts)
 def test_every_run_can_be_told_as_json(known: list[RunRecord], run_id: str) -> None:
     for request in (StatusRequest(), StatusRequest(run_id), StatusRequest(include_completed=True)):
-        told: dict[str, Any] = json.loads(json.dumps(status_to_json(known, request)))
-        amounts = dict(told["details"]["counts"])
+        heard: dict[str, Any] = json.loads(json.dumps(status_to_json(known, request, ALL_TOOLS)))
+        amounts = dict(heard["details"]["counts"])
         assert amounts.pop("total") == sum(amounts.values()) == len(known)
 
 

@@ -85,8 +85,8 @@ def test_an_answer_keeps_its_text_and_shortens_what_is_only_kept() -> None:
         "details": {"mode": "single", "results": [{"output": "y" * 5000}, {"output": "short"}]},
         "isError": False,
     }
-    told = with_windows(answer, [Window(TITLE)], 9)
-    assert told == {
+    heard = with_windows(answer, [Window(TITLE)], 9)
+    assert heard == {
         **answer,
         "details": {
             "mode": "single",

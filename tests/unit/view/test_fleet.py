@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from tests.fakes.records import record, with_facts
 from tests.unit.core.given_values import texts, thoroughly, usages
 
+from pi_subagents.core.messages import STOPPED_ON_REQUEST
 from pi_subagents.core.run import events as ev
 from pi_subagents.core.run.outcome import Status
 from pi_subagents.core.usage import Usage
@@ -20,6 +21,7 @@ from pi_subagents.view.fleet import (
     Which,
     arranged,
     cut,
+    ending,
     last_line,
     last_line_of,
     light,
@@ -140,14 +142,16 @@ def test_every_word_must_occur_or_begin_an_id(text: str, taken: bool) -> None:
         ("all", STATUSES),
         ("active", STATUSES[:4]),
         ("completed", ["completed"]),
-        ("failed", ["failed", "aborted", "interrupted"]),
+        ("failed", ["failed"]),
+        ("stopped", ["aborted"]),
+        ("interrupted", ["interrupted"]),
     ],
 )
 def test_runs_are_chosen_by_how_they_stand(which: Which, kept: list[str]) -> None:
     assert [each for each in STATUSES if Wanted(which=which).takes(row(status=each))] == kept
 
 
-def test_the_totals_are_those_of_today_and_of_what_is_at_work() -> None:
+def test_the_totals_count_what_is_listed_and_what_was_used_today() -> None:
     one = Usage(total_tokens=1, cost=0.25)
     found = totals(
         [
@@ -161,12 +165,15 @@ def test_the_totals_are_those_of_today_and_of_what_is_at_work() -> None:
         ],
         today_ms=100,
     )
-    assert found == Totals(1, 1, finished=4, failed=2, usage=Usage(total_tokens=6, cost=1.5))
+    used = Usage(total_tokens=6, cost=1.5)
+    assert found == Totals(2, 1, 1, failed=2, stopped=1, interrupted=1, used_today=used)
     assert totals_to_json(found) == {
-        "running": 1,
-        "waiting": 1,
-        "finishedToday": 4,
-        "failedToday": 2,
+        "active": 2,
+        "planned": 1,
+        "completed": 1,
+        "failed": 2,
+        "aborted": 1,
+        "interrupted": 1,
         "usageToday": {
             "input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 6,
             "cost": {"total": 1.5},
@@ -177,7 +184,7 @@ def test_the_totals_are_those_of_today_and_of_what_is_at_work() -> None:
 def test_a_row_for_scripts_has_everything() -> None:
     told = row_to_json(row(status="running", created_at_ms=5, started_at_ms=6, last_line="x"))
     assert told == {
-        "runId": "a", "sessionId": "s-a", "name": "name-a", "status": "running", "active": True,
+        "runId": "a", "sessionId": "s-a", "name": "name-a", "task": "", "status": "running", "active": True,
         "kind": None, "model": None, "background": False, "createdAt": 5, "startedAt": 6,
         "finishedAt": None, "lastLine": "x", "cwd": "", "path": "/runs/a",
         "usage": {
@@ -208,17 +215,29 @@ def test_a_light_record_keeps_what_a_list_shows_and_no_more() -> None:
     long = "x" * 1000
     ended = record(
         "r", "s", "n\n" + long, profile="p", task=long, cwd="/shop", attached=False, path="/runs/r",
-        desk="/desks/r", output="Done.\n" + long, model=long, notes=(long,), finished_at_ms=9,
+        desk="/desks/r", output="Done.\n" + long, model=long, notes=(long,) * 9, finished_at_ms=9,
         created_at_ms=1, started_at_ms=2, usage=Usage(input=1), messages=(ev.UserMessage(long),),
     )  # fmt: skip
     assert light(ended) == record(
-        "r", "s", "n " + "x" * 197 + "…", profile="p", cwd="/shop", attached=False, path="/runs/r",
-        output="Done. " + "x" * 193 + "…", model="x" * 199 + "…", finished_at_ms=9,
-        created_at_ms=1, started_at_ms=2, usage=Usage(input=1),
+        "r", "s", "n " + "x" * 197 + "…", profile="p", task="x" * 199 + "…", cwd="/shop",
+        attached=False, path="/runs/r", desk="/desks/r", output="Done. " + "x" * 193 + "…", model="x" * 199 + "…", finished_at_ms=9,
+        notes=("x" * 199 + "…",) * 8, created_at_ms=1, started_at_ms=2, usage=Usage(input=1),
     )  # fmt: skip
     assert light(light(ended)) == light(ended)
-    failed = with_facts(ended, status="failed", error_message="429\nslow")
-    assert (light(failed).output, last_line(light(failed))) == ("", "429 slow")
+    failed = with_facts(ended, status="failed", error_message="too\nslow")
+    assert (light(failed).output, last_line(light(failed))) == ("", "too slow")
+
+
+def test_why_a_run_failed_is_said_as_a_person_understands_it() -> None:
+    raw = '401 {"error": {"type": "authentication_error", "message": "invalid x-api-key"}}'
+    failed = light(record(status="failed", error_message=raw, notes=("A note.",)))
+    assert last_line(failed) == "The provider refused the key (401)."
+    assert ending(failed) == (
+        "The provider refused the key (401).",
+        "Check the key: subagents pi, then /login.",
+        "A note.",
+    )
+    assert ending(light(record(status="aborted", error_message=STOPPED_ON_REQUEST))) == ()
 
 
 @given(fleets, st.sampled_from(WHICH), texts)
@@ -243,10 +262,12 @@ def test_every_wanted_row_is_listed_once_in_the_group_of_its_session(
     assert grouped(fleet[::-1], wanted) == groups
 
 
-@given(fleets, st.integers(0, 10))
+@given(fleets, st.integers(0, 10), texts)
 @thoroughly
-def test_totals_count_each_row_at_most_once(fleet: list[RunRecord], today: int) -> None:
-    found = totals(fleet, today)
-    assert found.failed <= found.finished
-    assert found.running + found.waiting + found.finished <= len(fleet)
+def test_each_counter_is_how_many_its_filter_lists(
+    fleet: list[RunRecord], today: int, text: str
+) -> None:
+    found = totals(fleet, today, text)
+    for which in WHICH[1:]:
+        assert getattr(found, which) == len(arranged(fleet, Wanted(text, which)))
     json.dumps([row_to_json(each) for each in fleet])

@@ -8,19 +8,19 @@ from hypothesis import strategies as st
 from tests.unit.core.given_values import thoroughly
 from tests.unit.view.test_fleet import STATUSES, row, rows
 
+from pi_subagents.core.messages import NO_TEXT_OUTPUT
 from pi_subagents.core.usage import Usage
+from pi_subagents.view.amounts import money, short_number
 from pi_subagents.view.fleet import Totals
 from pi_subagents.view.fleet_table import (
-    age,
     cell_text,
     details,
     heading,
     layout,
-    money,
-    short_number,
-    sign_of,
     totals_line,
 )
+from pi_subagents.view.states import state_of
+from pi_subagents.view.time_spent import age
 
 if TYPE_CHECKING:
     from pi_subagents.core.run.record import RunRecord
@@ -28,6 +28,10 @@ if TYPE_CHECKING:
 
 def shown(width: int, found: RunRecord, *, follows: bool = False) -> dict[str, str]:
     return {cell.column: cell_text(found, cell, 61_000, follows=follows) for cell in layout(width)}
+
+
+def shown_at(found: RunRecord, now_ms: int) -> dict[str, str]:
+    return {cell.column: cell_text(found, cell, now_ms) for cell in layout(120)}
 
 
 @pytest.mark.parametrize("width", [40, 60, 69, 70, 99, 100, 200])
@@ -41,22 +45,23 @@ def test_the_columns_fill_the_width_and_leave_room_for_words(width: int) -> None
 
 def test_a_narrow_screen_has_the_columns_that_matter() -> None:
     assert [cell.column for cell in layout(40)] == ["status", "age", "name", "doing"]
-    assert [cell.heading for cell in layout(40)] == ["", "AGE", "NAME", "LAST"]
+    assert [cell.heading for cell in layout(40)] == ["", "AGE", "TASK", "LAST"]
     assert [cell.column for cell in layout(80)] == [
         "status", "age", "name", "doing", "tokens", "cost",
     ]  # fmt: skip
     assert [cell.heading for cell in layout(120)] == [
-        "STATUS", "AGE", "NAME", "MODEL", "LAST", "TOKENS", "COST",
+        "STATUS", "AGE", "TIME", "TASK", "MODEL", "LAST", "TOKENS", "COST",
     ]  # fmt: skip
 
 
 def test_the_cells_of_a_run() -> None:
     found = row(
-        status="running", created_at_ms=1000, model="mini", last_line="Reading x",
+        status="running", created_at_ms=1000, started_at_ms=2000, model="mini",
+        last_line="Reading x",
         usage=Usage(total_tokens=1234, cost=0.5),
     )  # fmt: skip
     assert shown(120, found) == {
-        "status": "● running", "age": "1m", "name": "name-a", "model": "mini", "doing": "Reading x",
+        "status": "● running", "age": "1m", "time": "59s", "name": "name-a", "model": "mini", "doing": "Reading x",
         "tokens": "1.2k", "cost": "$0.5000",
     }  # fmt: skip
     assert shown(40, found, follows=True) == {
@@ -66,34 +71,60 @@ def test_the_cells_of_a_run() -> None:
 
 def test_what_is_not_known_is_a_dash_or_an_id() -> None:
     assert shown(120, row(run_id="abcdef" * 5, name="")) == {
-        "status": "✓ completed", "age": "-", "name": "abcdefabcdef", "model": "-", "doing": "",
+        "status": "✓ completed", "age": "-", "time": "-", "name": "abcdefab", "model": "-", "doing": "",
         "tokens": "-", "cost": "-",
     }  # fmt: skip
     assert shown(120, row(profile="reviewer"))["model"] == "reviewer"
 
 
+def test_a_task_without_a_name_of_its_own_shows_how_its_prompt_begins() -> None:
+    asked = "Count\nthe Python files"
+    for facts in ({"name": "task-2"}, {"name": "scout-1", "preset": "scout"}):
+        assert shown(120, row(**facts, task=asked))["name"] == "Count the Python files"
+    assert shown(120, row(name="count", task=asked))["name"] == "count"
+
+
 def test_every_way_to_stand_has_a_sign_that_needs_no_colour() -> None:
-    signs = {status: sign_of(row(status=status)) for status in STATUSES}
+    signs = {
+        status: (state.sign, state.role)
+        for status in STATUSES
+        for state in (state_of(row(status=status)),)
+    }
     assert signs == {
         "planned": ("○", "quiet"), "starting": ("●", "working"), "running": ("●", "working"),
         "stopping": ("◌", "stopped"), "completed": ("✓", "good"), "failed": ("✗", "bad"),
-        "aborted": ("■", "stopped"), "interrupted": ("!", "bad"),
+        "aborted": ("■", "stopped"), "interrupted": ("!", "lost"),
     }  # fmt: skip
+    assert shown(120, row(last_line=NO_TEXT_OUTPUT))["status"] == "⚠ completed"
 
 
 def test_the_totals_take_the_room_there_is() -> None:
-    found = Totals(2, 3, 5, 1, Usage(total_tokens=45_600, cost=1.234))
-    told = "2 running · 3 waiting · 5 finished today · 1 failed · 45.6k tokens · $1.23"
-    assert totals_line(found, len(told)) == told
-    assert totals_line(found, len(told) - 1) == "●2 ○3 today:5 ✗1 45.6k $1.23"
-    assert (
-        totals_line(Totals(), 99) == "0 running · 0 finished today · 0 failed · 0 tokens · $0.0000"
+    found = Totals(5, 3, 6, 1, 2, 4, Usage(total_tokens=45_600, cost=1.234))
+    told = (
+        "5 active (3 waiting) · 6 completed · 1 failed · 2 stopped · 4 interrupted · "
+        "today 45.6k tokens, $1.23"
     )
+    assert totals_line(found, len(told)) == told
+    assert totals_line(found, len(told) - 1) == "●5 ✓6 ✗1 ■2 !4 45.6k $1.23"
+    assert totals_line(Totals(), 99) == "0 active · today 0 tokens, $0.0000"
 
 
 def test_a_run_from_near_is_told_in_a_heading() -> None:
-    found = row(status="failed", profile="reviewer", model="mini", usage=Usage(total_tokens=5))
-    assert heading(found) == "✗ failed · name-a · reviewer · mini · 5 tokens"
+    found = row(
+        status="failed", profile="reviewer", model="mini", usage=Usage(total_tokens=5),
+        started_at_ms=1000, finished_at_ms=73_000,
+    )  # fmt: skip
+    assert heading(found, 99_000) == "✗ failed after 1m12s · name-a · reviewer · mini · 5 tokens"
+
+
+def test_clocks_run_while_a_run_does_and_stand_still_afterwards() -> None:
+    active = row(status="running", started_at_ms=1000)
+    assert [heading(active, now).split(" · ")[0] for now in (61_000, 62_000)] == [
+        "● running for 1m", "● running for 1m1s",
+    ]  # fmt: skip
+    assert [shown_at(active, now)["time"] for now in (4000, 5000)] == ["3s", "4s"]
+    ended = row(started_at_ms=1000, finished_at_ms=4000)
+    assert [shown_at(ended, now)["time"] for now in (4000, 9000)] == ["3s", "3s"]
 
 
 def test_the_details_say_what_the_list_has_no_room_for() -> None:
@@ -102,10 +133,10 @@ def test_the_details_say_what_the_list_has_no_room_for() -> None:
         model="mini", cwd="/h/shop", usage=Usage(cost=0.5),
     )  # fmt: skip
     assert details(found, 62_000, "/h") == (
-        "run abcdefabcdef · session s-abcdefabcdefabcdefabcdefabcdef · in the background · "
-        "scout · mini\nrunning for 1m · $0.5000 · ~/shop"
+        "run abcdefab · session s-abcdef · in the background · scout · mini\n"
+        "running for 1m1s · $0.5000 · ~/shop"
     )
-    assert details(row(status="planned"), 5, "").endswith("\nplanned (waits its turn)")
+    assert details(row(status="planned"), 5, "").endswith("\nwaiting")
     ended = row(started_at_ms=1000, finished_at_ms=4000, session_id="")
     assert details(ended, 5, "") == "run a\ncompleted after 3s"
     assert details(row(session_id="\x1b[2Jx\n"), 5, "") == "run a · session x\n\ncompleted"
@@ -143,5 +174,5 @@ def test_a_cost_is_short(cost: float, text: str) -> None:
 def test_figures_always_fit_their_columns(found: RunRecord, now_ms: int, width: int) -> None:
     for cell in layout(width):
         text = cell_text(found, cell, now_ms)
-        if cell.column in ("status", "age", "tokens", "cost"):
+        if cell.column in ("status", "age", "time", "tokens", "cost"):
             assert len(text) <= cell.width

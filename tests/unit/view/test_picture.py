@@ -52,9 +52,9 @@ def test_the_latest_rows_that_have_room_are_kept() -> None:
 @thoroughly
 @given(rows)
 def test_what_a_row_takes_is_not_less_than_its_json(row: Row) -> None:
-    told = json.dumps(rows_to_json([row])[0], ensure_ascii=False, separators=(",", ":"))
-    escaped = sum(told.count(each) for each in ("\\", '"'))
-    assert len(told.encode("utf-8", "replace")) <= row_bytes(row) + 6 * escaped
+    heard = json.dumps(rows_to_json([row])[0], ensure_ascii=False, separators=(",", ":"))
+    escaped = sum(heard.count(each) for each in ("\\", '"'))
+    assert len(heard.encode("utf-8", "replace")) <= row_bytes(row) + 6 * escaped
 
 
 @thoroughly

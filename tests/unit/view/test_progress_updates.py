@@ -107,8 +107,8 @@ def test_only_the_latest_lines_are_told_and_those_that_are_few_are_whole() -> No
 
 def test_an_error_ends_the_text_and_notes_are_left_to_the_answer() -> None:
     window = Window(WindowTitle("t"), "error", error_message="e" * 900, notes=("n" * 900,))
-    told = text_of(WindowUpdates().next([window], 15)).splitlines()
-    assert told[-2:] == ["  (no output)", "  Error: " + "e" * (MAX_LINE - 1) + "…"]
+    heard = text_of(WindowUpdates().next([window], 15)).splitlines()
+    assert heard[-2:] == ["  (no output)", "  Error: " + "e" * (MAX_LINE - 1) + "…"]
 
 
 @briefly
@@ -142,8 +142,8 @@ def test_each_of_the_formatters_texts_is_an_update_in_its_order() -> None:
         updates.note(0, event)
     updates.note(0, RunResult("r", "s", "t", "completed"))
     window = Window(WindowTitle("scout"), "running")
-    told = [text_of(updates.next([window], 15)) for _ in range(4)]
-    assert told == [
+    heard = [text_of(updates.next([window], 15)) for _ in range(4)]
+    assert heard == [
         "I look at the auth flow.",
         "Reading src/auth.ts",
         "Finished reading src/auth.ts",
@@ -158,8 +158,8 @@ def test_of_several_sub_agents_each_has_its_latest_words_in_a_line() -> None:
     updates.note(1, ev.AssistantMessage("I begin.\nSlowly."))
     updates.note(0, ev.ToolStarted(READ))
     updates.note(1, ev.AssistantMessage("I end."))
-    told = [text_of(updates.next(windows, 15)) for _ in range(3)]
-    assert told == [
+    heard = [text_of(updates.next(windows, 15)) for _ in range(3)]
+    assert heard == [
         "scout-2: I begin. Slowly.",
         "scout-1: Reading src/auth.ts\nscout-2: I begin. Slowly.",
         "scout-1: Reading src/auth.ts\nscout-2: I end.",
@@ -187,11 +187,11 @@ def test_words_are_bounded_whatever_happens(
     updates = WordUpdates()
     for index, event in happened:
         updates.note(index % count, event)
-    told = []
+    heard = []
     while (update := updates.next(windows, 15)) is not None:
-        told.append(update)
-    assert len(told) <= MAX_WAITING
-    assert all(size(each) < MAX_UPDATE for each in told)
+        heard.append(update)
+    assert len(heard) <= MAX_WAITING
+    assert all(size(each) < MAX_UPDATE for each in heard)
 
 
 def test_very_long_words_are_told_in_their_beginning() -> None:

@@ -10,6 +10,7 @@ from tests.unit.core.given_values import texts, thoroughly
 from pi_subagents.core import messages as core_messages
 from pi_subagents.core.preset.request import PresetTask, SubagentRequest
 from pi_subagents.core.run.result import RunResult
+from pi_subagents.core.settings import InlineAnswers, Settings
 from pi_subagents.core.usage import Usage, usage_to_json
 from pi_subagents.core.value import replace
 from pi_subagents.view import messages as view_messages
@@ -33,13 +34,21 @@ RESULT = RunResult(
 MODELS = ("big", "acme/big")
 
 
+AS_IT_WAS = Settings(inline_answers=InlineAnswers(0))
+
+
 def text_of(value: dict[str, Any]) -> str:
     (content,) = value["content"]
     return str(content["text"])
 
 
-def single(result: RunResult) -> dict[str, Any]:
-    return subagent_to_json(SubagentRequest((TASK,), parallel=False), [result], [MODELS])
+def texts_of(value: dict[str, Any]) -> list[str]:
+    return [content["text"] for content in value["content"]]
+
+
+def single(result: RunResult, settings: Settings = AS_IT_WAS) -> dict[str, Any]:
+    request = SubagentRequest((TASK,), parallel=False)
+    return subagent_to_json(request, [result], [MODELS], settings)
 
 
 def test_one_task_is_told_by_its_answer() -> None:
@@ -47,6 +56,7 @@ def test_one_task_is_told_by_its_answer() -> None:
         "content": [{"type": "text", "text": "nothing"}],
         "details": {
             "mode": "single",
+            "inlineAnswers": {"each": 0, "call": 12_000},
             "results": [
                 {
                     "preset": "scout",
@@ -59,11 +69,13 @@ def test_one_task_is_told_by_its_answer() -> None:
                     "status": "completed",
                     "output": "nothing",
                     "errorMessage": None,
+                    "nextCall": None,
                     "exitCode": 0,
                     "stopReason": "stop",
                     "startedAt": 10,
                     "finishedAt": 30,
                     "durationMs": 20,
+                    "model": None,
                     "usage": usage_to_json(RESULT.usage),
                     "notes": ["a note"],
                 }
@@ -100,19 +112,43 @@ def test_several_are_told_under_their_presets_in_their_order() -> None:
         replace(RESULT, status="failed", output="", error_message="no model"),
         replace(RESULT, output="also nothing"),
     ]
-    told: dict[str, Any] = subagent_to_json(request, results, [MODELS, (None, None), MODELS])
-    assert text_of(told) == (
+    models = [MODELS, (None, None), MODELS]
+    heard: dict[str, Any] = subagent_to_json(request, results, models, AS_IT_WAS)
+    assert text_of(heard) == (
         "2 of 3 sub-agents completed.\n\n"
         "[1] scout: completed\nnothing\n\n"
         "[2] judge: failed\nSub-agent failed: no model\n\n"
         "[3] scout: completed\nalso nothing"
     )
-    assert told["details"]["mode"] == "parallel"
-    assert [(r["preset"], r["resolvedModel"]) for r in told["details"]["results"]] == [
+    assert heard["details"]["mode"] == "parallel"
+    assert [(r["preset"], r["resolvedModel"]) for r in heard["details"]["results"]] == [
         ("scout", "acme/big"),
         ("judge", None),
         ("scout", "acme/big"),
     ]
+
+
+def test_answers_stand_behind_a_line_for_each() -> None:
+    alone = texts_of(single(RESULT, Settings()))
+    assert alone[0] == "scout: completed (session: s1)"
+    assert alone[1].split("\n")[2:] == [
+        f"{mark_of(alone[1])} 1. scout: completed · 1 tokens",
+        "nothing",
+    ]
+    request = SubagentRequest((TASK, with_preset("judge")), parallel=True)
+    failed = replace(RESULT, status="failed", output="", error_message="no model")
+    heard = texts_of(subagent_to_json(request, [RESULT, failed], [MODELS] * 2, Settings()))
+    assert heard[0] == (
+        "1 of 2 sub-agents completed.\n\n"
+        "[1] scout: completed (session: s1)\n\n"
+        "[2] judge: failed — no model (session: s1)"
+    )
+    mark = mark_of(heard[1])
+    assert heard[1].split("\n")[-1] == f"{mark} 2. judge: failed · 1 tokens · no answer"
+
+
+def mark_of(answers: str) -> str:
+    return answers.split(" ")[4]
 
 
 def with_preset(name: str) -> PresetTask:
@@ -133,7 +169,8 @@ def test_any_results_can_be_told_as_json(
         for status, output, error in chosen
     ]
     request = SubagentRequest((TASK,) * len(chosen), parallel=parallel)
-    told = json.loads(json.dumps(subagent_to_json(request, results, [MODELS] * len(chosen))))
-    words = [result["status"] for result in told["details"]["results"]]
+    answer = subagent_to_json(request, results, [MODELS] * len(chosen), AS_IT_WAS)
+    heard = json.loads(json.dumps(answer))
+    words = [result["status"] for result in heard["details"]["results"]]
     assert set(words) <= {"completed", "failed", "aborted"}
-    assert text_of(told)
+    assert text_of(heard)

@@ -9,12 +9,15 @@ from tests.fakes.window_lines import tool_line
 from tests.unit.core.given_values import briefly
 from tests.unit.core.run.test_result import results
 
+from pi_subagents.core.messages import NO_TEXT_OUTPUT, NOTE_EMPTY_ANSWER
 from pi_subagents.core.run.result import RunResult
+from pi_subagents.core.settings import InlineAnswers, Settings
 from pi_subagents.core.usage import Usage
 from pi_subagents.core.value import replace
 from pi_subagents.view.answers import delegation_to_json, refusal_to_json, summary_line
 from pi_subagents.view.window import Window, WindowLine, WindowTitle
 
+AS_THE_SEEDS = Settings(inline_answers=InlineAnswers(0))
 DONE = RunResult("1" * 32, "a3f7b9c2d1e8f4a1", "build-assets", "completed", "Built.")
 TIMED_OUT = RunResult(
     "2" * 32, "f4e1d8a7c0b39265", "run-tests", "failed",
@@ -32,6 +35,18 @@ LINES = (
 
 def test_the_two_lines_of_seed_001_to_the_character() -> None:
     assert (summary_line(DONE), summary_line(TIMED_OUT)) == LINES
+
+
+def test_an_empty_answer_is_no_success_and_a_failure_is_told_in_words() -> None:
+    silent = replace(DONE, output=NO_TEXT_OUTPUT, notes=(NOTE_EMPTY_ANSWER,))
+    assert summary_line(silent) == (
+        "⚠ build-assets: completed — The sub-agent finished without any text. "
+        "(session: a3f7b9c2d1e8f4a1)"
+    )
+    refused = replace(TIMED_OUT, error_message='401 {"error": "authentication_error"}')
+    assert summary_line(refused) == (
+        "✗ run-tests: error — The provider refused the key (401). (session: f4e1d8a7c0b39265)"
+    )
 
 
 @pytest.mark.parametrize("status", ["failed", "aborted", "interrupted"])
@@ -59,9 +74,10 @@ def test_the_value_of_the_tool_whole() -> None:
         Window(WindowTitle("build-assets", "fast"), "completed", 1, elapsed_ms=1500, lines=lines),
         Window(WindowTitle("run-tests"), "running"),
     ]
-    assert delegation_to_json([DONE, TIMED_OUT], windows, max_lines=15) == {
+    assert delegation_to_json([DONE, TIMED_OUT], windows, AS_THE_SEEDS) == {
         "content": [{"type": "text", "text": f"{LINES[0]} [profile: fast]\n{LINES[1]}"}],
         "details": {
+            "inlineAnswers": {"each": 0, "call": 12_000},
             "status": "done",
             "maxLines": 15,
             "windows": [
@@ -108,8 +124,10 @@ def test_the_value_of_the_tool_whole() -> None:
                     "status": "completed",
                     "output": "Built.",
                     "errorMessage": None,
+                    "nextCall": None,
                     "exitCode": None,
                     "durationMs": 0,
+                    "model": None,
                     "usage": nothing,
                     "notes": [],
                 },
@@ -120,8 +138,10 @@ def test_the_value_of_the_tool_whole() -> None:
                     "status": "error",
                     "output": "",
                     "errorMessage": "Timed out after 300s. Consider resuming with a longer timeout.",
+                    "nextCall": None,
                     "exitCode": 143,
                     "durationMs": 330_000,
+                    "model": None,
                     "usage": some,
                     "notes": ["A note."],
                 },
@@ -143,7 +163,7 @@ def test_the_value_of_a_refusal_whole() -> None:
 @given(st.lists(results.map(lambda result: replace(result, session_id="5" * 16)), max_size=3))
 def test_any_results_give_one_line_each_and_json(some: list[RunResult]) -> None:
     windows = [Window(WindowTitle(result.name, result.model)) for result in some]
-    value = delegation_to_json(some, windows, max_lines=15)
+    value = delegation_to_json(some, windows, AS_THE_SEEDS)
     json.dumps(value, allow_nan=False)
     text = value["content"][0]["text"]  # type: ignore[index]  # what hosts get is plain JSON
     assert len(text.splitlines()) == len(some)

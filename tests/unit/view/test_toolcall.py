@@ -5,7 +5,7 @@ import unicodedata
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.fakes.window_lines import added, kept, removed
+from tests.fakes.window_lines import added, figure, kept, removed
 from tests.unit.core.given_values import json_objects, json_values, texts, thoroughly
 
 from pi_subagents.core.run import events as ev
@@ -224,12 +224,16 @@ LINES_4, LINES_12 = "\n".join("abcd"), "\n".join("abcdefghijkl")
     ("name", "arguments", "spans"),
     [
         ("edit", {"path": "a.py", "edits": [edit("x", "y"), edit("x" + "\nx" * 8, LINES_4)]},
-         (LineSpan("edit → a.py (2 edits) "), added("+5"), LineSpan("/"), removed("-10"))),
-        ("write", {"path": "a.py", "content": LINES_12}, (LineSpan("write → a.py "), added("+12"))),
+         (LineSpan("edit → a.py"), figure(" (2 edits) "), added("+5"), figure("/"), removed("-10"))),
+        ("write", {"path": "a.py", "content": LINES_12},
+         (LineSpan("write → a.py"), figure(" "), added("+12"))),
         ("write", {"path": "b/a.py", "content": LINES_12},
-         (LineSpan("write → b"), kept("/a.py "), LineSpan("+12", "added", kept=True))),
-        ("read", {"path": "a.py", "limit": 5}, (LineSpan("read → a.py:1+5 "), added("(5 lines)"))),
-        ("read", {"path": "a.py", "limit": 1}, (LineSpan("read → a.py:1+1 "), added("(1 line)"))),
+         (LineSpan("write → b"), kept("/a.py"), LineSpan(" ", "figure", kept=True),
+          LineSpan("+12", "added", kept=True))),
+        ("read", {"path": "a.py", "limit": 5},
+         (LineSpan("read → a.py:1+5"), figure(" "), added("(5 lines)"))),
+        ("read", {"path": "a.py", "limit": 1},
+         (LineSpan("read → a.py:1+1"), figure(" "), added("(1 line)"))),
         # No figures, or not those of the tool.
         ("ls", {}, (LineSpan("ls → ."),)),
         ("edit", {"path": "a.py"}, (LineSpan("edit → a.py"),)),

@@ -10,6 +10,7 @@ from tests import tool_names
 
 from pi_subagents.core.preset.request import PresetTask, SubagentRequest
 from pi_subagents.core.run.result import RunResult
+from pi_subagents.core.settings import InlineAnswers, Settings
 from pi_subagents.core.usage import Usage, usage_to_json
 from pi_subagents.service.tools.outputs import structured
 from pi_subagents.service.tools.registry import find_tool
@@ -17,6 +18,7 @@ from pi_subagents.view import messages
 from pi_subagents.view.answers import progress_line, unfinished_to_json
 from pi_subagents.view.window import Window, WindowLine, WindowTitle
 
+SHORT = Settings(inline_answers=InlineAnswers(0))
 SPENT = Usage(input=1, output=2, total_tokens=3)
 
 
@@ -49,7 +51,8 @@ RESULTS = {0: result("done", "completed", "42"), 1: result("bad", "aborted", "ha
 def ended(name: str, status: str, output: str, problem: str | None) -> dict[str, Any]:
     return {
         "sessionId": f"session-{name}", "runId": f"run-{name}", "status": status, "output": output,
-        "errorMessage": problem, "durationMs": 7, "usage": usage_to_json(SPENT), "notes": ["note"],
+        "errorMessage": problem, "nextCall": None, "exitCode": None, "durationMs": 7, "model": None,
+        "usage": usage_to_json(SPENT), "notes": ["note"],
     }  # fmt: skip
 
 
@@ -59,7 +62,7 @@ def going(name: str) -> dict[str, Any]:
 
 
 def test_tasks_are_told_in_order_by_line_and_by_value() -> None:
-    answer = unfinished_to_json(WINDOWS, RESULTS, SAID, after_s=49.6, wait_s=50)
+    answer = unfinished_to_json(WINDOWS, RESULTS, SAID, SHORT, after_s=49.6, wait_s=50)
     lines = (
         "Still running after 50 s: 2 of 4. The work goes on by itself.",
         "✓ done: completed (session: session-done) [profile: scout]",
@@ -72,6 +75,7 @@ def test_tasks_are_told_in_order_by_line_and_by_value() -> None:
         "content": [{"type": "text", "text": "\n".join(lines)}],
         "details": {
             "status": "running",
+            "inlineAnswers": {"each": 0, "call": 12_000},
             "sessionIds": ["session-done", "session-bad", "session-busy", "session-new"],
             "results": [
                 {"name": "done", **ended("done", "completed", "42", None)},
@@ -85,7 +89,7 @@ def test_tasks_are_told_in_order_by_line_and_by_value() -> None:
 
 
 def test_tasks_with_presets_have_the_presets_as_asked_their_states_and_no_profile() -> None:
-    answer = unfinished_to_json(WINDOWS, RESULTS, SAID, after_s=1, wait_s=50, request=ASKED)
+    answer = unfinished_to_json(WINDOWS, RESULTS, SAID, SHORT, after_s=1, wait_s=50, request=ASKED)
     lines = (
         "Still running after 1 s: 2 of 4. The work goes on by itself.",
         "✓ done: completed (session: session-done)",
@@ -98,6 +102,7 @@ def test_tasks_with_presets_have_the_presets_as_asked_their_states_and_no_profil
         "content": [{"type": "text", "text": "\n".join(lines)}],
         "details": {
             "status": "running",
+            "inlineAnswers": {"each": 0, "call": 12_000},
             "mode": "parallel",
             "sessionIds": ["session-done", "session-bad", "session-busy", "session-new"],
             "results": [
@@ -109,6 +114,19 @@ def test_tasks_with_presets_have_the_presets_as_asked_their_states_and_no_profil
         },
         "isError": False,
     }
+
+
+def test_the_answers_of_those_that_are_done_stand_behind_the_lines() -> None:
+    answer: Any = unfinished_to_json(WINDOWS, RESULTS, SAID, Settings(), after_s=1, wait_s=50)
+    _, answers = (block["text"] for block in answer["content"])
+    mark = answers.split(" ")[4]
+    assert answers.split("\n")[2:] == [
+        f"{mark} 1. done: completed · 3 tokens",
+        "42",
+        "",
+        f"{mark} 2. bad: error · 3 tokens · {messages.PARTIAL_ANSWER}",
+        "half",
+    ]
 
 
 ALONE = WINDOWS[2:3]
@@ -128,7 +146,7 @@ def test_the_value_is_what_the_schema_says(
     windows: tuple[Window, ...], asked: SubagentRequest | None, mode: str | None
 ) -> None:
     known = {index: each for index, each in RESULTS.items() if len(windows) > 1}
-    answer = unfinished_to_json(windows, known, {}, after_s=1, wait_s=50, request=asked)
+    answer = unfinished_to_json(windows, known, {}, Settings(), after_s=1, wait_s=50, request=asked)
     tool = find_tool(tool_names.SUBAGENT if asked else tool_names.DELEGATE)
     value = structured(tool, answer)
     Draft202012Validator(tool.returns).validate(value)

@@ -7,22 +7,25 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.fakes.window_lines import added, following_line, kept, steer_line, tool_line
+from tests.fakes.window_lines import added, failed_call, following_line, kept, steer_line, tool_line
 from tests.unit.core.given_values import briefly, events, texts, thoroughly
 
+from pi_subagents.core.messages import NO_TEXT_OUTPUT
 from pi_subagents.core.run import events as ev
 from pi_subagents.core.run.result import RunResult
 from pi_subagents.core.usage import Usage
 from pi_subagents.engines.pi.records import decode_pi_line
-from pi_subagents.view.preview import LineSpan
+from pi_subagents.view.preview import LineSpan, span_line
 from pi_subagents.view.todos import TodoCount
 from pi_subagents.view.window import (
+    FAILED_MARK,
     MAX_HISTORY,
     MAX_LINE,
     MAX_STEER_TEXT,
     Window,
     WindowBuilder,
     WindowLine,
+    WindowStatus,
     WindowTitle,
 )
 
@@ -76,16 +79,32 @@ def test_a_window_waits_then_runs_then_stands_still() -> None:
     usage = Usage(1, 2, 3, 4, 10, 0.5)
     made.finish(result(usage=usage, tool_call_count=3, started_at_ms=10_100, duration_ms=3700))
     assert made.window(99_000) == Window(
-        TITLE, "completed", call_count=3, started_at_ms=10_100, elapsed_ms=3700, usage=usage
+        TITLE,
+        "completed",
+        call_count=3,
+        started_at_ms=10_100,
+        elapsed_ms=3700,
+        usage=usage,
     )
     assert made.window(199_000) == made.window(99_000)
 
 
-@pytest.mark.parametrize("status", ["failed", "aborted", "interrupted"])
-def test_every_other_end_is_an_error_with_its_message_on_one_line(status: Status) -> None:
+@pytest.mark.parametrize(
+    ("status", "shown"),
+    [("failed", "error"), ("aborted", "stopped"), ("interrupted", "interrupted")],
+)
+def test_every_other_end_has_its_status_and_its_message_on_one_line(
+    status: Status, shown: WindowStatus
+) -> None:
     made = builder()
     made.finish(result(status, error_message="400:\n\x1b[31mrefused"))
-    assert made.window(1000) == Window(TITLE, "error", error_message="400: refused")
+    assert made.window(1000) == Window(TITLE, shown, error_message="400: refused")
+
+
+def test_an_end_without_an_answer_is_noted() -> None:
+    made = builder()
+    made.finish(result(output=NO_TEXT_OUTPUT))
+    assert made.window(1000) == Window(TITLE, "completed", no_answer=True)
 
 
 def test_a_clock_that_is_set_back_makes_no_negative_time() -> None:
@@ -175,7 +194,7 @@ def test_everything_else_a_child_can_say() -> None:
     assert history(
         ev.OutputText("npm warn something  "),
         ev.Note("A line was skipped."),
-        ev.Retrying(1, 3, 2000, "429\nToo many"),
+        ev.Retrying(1, 3, 2000, '429\n{"error": "rate_limit"}'),
         ev.UserMessage("the task"),
         ev.ToolStarted(ls("c")),
         ev.Settled(),
@@ -183,7 +202,7 @@ def test_everything_else_a_child_can_say() -> None:
     ) == [
         ("npm warn something", "text"),
         ("A line was skipped.", "text"),
-        ("Retrying (1/3): 429 Too many", "text"),
+        ("Retrying (1/3): The provider limits how often it is asked (429).", "text"),
     ]
 
 
@@ -196,7 +215,7 @@ def test_a_message_to_the_child_is_a_line_of_its_own_kind() -> None:
     ) == [
         ("steered: Use the other file. Not this one.", "steer"),
         (f"steering refused: {'x' * (MAX_STEER_TEXT - 1)}… (It had finished.)", "steer"),
-        ("told to finish: its time is almost up", "steer"),
+        ("asked to finish: its time is almost up", "steer"),
     ]
 
 
@@ -292,13 +311,47 @@ def test_the_oldest_line_of_a_full_history_still_gets_its_summary() -> None:
 @pytest.mark.parametrize(
     "end",
     [
-        listed("c1", "ENOENT: no such file", failed=True),
         listed("other", "a\nb"),
         listed("c1", "a\nb", name="grep"),
     ],
 )
-def test_a_failed_or_foreign_result_adds_nothing(end: ev.ToolFinished) -> None:
+def test_a_foreign_result_adds_nothing(end: ev.ToolFinished) -> None:
     assert history(asking(ls("c1")), end) == [("ls → .", "tool")]
+
+
+def test_a_call_that_failed_loses_its_figures_and_says_why() -> None:
+    edit = {"path": "src/a.py", "edits": [{"oldText": "a", "newText": "b"}]}
+    calls = (
+        ev.ToolCall("c1", "edit", edit),
+        ev.ToolCall("c2", "read", {"path": "gone.txt", "limit": 5}),
+        ev.ToolCall("c3", "write", {"path": "b.txt", "content": "x"}),
+        ls("c4"),
+    )
+    window = builder(
+        asking(*calls),
+        ev.ToolFinished("c1", "edit", "Could not find the text.\nLook again.", failed=True),
+        ev.ToolFinished("c2", "read", "ENOENT", failed=True),
+        ev.ToolFinished("c3", "write", "", failed=True),
+        listed("c4", "a"),
+    ).window(0)
+    assert window.lines == (
+        failed_call("edit → src/a.py", "Could not find the text."),
+        failed_call("read → gone.txt:1+5", "ENOENT"),
+        WindowLine(span_line("write → b.txt"), "failed", FAILED_MARK),
+        tool_line("ls → . → ", added("1"), " file"),
+    )
+
+
+def test_a_command_that_failed_is_marked_at_its_beginning_and_says_why_at_its_end() -> None:
+    call = ev.ToolCall("c1", "bash", {"command": "make one && " + "make the rest of it"})
+    text = "much output\n\nCommand exited with code 2"
+    window = builder(
+        asking(call), ev.ToolFinished("c1", "bash", text, failed=True), width=24
+    ).window(0)
+    assert [(line.mark, line.text) for line in window.lines] == [
+        ("✗ ", "bash → make one &&"),
+        ("  ", "│ make the rest of it: Command exited with code 2"),
+    ]
 
 
 def test_a_result_is_added_once_and_a_call_without_an_id_never() -> None:
@@ -342,19 +395,27 @@ def test_a_line_is_cut_at_its_limit() -> None:
     ]
 
 
-def test_listings_that_never_end_are_forgotten_oldest_first() -> None:
-    made = builder(*(asking(ls(f"c{n}")) for n in range(MAX_HISTORY + 10)))
-    assert len(made._listings) == MAX_HISTORY
-    assert next(iter(made._listings)) == "c10"
+def found(call_id: str) -> ev.ToolFinished:
+    return ev.ToolFinished(call_id, "ls", "a.txt", failed=False)
 
 
-def test_a_listing_asked_for_again_pushes_no_other_out() -> None:
+def test_calls_that_never_end_are_forgotten_oldest_first() -> None:
+    made = builder(*(asking(ls(f"c{n}")) for n in range(MAX_HISTORY + 10)), max_lines=2000)
+    for number in (9, 10):
+        made.apply(found(f"c{number}"), 1000)
+    texts = [line.text for line in made.window(1000).lines]
+    assert texts[8:12] == ["ls → .", "ls → .", "ls → . → 1 file", "ls → ."]
+
+
+def test_a_call_made_again_pushes_no_other_out() -> None:
     made = builder(
-        asking(*(ls(f"c{n}") for n in range(MAX_HISTORY - 1))), asking(ls("c1"), ls("c9"))
+        asking(*(ls(f"c{n}") for n in range(MAX_HISTORY - 1))),
+        asking(ls("c1"), ls("c9")),
+        asking(ls("x"), ls("x")),
+        max_lines=2000,
     )
-    made.apply(asking(ls("x"), ls("x")), 1000)
-    assert len(made._listings) == MAX_HISTORY
-    assert next(iter(made._listings)) == "c0"
+    made.apply(found("c0"), 1000)
+    assert made.window(1000).lines[0].text == "ls → . → 1 file"
 
 
 @thoroughly
@@ -401,6 +462,9 @@ def test_every_recorded_stream_gives_lines(path: Path) -> None:
     assert bool(window.lines) == ("empty" not in path.stem and "model-error" not in path.stem)
 
 
+MISSING = "ENOENT: no such file or directory, access '/PROJECT/missing.txt'"
+
+
 @pytest.mark.parametrize(
     ("version", "usage"),
     [
@@ -413,10 +477,10 @@ def test_the_recorded_stream_with_tools_gives_this_window(version: str, usage: U
         WindowLine.said("I\u2019m looking at the notes now."),
         tool_line("bash → sleep 0.5; echo slow"),
         tool_line("read → notes.txt"),
-        tool_line("bash → echo no; exit 3"),
-        tool_line("read → missing.txt"),
-        tool_line("edit → notes.txt"),
-        tool_line('teleport {"to":"moon"}'),
+        failed_call("bash → echo no; exit 3", "Command exited with code 3"),
+        failed_call("read → missing.txt", MISSING),
+        failed_call("edit → notes.txt", 'Validation failed for tool "edit"'),
+        failed_call('teleport {"to":"moon"}', "Tool teleport not found"),
         WindowLine.said("Firstline, secondline, ünï 🎈."),
     )
     [path] = [path for path in GOLDEN if path.stem == f"pi-{version}-tools"]
@@ -444,7 +508,7 @@ def test_the_recorded_stream_with_a_script_gives_these_lines() -> None:
         "↳ read → notes.txt",
         "↳ bash → echo one",
         "↳ bash → echo one",
-        "↳ bash → exit 3",
+        "↳ bash → exit 3: Command exited with code 3",
         "It says one and two.",
     ]
 
@@ -474,7 +538,12 @@ def test_the_calls_of_a_script_are_shown_below_it_and_do_not_count() -> None:
 def test_the_calls_of_a_script_have_their_figures_marked_too() -> None:
     call = ev.ToolCall("c1/1", "write", {"path": "src/a.py", "content": "x"}, "c1")
     assert builder(ev.ToolStarted(call)).window(0).lines == (
-        following_line("↳ write → src", kept("/a.py "), LineSpan("+1", "added", kept=True)),
+        following_line(
+            "↳ write → src",
+            kept("/a.py"),
+            LineSpan(" ", "figure", kept=True),
+            LineSpan("+1", "added", kept=True),
+        ),
     )
 
 

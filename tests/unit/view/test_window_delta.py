@@ -42,13 +42,13 @@ class Painter:
 
     def take(self, deltas: list[dict[str, Any]]) -> None:
         for delta in deltas:
-            told = dict(delta)
-            part = self.parts.setdefault(told.pop("at"), {"rows": []})
+            heard = dict(delta)
+            part = self.parts.setdefault(heard.pop("at"), {"rows": []})
             rows = part["rows"]
-            drop = told.pop("drop", 0)
-            rows[len(rows) - drop :] = told.pop("add")
+            drop = heard.pop("drop", 0)
+            rows[len(rows) - drop :] = heard.pop("add")
             del rows[:-MAX_HISTORY]
-            part |= told
+            part |= heard
 
 
 def whole(window: Window) -> list[dict[str, object]]:
@@ -82,11 +82,11 @@ def test_a_painter_that_takes_every_delta_shows_what_the_window_does(what: list[
 
 def test_at_first_everything_is_told_with_how_it_is_shown() -> None:
     window = Window(TITLE, "running", history=(WindowLine.said("x"),), line_count=1)
-    told = [
+    heard = [
         {"at": at, **{key: part[key] for key in part if key != "rows"}, "add": part["rows"]}
         for at, part in enumerate(whole(window))
     ]
-    assert WindowDeltas(9).since([window]) == told
+    assert WindowDeltas(9).since([window]) == heard
 
 
 def test_only_what_changed_is_told_and_a_part_of_a_second_is_no_change() -> None:
@@ -112,8 +112,8 @@ def lines(count: int, text: str = "x") -> dict[str, Any]:
 def test_the_same_words_again_are_told_by_their_number() -> None:
     deltas = WindowDeltas(9)
     deltas.since([Window(TITLE, "running", **lines(MAX_HISTORY))])
-    told = deltas.since([Window(TITLE, "running", **lines(MAX_HISTORY + 1))])
-    assert told == [{"at": place_of_lines(0), "add": [["x"]]}]
+    heard = deltas.since([Window(TITLE, "running", **lines(MAX_HISTORY + 1))])
+    assert heard == [{"at": place_of_lines(0), "add": [["x"]]}]
 
 
 def test_a_line_that_was_written_anew_replaces_itself() -> None:
@@ -121,8 +121,8 @@ def test_a_line_that_was_written_anew_replaces_itself() -> None:
     deltas.since([Window(TITLE, "running", **lines(3))])
     one, *_ = lines(3)["history"]
     changed = (one, WindowLine.said("y"), WindowLine.said("z"), WindowLine.said("new"))
-    told = deltas.since([Window(TITLE, "running", history=changed, line_count=4)])
-    assert told == [{"at": place_of_lines(0), "drop": 2, "add": [["y"], ["z"], ["new"]]}]
+    heard = deltas.since([Window(TITLE, "running", history=changed, line_count=4)])
+    assert heard == [{"at": place_of_lines(0), "drop": 2, "add": [["y"], ["z"], ["new"]]}]
 
 
 def test_who_waits_is_told_when_it_moves_up() -> None:
@@ -136,8 +136,8 @@ def test_who_waits_is_told_when_it_moves_up() -> None:
 
 def test_of_too_many_lines_the_latest_are_told() -> None:
     many = tuple(WindowLine.said(f"{n:04} " + "ü" * 995) for n in range(100))
-    told = WindowDeltas(9).since([Window(TITLE, history=many, line_count=100)])
-    added = told[place_of_lines(0)]["add"]
+    heard = WindowDeltas(9).since([Window(TITLE, history=many, line_count=100)])
+    added = heard[place_of_lines(0)]["add"]
     assert isinstance(added, list)
     rows = [line_row(line) for line in many]
     assert added == rows_to_json(rows)[-len(added) :]

@@ -142,6 +142,15 @@ def test_calls_are_muted_with_their_figures_in_colours_and_words_are_plain(
         ("running", "", row(Span("(starting...)", "muted"))),
         ("completed", "", row(Span("(no output)", "muted"))),
         ("error", "why", ((Span("(no output)", "muted"),), (Span("Error: why", "error"),))),
+        (
+            "error",
+            '401 {"error": {"type": "authentication_error", "message": "invalid x-api-key"}}',
+            (
+                (Span("(no output)", "muted"),),
+                (Span("Error: The provider refused the key (401).", "error"),),
+                (Span("Check the key: subagents pi, then /login.", "muted"),),
+            ),
+        ),
     ],
 )
 def test_below_a_window_is_said_why_it_has_no_lines_and_why_it_failed(

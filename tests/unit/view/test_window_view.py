@@ -23,12 +23,13 @@ from pi_subagents.view.window_view import (
     counted_statuses,
     global_status,
     header_rests,
+    host_elapsed,
     places,
     shown_lines,
     state_to_json,
     status_counts,
-    window_icon,
     window_name,
+    window_state,
     window_to_json,
 )
 
@@ -49,29 +50,29 @@ PROFILED = WindowTitle(
 
 def whole_header(window: Window) -> str:
     """Return all that stands above a window."""
-    rest = next(header_rests(window, 0, clock=True))
-    return f"{window_icon(window)} {window_name(window)}{rest}"
+    rest = next(header_rests(window, "", host_elapsed(window)))
+    return f"{window_state(window).sign} {window_name(window)}{rest}"
 
 
 @pytest.mark.parametrize(
     ("window", "header"),
     [
-        (Window(WindowTitle("quick-task")), "⏳ quick-task • 0s/600s"),
-        (Window(WindowTitle("busy-task"), "running", elapsed_ms=1999), "⏳ busy-task • 1s/600s"),
+        (Window(WindowTitle("quick-task")), "○ quick-task • 0s/600s"),
+        (Window(WindowTitle("busy-task"), "running", elapsed_ms=1999), "● busy-task • 1s/600s"),
         (Window(WindowTitle("busy-task", profile="nope"), "error"), "✗ busy-task • nope • 0s/600s"),
         (Window(PROFILED, "completed", elapsed_ms=1000),
          "✓ quick-task • code-reviewer (scripted/other high) • 3 tools • 2 files • 1s/600s"),
         (Window(PROFILED, "running", todo=TodoCount(1, 3), elapsed_ms=61_000),
-         "⏳ quick-task • code-reviewer (scripted/other high) • 3 tools • 2 files • [1/3] • 61s/600s"),
-        (Window(WindowTitle("t", timeout_s=300.0), todo=TodoCount(3, 3)), "⏳ t • 0s/300s"),
+         "● quick-task • code-reviewer (scripted/other high) • 3 tools • 2 files • [1/3] • 61s/600s"),
+        (Window(WindowTitle("t", timeout_s=300.0), todo=TodoCount(3, 3)), "○ t • 0s/300s"),
         (Window(WindowTitle("t", profile="p", model="a/b", thinking_level="off", tool_count=1, file_count=1,
                             timeout_s=2.5)),
-         "⏳ t • p (a/b off) • 1 tool • 1 file • 0s/2.5s"),
-        (Window(WindowTitle("t", profile="p", provider="acme")), "⏳ t • p (acme) • 0s/600s"),
-        (Window(WindowTitle("t", profile="p", thinking_level="low")), "⏳ t • p (low) • 0s/600s"),
+         "○ t • p (a/b off) • 1 tool • 1 file • 0s/2.5s"),
+        (Window(WindowTitle("t", profile="p", provider="acme")), "○ t • p (acme) • 0s/600s"),
+        (Window(WindowTitle("t", profile="p", thinking_level="low")), "○ t • p (low) • 0s/600s"),
         # Without a profile the model is nobody's choice, and not told.
-        (Window(WindowTitle("t", provider="acme", model="m")), "⏳ t • 0s/600s"),
-        (Window(WindowTitle("a\n\x1b]0;x\x07b", profile="\x1b[1mp")), "⏳ a b • p • 0s/600s"),
+        (Window(WindowTitle("t", provider="acme", model="m")), "○ t • 0s/600s"),
+        (Window(WindowTitle("a\n\x1b]0;x\x07b", profile="\x1b[1mp")), "○ a b • p • 0s/600s"),
     ],
 )  # fmt: skip
 def test_the_header_of_a_window(window: Window, header: str) -> None:
@@ -114,7 +115,7 @@ def test_who_waits_has_a_place_in_the_queue() -> None:
     ],
 )
 def test_what_was_spent_is_told_as_far_as_it_is_known(usage: Usage, spent: str) -> None:
-    rest = next(header_rests(Window(WindowTitle("t"), usage=usage), 0, clock=False))
+    rest = next(header_rests(Window(WindowTitle("t"), usage=usage), "", ""))
     assert rest.removeprefix(SEPARATOR) == spent
 
 
@@ -144,7 +145,7 @@ def test_the_json_of_a_window() -> None:
         error_message="refused",
         usage=Usage(1, 2, 3, 4, 10, 0.5),
     )
-    told = {
+    heard = {
         "name": "quick-task",
         "profile": "code-reviewer",
         "provider": "scripted",
@@ -166,8 +167,8 @@ def test_the_json_of_a_window() -> None:
             "cost": {"total": 0.5},
         },
     }  # fmt: skip
-    assert window_to_json(window) == told
-    assert state_to_json(window) == {key: told[key] for key in told if key != "lines"}
+    assert window_to_json(window) == heard
+    assert state_to_json(window) == {key: heard[key] for key in heard if key != "lines"}
 
 
 def test_what_is_not_known_of_a_window_is_null() -> None:

@@ -8,12 +8,14 @@ that cannot be read never falls away.
 
 from __future__ import annotations
 
-import difflib
+import json
 import re
 from typing import TYPE_CHECKING, Protocol
 
 from pi_subagents.core import messages
+from pi_subagents.core.nearest import nearest
 from pi_subagents.core.plain_text import one_line
+from pi_subagents.core.spending.budget import parse_budget
 from pi_subagents.core.value import value
 
 if TYPE_CHECKING:
@@ -167,6 +169,23 @@ def arguments_field(given: Value) -> tuple[str, ...]:
     return tuple(item for item in given if isinstance(item, str) and item)
 
 
+def schema_field(given: Value) -> str:
+    """Return a schema as JSON on one line: what stands there is JSON, or the same in YAML."""
+    text = text_field(given)
+    if not text.strip():
+        return ""
+    from pi_subagents.core.answer.messages import NEEDS_SCHEMA
+    from pi_subagents.core.answer.schema import checked_schema
+    from pi_subagents.errors import InvalidRequest
+
+    try:
+        return json.dumps(checked_schema("", json.loads(text)))
+    except InvalidRequest as refusal:
+        raise TypeError(refusal.problem) from refusal
+    except (ValueError, RecursionError) as error:
+        raise TypeError(NEEDS_SCHEMA) from error
+
+
 def paths_field(given: Value) -> tuple[str, ...]:
     """Return items that the system must be able to take as they are."""
     items = items_field(given)
@@ -180,9 +199,15 @@ def names_field(given: Value) -> tuple[str, ...]:
     return paths_field(",".join(items_field(given)))
 
 
+def budget_field(given: Value) -> str:
+    """Return what may be spent, written in one way; one that cannot be read is none that holds."""
+    try:
+        return str(parse_budget(given)) if given else ""
+    except ValueError as wrong:
+        raise TypeError(str(wrong)) from None
+
+
 def _unknown_field(key: str, readable: tuple[str, ...]) -> str:
-    known = {each.lower(): each for each in readable}
-    close = difflib.get_close_matches(key[:_MAX_KEY_SHOWN].lower(), known, n=1)
     return messages.unknown_file_field(
-        one_line(key, _MAX_KEY_SHOWN), known[close[0]] if close else ""
+        one_line(key, _MAX_KEY_SHOWN), nearest(key[:_MAX_KEY_SHOWN], readable)
     )

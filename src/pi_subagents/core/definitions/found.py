@@ -83,12 +83,24 @@ class UserAnswer:
 
 
 class Choice(Generic[L]):
-    """What to use, if anything; a note for the reader of the result; why nothing is used."""
+    """
+    What to use, if anything; a note for the reader of the result; why nothing is used.
 
-    def __init__(self, loaded: L | None, note: str = "", refusal: str = "") -> None:
+    With `asks` nothing is used before the user has said yes.
+    """
+
+    def __init__(
+        self, loaded: L | None, note: str = "", refusal: str = "", *, asks: bool = False
+    ) -> None:
         self.loaded = loaded
         self.note = note
         self.refusal = refusal
+        self.asks = asks
+
+    @property
+    def said(self) -> str:
+        """What a list says of it: a note, or why it is not listed; nothing if one has to ask."""
+        return "" if self.asks else self.note or self.refusal
 
 
 def is_foreign(loaded: Loaded | None, *, trusted: bool) -> bool:
@@ -104,7 +116,8 @@ def choose_foreign(
     if policy == ALLOW or (policy == ASK and answer and answer.use):
         return Choice(theirs, note=replaces)
     if policy == ASK and answer is None:
-        return Choice(None, refusal=messages.nobody_to_ask(kind, theirs.name, theirs.path))
+        refusal = messages.nobody_to_ask(kind, theirs.name, theirs.path)
+        return Choice(None, refusal=refusal, asks=True)
     declined = policy == ASK and answer
     why = messages.foreign_declined(declined.file) if declined else messages.FOREIGN_DENIED
     if own is None:

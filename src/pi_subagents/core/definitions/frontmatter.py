@@ -4,12 +4,15 @@ Read a Markdown file with YAML front matter: profiles, presets and skills.
 In: the file's text.  Out: its fields with their lines, and its body; FrontmatterError where the
 YAML cannot be trusted.  Scalars stay text, so that a profile may be called `true`; what a field
 means is its reader's business.  Aliases, anchors, tags and repeated keys are refused: none is
-needed here, and each can make a file mean something other than what it looks like.
+needed here, and each can make a file mean something other than what it looks like.  Where a field
+holds JSON, its YAML becomes the text of that: numbers, yes and no are themselves there.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+import re
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
@@ -21,9 +24,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 MAX_YAML = 64 * 1024
-MAX_DEPTH = 16
+MAX_DEPTH = 32
 _FENCE = "---"
 _NULLS = ("", "~", "null", "Null", "NULL")
+_JSON_FIELDS = ("outputSchema",)
+_NO_TEXT = re.compile(r"true|false|-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 Value = str | None | list["Value"] | dict[str, "Value"]
@@ -88,8 +93,13 @@ def _mapping_of(events: Iterator[yaml.Event]) -> tuple[dict[str, Value], dict[st
 
 
 def _value(
-    events: Iterator[yaml.Event], event: yaml.Event, depth: int, where: dict[str, int] | None = None
-) -> Value:
+    events: Iterator[yaml.Event],
+    event: yaml.Event,
+    depth: int,
+    where: dict[str, int] | None = None,
+    *,
+    as_json: bool = False,
+) -> Any:
     line = _line(event.start_mark)
     if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
         raise FrontmatterError(line, messages.NO_ALIASES)
@@ -99,10 +109,14 @@ def _value(
         raise FrontmatterError(line, messages.TOO_DEEP)
     if isinstance(event, yaml.ScalarEvent):
         plain = not event.style  # None from one parser, empty from the other
-        return None if plain and event.value in _NULLS else event.value
+        if plain and event.value in _NULLS:
+            return None
+        is_json = as_json and plain and _NO_TEXT.fullmatch(event.value)
+        return json.loads(event.value) if is_json else event.value
     if isinstance(event, yaml.SequenceStartEvent):
-        return [_value(events, item, depth + 1) for item in _until(events, yaml.SequenceEndEvent)]
-    found: dict[str, Value] = {}
+        items = _until(events, yaml.SequenceEndEvent)
+        return [_value(events, item, depth + 1, as_json=as_json) for item in items]
+    found: dict[str, Any] = {}
     for key_event in _until(events, yaml.MappingEndEvent):
         key_line = _line(key_event.start_mark)
         key = _value(events, key_event, depth + 1)
@@ -112,7 +126,11 @@ def _value(
             raise FrontmatterError(key_line, messages.repeated_key(key))
         if key == "<<":
             raise FrontmatterError(key_line, messages.NO_ALIASES)
-        found[key] = _value(events, next(events), depth + 1)
+        holds_json = where is not None and key in _JSON_FIELDS
+        given = _value(events, next(events), depth + 1, as_json=as_json or holds_json)
+        found[key] = (
+            json.dumps(given) if holds_json and not isinstance(given, str | None) else given
+        )
         if where is not None:
             where[key] = key_line
     return found

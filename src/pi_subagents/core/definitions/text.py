@@ -40,6 +40,8 @@ def detail_line(key: str, value: str) -> str:
 def _shown(value: object) -> str:
     if isinstance(value, tuple):
         return one_line(f"[{', '.join(value)}]", MAX_WIDTH)
+    if isinstance(value, dict):
+        return one_line(", ".join(f"{key}: {each}" for key, each in value.items()), MAX_WIDTH)
     if isinstance(value, bool):
         return "true" if value else "false"
     return one_line(str(value), MAX_WIDTH)

@@ -21,6 +21,7 @@ class EndRun:
     """The run must end now."""
 
     cause: Cause
+    why: str = ""  # where the cause alone does not say it
 
 
 @value
@@ -31,7 +32,14 @@ class TellChild:
     text: str
 
 
-Verdict = EndRun | TellChild
+@value
+class Announce:
+    """The run goes on beyond its time-out; whoever watches is to know."""
+
+    text: str
+
+
+Verdict = EndRun | TellChild | Announce
 
 
 class Limit(Protocol):

@@ -30,6 +30,8 @@ class LoopLimit:
                 self._saw_call(call)
         elif isinstance(event, ev.ToolStarted):
             self._saw_call(event.call)
+        elif isinstance(event, ev.UserMessage):  # whoever asks again gets the same answer
+            self._last, self._count = "", 0
 
     def deadline(self) -> None:
         """Time alone makes no loop."""

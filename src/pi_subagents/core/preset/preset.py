@@ -11,15 +11,22 @@ from typing import TYPE_CHECKING
 
 from pi_subagents.core import messages
 from pi_subagents.core.definitions.definition import (
+    budget_field,
     name_field,
     names_field,
     read_fields,
+    schema_field,
     text_field,
 )
 from pi_subagents.core.definitions.text import MAX_WIDTH, definition_detail
 from pi_subagents.core.plain_text import one_line
-from pi_subagents.core.profile.profile import Profile
-from pi_subagents.core.profile.text import summary_parts
+from pi_subagents.core.profile.permissions import (
+    Permissions,
+    permissions_field,
+    permissions_to_file,
+)
+from pi_subagents.core.profile.profile import QUESTION_CHOICES, REFUSE_QUESTIONS, Profile
+from pi_subagents.core.profile.text import fields_to_yaml, summary_parts
 from pi_subagents.core.value import as_dict, value
 
 if TYPE_CHECKING:
@@ -38,6 +45,10 @@ class Preset:
     model: str = ""
     tools: tuple[str, ...] | None = None
     prompt: str = ""
+    questions: str = ""
+    permissions: Permissions = Permissions()
+    output_schema: str = ""  # JSON, on one line
+    budget: str = ""
 
 
 @value
@@ -57,9 +68,13 @@ class LoadedPreset:
 def parse_preset(path: str, content: Frontmatter) -> tuple[Preset | None, tuple[FileProblem, ...]]:
     """Return the preset, or None after a fatal problem, and all that is wrong with the file."""
     reading = read_fields(path, content, _READERS, required=("name", "description"))
+    if reading.values.get("questions", "") not in ("", *QUESTION_CHOICES):
+        reading.values["questions"] = REFUSE_QUESTIONS
+        reading.report("questions", messages.wrong_questions(QUESTION_CHOICES), fatal=False)
     if reading.failed:
         return None, reading.problems
-    return Preset(prompt=content.body, **reading.values), reading.problems  # type: ignore[arg-type]  # fields by name, of many types
+    values = {_FIELDS.get(key, key): value for key, value in reading.values.items()}
+    return Preset(prompt=content.body, **values), reading.problems  # type: ignore[arg-type]  # fields by name, of many types
 
 
 def preset_profile(preset: Preset) -> Profile:
@@ -68,7 +83,11 @@ def preset_profile(preset: Preset) -> Profile:
         preset.name,
         model=preset.model,
         tools=preset.tools,
+        budget=preset.budget,
         append_system_prompt=preset.prompt,
+        questions=preset.questions,
+        permissions=preset.permissions,
+        output_schema=preset.output_schema,
     )
 
 
@@ -86,10 +105,23 @@ _READERS: Mapping[str, Callable[[Value], object]] = {
     "description": _description,
     "model": text_field,
     "tools": names_field,
+    "questions": text_field,
+    "permissions": permissions_field,
+    "outputSchema": schema_field,
+    "budget": budget_field,
 }
+_FIELDS = {"outputSchema": "output_schema"}  # what a Preset calls them
 
 
-_UNSET = ("", None)
+_UNSET = ("", None, Permissions())
+
+
+def preset_to_markdown(preset: Preset) -> str:
+    """Return the file of a preset."""
+    content = preset_fields(preset)
+    content.pop("prompt", None)
+    body = preset.prompt.strip()
+    return f"---\n{fields_to_yaml(content)}---\n" + (f"\n{body}\n" if body else "")
 
 
 def preset_summary(preset: Preset) -> str:
@@ -112,4 +144,12 @@ def preset_detail(preset: Preset) -> str:
 
 def preset_fields(preset: Preset) -> dict[str, object]:
     """Return what is set, as a file calls it; the body is `prompt`."""
-    return {key: value for key, value in as_dict(preset).items() if value not in _UNSET}
+    spelled = {name: key for key, name in _FIELDS.items()}
+    fields = {
+        spelled.get(name, name): value
+        for name, value in as_dict(preset).items()
+        if value not in _UNSET
+    }
+    if "permissions" in fields:
+        fields["permissions"] = permissions_to_file(preset.permissions)
+    return fields

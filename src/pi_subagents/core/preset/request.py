@@ -22,11 +22,11 @@ from pi_subagents.core.parameters import (
     seconds,
 )
 from pi_subagents.core.task.request import MAX_TASKS
-from pi_subagents.core.value import value
+from pi_subagents.core.value import JsonObject, value
 from pi_subagents.errors import InvalidRequest
 
 MAX_WAIT_S = 3600.0
-_TASK_KEYS = ("preset", "task", "model", "cwd")
+_TASK_KEYS = ("preset", "task", "model", "cwd", "outputSchema")
 
 
 @value
@@ -37,6 +37,7 @@ class PresetTask:
     task: str
     model: str | None = None
     cwd: str | None = None
+    output_schema: JsonObject | None = None
 
 
 @value
@@ -116,7 +117,14 @@ def _task(where: str, given: Mapping[str, object], caller_cwd: str) -> PresetTas
         task=task,
         model=optional_text(f"{where}model", given.get("model")) or None,
         cwd=cwd or None,
+        output_schema=_schema(f"{where}outputSchema", given.get("outputSchema")),
     )
+
+
+def _schema(where: str, given: object) -> JsonObject | None:
+    from pi_subagents.core.answer.schema import checked_schema  # few tasks have one
+
+    return None if given is None else checked_schema(where, given)
 
 
 def _object(parameters: object, problem: str) -> Mapping[str, object]:

@@ -14,13 +14,16 @@ from typing import TYPE_CHECKING
 from pi_subagents.core import messages
 from pi_subagents.core.definitions.definition import (
     arguments_field,
+    budget_field,
     flag_field,
     name_field,
     names_field,
     paths_field,
     read_fields,
+    schema_field,
     text_field,
 )
+from pi_subagents.core.profile.permissions import Permissions, permissions_field
 from pi_subagents.core.value import value
 
 if TYPE_CHECKING:
@@ -34,6 +37,8 @@ THINKING_LEVELS = ("off", "minimal", "low", "medium", "high", "xhigh", "max")
 FRESH, REUSE = ISOLATIONS = ("fresh", "reuse")
 # Which of the user's MCP servers a child has; unset: all, if its tools ask for any.
 NO_MCP, ALL_MCP = MCP_CHOICES = ("none", "all")
+# Whether questions of a child wait for somebody; unset: those that its permissions make it ask.
+ASK_SOMEBODY, REFUSE_QUESTIONS = QUESTION_CHOICES = ("ask", "refuse")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +63,16 @@ class Profile:
     load_skills: tuple[str, ...] = ()
     no_context_files: bool = False
     isolation: str = ""
+    budget: str = ""  # as `parse_budget` takes it
+    questions: str = ""
+    permissions: Permissions = Permissions()
     extra_args: tuple[str, ...] = ()
+    output_schema: str = ""  # JSON, on one line
+
+    @property
+    def may_ask(self) -> bool:
+        """Return whether its questions wait for somebody."""
+        return self.questions == ASK_SOMEBODY or (not self.questions and self.permissions.asks)
 
 
 @value
@@ -91,6 +105,9 @@ def parse_profile(
     if values.get("mcp", "") not in ("", *MCP_CHOICES):
         values["mcp"] = NO_MCP
         reading.report("mcp", messages.wrong_mcp(MCP_CHOICES), fatal=False)
+    if values.get("questions", "") not in ("", *QUESTION_CHOICES):
+        values["questions"] = REFUSE_QUESTIONS
+        reading.report("questions", messages.wrong_questions(QUESTION_CHOICES), fatal=False)
     if reading.failed:
         return None, reading.problems
     return Profile(system_prompt=content.body, **values), reading.problems  # type: ignore[arg-type]  # fields by name, of many types
@@ -116,9 +133,15 @@ _FIELD_READERS: Mapping[str, Callable[[Value], object] | None] = {
     "loadSkills": names_field,
     "noContextFiles": flag_field,
     "isolation": text_field,
+    "budget": budget_field,
+    "questions": text_field,
+    "permissions": permissions_field,
+    "outputSchema": schema_field,
     "apiKey": text_field,
     "extraArgs": arguments_field,  # a null byte among them refuses the call, in words of its own
 }
 _READERS = {key: reader for key, reader in _FIELD_READERS.items() if reader}
+# What we see to, whatever the engine can do.
+OWN_FIELDS = frozenset({"name", "output_schema"})
 # What a file calls a field -> what a Profile does.
 FIELDS = {key: re.sub("[A-Z]", lambda c: f"_{c[0].lower()}", key) for key in _FIELD_READERS}

@@ -1,7 +1,8 @@
 """
 The questions that a wizard can ask, and the small port through which any host asks them.
 
-In: one question.  Out: its answer, SKIP (the field is left out) or CANCEL (nothing is saved).
+In: one question.  Out: its answer, SKIP or ESCAPE (the field is left out; the key may be pressed
+again to leave), BACK (the question before) or CANCEL (nothing is saved).
 """
 
 from __future__ import annotations
@@ -16,20 +17,28 @@ class Gesture(Enum):
     """What a person may do in place of an answer."""
 
     SKIP = "skip"
+    ESCAPE = "escape"
+    BACK = "back"
     CANCEL = "cancel"
 
 
 SKIP = Gesture.SKIP
+ESCAPE = Gesture.ESCAPE
+BACK = Gesture.BACK
 CANCEL = Gesture.CANCEL
+
+
+SKIPS = "skip"
 
 
 @value
 class Choose:
-    """One of the options, by its place; `default` is where the cursor stands."""
+    """One of the options, by its place; `escape` is what that key does, if it does not cancel."""
 
     title: str
     options: tuple[str, ...]
-    default: int = 0
+    default: int = 0  # where the cursor stands
+    escape: str = SKIPS
 
 
 @value
@@ -45,16 +54,23 @@ class Confirm:
     default: bool
     text: str = ""
     enter_is_default: bool = False
+    escape: str = SKIPS
 
 
 @value
 class Text:
-    """A line; `offers` are known answers, or known items where it is a list with commas."""
+    """
+    A line; `offers` are known answers, or known items where it is a list with commas.
+
+    A `note` says why the question is asked again.
+    """
 
     title: str
     prefill: str = ""
     offers: tuple[str, ...] = ()
     is_list: bool = False
+    note: str = ""
+    escape: str = SKIPS
 
 
 @value

@@ -1,10 +1,10 @@
 """
 The ten steps in which a person writes or changes a profile.
 
-In: the profile as it is, what can be offered, and someone to ask.  Out: the profile that is wanted
-and its scope, SKIP if it is not to be saved after all, or CANCEL.  Saying no to a field, or
-skipping it, leaves it out; Enter at every question changes nothing.  Fields that no step asks for
-stay as they are.  A host that cannot wait within a call takes questions from `wizard` one by one.
+In: the profile as it is, what can be offered, and an answer for each question.  Out: the profile
+that is wanted and its scope, or nothing if it is not to be saved after all.  Saying no to a field,
+or skipping it, leaves it out; Enter at every question changes nothing.  A name that does not exist
+is asked for again; given once more, it counts.  Fields that no step asks for stay as they are.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pi_subagents.core.definitions.definition import GLOBAL, PROJECT, items_field
-from pi_subagents.core.profile.profile import THINKING_LEVELS
+from pi_subagents.core.profile.messages import SAVES_NOTHING, asked_again, escape_takes
+from pi_subagents.core.profile.profile import FIELDS, THINKING_LEVELS
 from pi_subagents.core.profile.questions import (
-    CANCEL,
     SKIP,
     Choose,
     Confirm,
@@ -22,7 +22,6 @@ from pi_subagents.core.profile.questions import (
     Text,
     WizardAnswer,
     WizardQuestion,
-    put,
 )
 from pi_subagents.core.value import replace, value
 
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping
 
     from pi_subagents.core.profile.profile import Profile
-    from pi_subagents.core.profile.questions import Asker, Gesture
 
     Asking = Generator[WizardQuestion, WizardAnswer, Profile]
     Step = Callable[[Profile, "Offers"], Asking]
@@ -44,13 +42,22 @@ def _nothing() -> tuple[str, ...]:
     return ()
 
 
+def _no_problem(_profile: Profile, _field: str) -> str:
+    return ""
+
+
 @value
 class Offers:
-    """What exists; models (`provider/id`) and skills are looked for only when they are needed."""
+    """
+    What exists; models (`provider/id`) and skills are looked for only when they are needed.
+
+    `problem` says what a field of a profile, as a file calls it, names that does not exist.
+    """
 
     models: Callable[[], tuple[str, ...]] = _nothing
     tools: tuple[str, ...] = ()
     skills: Callable[[], tuple[str, ...]] = _nothing
+    problem: Callable[[Profile, str], str] = _no_problem
 
 
 @value
@@ -75,26 +82,6 @@ class WizardOutcome:
     scope: str
 
 
-def run_steps(
-    ask: Asker, start: Start, offers: Offers, review: Callable[[Profile, str], str]
-) -> WizardOutcome | Gesture:
-    """Ask everything; `review` returns what the file of a profile in a scope would hold."""
-    asking = wizard(start, offers, review)
-    question = next(asking)
-    while True:
-        if start.edits and isinstance(question, Confirm):
-            question = replace(question, enter_is_default=True)
-        answer = put(ask, question)
-        if answer is CANCEL:
-            asking.close()
-            return CANCEL
-        try:
-            question = asking.send(answer)
-        except StopIteration as end:
-            outcome: WizardOutcome | None = end.value
-            return outcome or SKIP
-
-
 def wizard(
     start: Start, offers: Offers, review: Callable[[Profile, str], str]
 ) -> Generator[WizardQuestion, WizardAnswer, WizardOutcome | None]:
@@ -104,7 +91,9 @@ def wizard(
     for step in STEPS:
         profile = yield from step(profile, offers)
     title = f'Save profile "{profile.name}"?'
-    answer = yield Confirm(title, "Save this profile?", True, text=review(profile, scope))
+    answer = yield Confirm(
+        title, "Save this profile?", True, text=review(profile, scope), escape=SAVES_NOTHING
+    )
     return WizardOutcome(profile, scope) if answer is True else None
 
 
@@ -114,7 +103,12 @@ def _scope(start: Start) -> Generator[WizardQuestion, WizardAnswer, str]:
     if scopes == [start.scope]:
         return start.scope
     options = tuple(f"{scope.capitalize()} ({start.places[scope]})" for scope in scopes)
-    answer = yield Choose("Save to which scope?", options, scopes.index(start.scope))
+    answer = yield Choose(
+        "Save to which scope?",
+        options,
+        scopes.index(start.scope),
+        escape=escape_takes(start.scope),
+    )
     return start.scope if answer is SKIP else scopes[_place(answer)]
 
 
@@ -129,10 +123,25 @@ def _if_wanted(
     return answer
 
 
+def _until_known(
+    question: Text, problem: Callable[[str], str]
+) -> Generator[WizardQuestion, WizardAnswer, WizardAnswer]:
+    """Ask again about what does not exist, unless it stands there already or is meant."""
+    answer = yield question
+    accepted = question.prefill
+    while isinstance(answer, str) and answer not in ("", accepted) and (note := problem(answer)):
+        accepted = answer
+        answer = yield replace(question, prefill=answer, note=asked_again(note))
+    return answer
+
+
 def _provider(profile: Profile, offers: Offers) -> Asking:
     known = dict.fromkeys(model.partition("/")[0] for model in offers.models())
     title = "Provider (e.g. anthropic, openai, dashscope):"
-    answer = yield Text(title, profile.provider, tuple(known))
+    answer = yield from _until_known(
+        Text(title, profile.provider, tuple(known)),
+        lambda name: offers.problem(replace(profile, provider=name.strip(), model=""), "provider"),
+    )
     return replace(profile, provider=_line(answer, profile.provider))
 
 
@@ -140,7 +149,10 @@ def _model(profile: Profile, offers: Offers) -> Asking:
     start = f"{profile.provider}/" if profile.provider else ""
     models = tuple(m.removeprefix(start) for m in offers.models() if m.startswith(start))
     title = "Model (supports provider/id and :thinking shorthand):"
-    answer = yield Text(title, profile.model, models)
+    answer = yield from _until_known(
+        Text(title, profile.model, models),
+        lambda name: offers.problem(replace(profile, model=name.strip()), "model"),
+    )
     return replace(profile, model=_line(answer, profile.model))
 
 
@@ -202,8 +214,12 @@ def _tools(profile: Profile, offers: Offers) -> Asking:
         return profile if _allows_none(profile) else replace(free, no_tools=True)
     allowing = how == ALLOWED
     given = (profile.tools if allowing else profile.exclude_tools) or ()
+    field = "tools" if allowing else "excludeTools"
     title = f"Tools to {'allow' if allowing else 'exclude'} (comma-separated):"
-    answer = yield Text(title, _joined(given), offers.tools, is_list=True)
+    answer = yield from _until_known(
+        Text(title, _joined(given), offers.tools, is_list=True),
+        lambda names: offers.problem(replace(free, **{FIELDS[field]: items_field(names)}), field),
+    )
     if how == _tools_choice(profile) and answer == _joined(given):
         return profile  # also where lists contradict each other, or an empty one was written
     names = _items(answer, given) or None

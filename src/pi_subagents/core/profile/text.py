@@ -14,6 +14,7 @@ import yaml
 
 from pi_subagents.core.definitions.text import MAX_WIDTH, definition_detail
 from pi_subagents.core.plain_text import one_line, printable
+from pi_subagents.core.profile.permissions import Permissions, permissions_to_file
 from pi_subagents.core.profile.profile import FIELDS, Profile
 
 if TYPE_CHECKING:
@@ -45,11 +46,15 @@ def summary_parts(profile: Profile) -> list[str]:
         ("thinking", profile.thinking_level),
         ("custom-system-prompt", _preview(profile.system_prompt)),
         ("appended-system-prompt", _preview(profile.append_system_prompt)),
+        ("budget", f"[{profile.budget}]" if profile.budget else ""),
         ("tools", "" if profile.tools is None else f"[{','.join(profile.tools)}]"),
     )
     parts = [f"{label}={text}" for label, text in texts if text]
     parts += ["no-tools"] * profile.no_tools
+    parts += ["answers-by-schema"] * bool(profile.output_schema)
     parts += [f"mcp={profile.mcp}"] * bool(profile.mcp)
+    parts += [f"questions={profile.questions}"] * bool(profile.questions)
+    parts += [f"permissions=[{profile.permissions}]"] * bool(profile.permissions.restricted)
     lists = (
         ("exclude-tools", profile.exclude_tools),
         ("extensions", profile.extensions),
@@ -88,12 +93,16 @@ def profile_to_markdown(profile: Profile) -> str:
 
 def fields_to_yaml(fields: Mapping[str, object]) -> str:
     """Return lines of front matter that are read back as these fields."""
-    content = {
-        key: list(value) if isinstance(value, tuple) else value for key, value in fields.items()
-    }
+    content = {key: _as_yaml(value) for key, value in fields.items()}
     return yaml.dump(
         content, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=float("inf")
     )
+
+
+def _as_yaml(given: object) -> object:
+    if isinstance(given, Permissions):
+        return permissions_to_file(given)
+    return list(given) if isinstance(given, tuple) else given
 
 
 def _set_fields(profile: Profile) -> Iterator[tuple[str, object]]:

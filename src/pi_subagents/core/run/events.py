@@ -7,6 +7,7 @@ the outcome and every face.
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 from pi_subagents.core.usage import Usage
@@ -126,6 +127,50 @@ class Steer:
 
 
 @value
+class Asked:
+    """The child asks somebody and waits, so long at most; options are what can be answered."""
+
+    number: str  # of the questions of this run
+    text: str
+    options: tuple[str, ...] = ()
+    within_s: float = 0
+
+
+@value
+class Replied:
+    """
+    What became of an answer, or of a question that got none.
+
+    `given` and `unanswered` end the question; an answer that was `refused` leaves it as it is.
+    """
+
+    question: str
+    status: str
+    text: str = ""
+    reason: str = ""
+    reply: str = ""  # the number of the answer, where there is one
+
+
+@value
+class ValueGiven:
+    """The answer as a value; of several the first counts, unless it was refused."""
+
+    value: object
+
+    @property
+    def text(self) -> str:
+        """The value as JSON, as people write it."""
+        return json.dumps(self.value, ensure_ascii=False)
+
+
+@value
+class ValueRefused:
+    """The answer does not fit what was asked for; the child may be asked again."""
+
+    problem: str
+
+
+@value
 class Activity:
     """A record that only shows the child is at work; it is not journaled."""
 
@@ -133,7 +178,9 @@ class Activity:
 
 
 DELIVERED, REFUSED = ("delivered", "refused")
-WRAP_UP = "wrap-up"  # the number of our own message, before a time-out
+GIVEN, UNANSWERED = ("given", "unanswered")
+# The numbers of our own messages: before a time-out, before a budget is used up.
+WRAP_UP, BUDGET = ("wrap-up", "budget")
 
 Event = (
     StateChanged
@@ -147,5 +194,9 @@ Event = (
     | ErrorText
     | Note
     | Steer
+    | Asked
+    | Replied
+    | ValueGiven
+    | ValueRefused
     | Activity
 )

@@ -11,6 +11,9 @@ TRANSCRIPT = "transcript.log"
 PROMPT, TASK = "prompt.md", "task.md"
 SYSTEM_PROMPT, APPEND_PROMPT = "system-prompt.md", "append-system-prompt.md"
 CHILD_SESSION = "child-session.jsonl"
+# What it changed in a worktree of its own.
+CHANGES, CHANGES_PATCH = "changes.json", "changes.patch"
+ORDERS = "orders.json"  # what the run wants of its child beside its prompt
 
 
 CHILD_VARIABLE = "PI_SUBAGENTS_CHILD"  # 1: a sub-agent, which may not delegate

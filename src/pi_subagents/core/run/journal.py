@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 
 from pi_subagents.core.run import events as ev
-from pi_subagents.core.usage import parse_usage, usage_to_json
+from pi_subagents.core.usage import usage_from_json, usage_to_json
 from pi_subagents.core.value import as_dict, replace, value
 
 SCHEMA_VERSION = 1
@@ -76,6 +76,8 @@ def bounded(event: ev.Event) -> ev.Event:
             | ev.ErrorText()
             | ev.Note()
             | ev.Steer()
+            | ev.Asked()
+            | ev.Replied()
         ):
             return replace(event, text=_cut(event.text))
         case _:
@@ -142,6 +144,20 @@ def _to_record(event: ev.Event) -> dict[str, object]:
             return {"kind": "settled", **_known(aborted=aborted)}
         case ev.Steer():
             return {"kind": "steer", **as_dict(event)}
+        case ev.Asked():
+            return {
+                "kind": "asked",
+                "number": event.number,
+                "text": event.text,
+                "options": list(event.options),
+                "withinS": event.within_s,
+            }
+        case ev.Replied():
+            return {"kind": "replied", **as_dict(event)}
+        case ev.ValueGiven(given):
+            return {"kind": "value", "value": given}
+        case ev.ValueRefused(problem):
+            return {"kind": "value_refused", "problem": problem}
         case ev.Activity(kind):
             return {"kind": "activity", "of": kind}
 
@@ -160,7 +176,7 @@ def _from_record(record: dict[str, object]) -> ev.Event | None:
                 error_message=str(record["errorMessage"]),
                 provider=str(record["provider"]),
                 model=str(record["model"]),
-                usage=parse_usage(record["usage"]),
+                usage=usage_from_json(record["usage"]),
                 duration_ms=_duration(record),
             )
         case {"kind": "tool_call"}:
@@ -174,6 +190,16 @@ def _from_record(record: dict[str, object]) -> ev.Event | None:
             return ev.Settled(aborted=record.get("aborted") is True)
         case {"kind": "steer", "number": str(n), "status": str(s), "text": str(t)}:
             return ev.Steer(n, s, t, str(record["reason"]))
+        case {"kind": "asked", "number": str(n), "text": str(t), "options": list(options)}:
+            within_s = record["withinS"]
+            named = tuple(map(str, options))
+            return ev.Asked(n, t, named, within_s) if isinstance(within_s, int | float) else None
+        case {"kind": "replied", "question": str(q), "status": str(s), "text": str(t)}:
+            return ev.Replied(q, s, t, str(record["reason"]), str(record["reply"]))
+        case {"kind": "value", "value": given}:
+            return ev.ValueGiven(given)
+        case {"kind": "value_refused", "problem": str(problem)}:
+            return ev.ValueRefused(problem)
         case {"kind": "activity", "of": str(of)}:
             return ev.Activity(of)
         case _:

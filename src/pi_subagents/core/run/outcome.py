@@ -3,7 +3,8 @@ Fold a run's events into what is known of it, and decide how it ended.
 
 In: events in order, then how the process ended and why we stopped it, if we did.
 Out: an Outcome.  The last assistant message decides first, the exit code second: pi exits 0
-on a model error, and an answer counts even if the process would not end.
+on a model error, and an answer counts even if the process would not end.  A run that did not
+complete keeps what its child said last, as the output of its status: no answer, but not lost.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ class Cause(Enum):
     LOOPING = "looping"
     STOP_REQUESTED = "stop_requested"
     LIFELINE_LOST = "lifeline_lost"
+    BUDGET = "budget"
 
 
 @value
@@ -43,6 +45,8 @@ class Ending:
     spawn_error: str = ""
     refusal: str = ""
     error_tail: str = ""
+    advice: tuple[str, ...] = ()  # what to do about it, by its engine
+    why: str = ""  # we ended it, where the cause alone does not say it
 
 
 @value
@@ -60,29 +64,40 @@ class RunFold:
 
     def __init__(self) -> None:
         self.last: ev.AssistantMessage | None = None
+        self.said = ""  # its latest text, be it before a call or cut short by our stop
         self.settled = False
         self.usage = Usage()
         self.messages = 0
-        self.tool_calls = 0
+        self._calls_asked = self._calls_begun = 0
         self._asked_to_stop = False
         self._answered_last = False  # nothing was asked or said after a good answer
+        self.given: ev.ValueGiven | None = None
 
     def apply(self, event: ev.Event) -> None:
         """Take one event into account."""
         match event:
             case ev.UserMessage():
                 self.messages += 1
-                self.settled = self._answered_last = False
+                self.settled, self._answered_last = False, self.given is not None
             case ev.AssistantMessage():
                 self.messages += 1
-                self.tool_calls += len(event.tool_calls)
+                self._calls_asked += len(event.tool_calls)
                 self.usage += event.usage
                 self.settled = False
-                self._answered_last = event.stop_reason in _ANSWERS
+                self.said = event.text if event.text.strip() else self.said
+                self._answered_last = event.stop_reason in _ANSWERS or self.given is not None
                 if self._answered_last or not self._asked_to_stop:
                     self.last = event
+            case ev.ToolStarted():
+                self._calls_begun += not event.call.parent_id
             case ev.ToolFinished():
                 self.messages += not event.parent_id  # of those of a script the model sees none
+            case ev.ValueGiven():
+                self.given = self.given or event
+                self._answered_last = True
+            case ev.ValueRefused():
+                self.given = None
+                self.settled = self._answered_last = False
             case ev.Settled():
                 # What follows our own request to stop is no end of the child's making.
                 self.settled = not self._asked_to_stop or self._answered_last
@@ -111,7 +126,10 @@ class RunFold:
             "model": last.model if last else "",
             "usage": self.usage,
             "message_count": self.messages,
-            "tool_call_count": self.tool_calls,
+            # An engine may only show that calls begin, not which ones an answer asks for.
+            "tool_call_count": max(self._calls_asked, self._calls_begun),
+            "value": self.given.value if self.given else None,
+            "has_value": self.given is not None,
         }
 
     def decide(self, ending: Ending) -> Outcome:
@@ -120,19 +138,22 @@ class RunFold:
             return Outcome("failed", "", messages.SPAWN_FAILED, (ending.spawn_error,))
         if ending.refusal:
             message = messages.prompt_refused(one_line(ending.refusal, LAST_WORDS_WIDTH))
-            return Outcome("failed", "", message, _no_model_note(ending.refusal))
-        last = self.last
+            return Outcome("failed", "", message, ending.advice)
+        last, said = self.last, self.said
+        if self.given is not None:  # it completes the run, whatever came after it
+            text = last.text if last and last.text.strip() else self.given.text
+            return Outcome("completed", text)
         if last is None:
-            return _unfinished(ending, has_spoken=False)
+            return replace(_unfinished(ending, has_spoken=False), output=said)
         finished = self.settled or _ended_alone(ending)
         if finished and last.stop_reason in _ANSWERS:
             return _completed(last, ending)
         if last.stop_reason == "error" and (finished or ending.cause is None):
-            return Outcome("failed", last.text, last.error_message or messages.CHILD_REPORTED_ERROR)
+            return Outcome("failed", said, last.error_message or messages.CHILD_REPORTED_ERROR)
         if self.settled:
             message = last.error_message or messages.child_stopped_with(last.stop_reason)
-            return Outcome("failed", error_message=message)
-        return _unfinished(ending, has_spoken=True)
+            return Outcome("failed", said, message)
+        return replace(_unfinished(ending, has_spoken=True), output=said)
 
 
 _ANSWERS = ("stop", "length")
@@ -162,6 +183,8 @@ def _unfinished(ending: Ending, *, has_spoken: bool) -> Outcome:
             return Outcome("failed", error_message=messages.timed_out(ending.timeout_s or 0))
         case Cause.LOOPING:
             return Outcome("failed", error_message=messages.LOOP_DETECTED)
+        case Cause.BUDGET:
+            return Outcome("failed", error_message=ending.why)
         case Cause.STOP_REQUESTED:
             return Outcome("aborted", error_message=messages.STOPPED_ON_REQUEST)
         case Cause.LIFELINE_LOST:
@@ -173,11 +196,7 @@ def _unfinished(ending: Ending, *, has_spoken: bool) -> Outcome:
                 has_spoken=has_spoken,
                 error_tail=_last_words(ending.error_tail),
             )
-            return Outcome("failed", "", message, _no_model_note(ending.error_tail))
-
-
-def _no_model_note(text: str) -> tuple[str, ...]:
-    return (messages.NOTE_NO_MODEL,) if "No API key found" in text else ()  # pi's own words
+            return Outcome("failed", "", message, ending.advice)
 
 
 def _last_words(error_tail: str) -> str:

@@ -12,14 +12,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pi_subagents.core import messages
+from pi_subagents.core.answer.messages import answer_does_not_fit
 from pi_subagents.core.plain_text import one_line
 from pi_subagents.core.run import events as ev
+from pi_subagents.core.run import messages as run_messages
 from pi_subagents.core.value import value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-COMMAND_WIDTH = 120
+COMMAND_WIDTH = 400  # whoever shows less cuts it again
+NAME_WIDTH = 120
+REASON_WIDTH = 300
 MAX_OPEN_CALLS = 256
 
 
@@ -43,15 +47,31 @@ _WORDINGS: Mapping[str, _Wording] = {
         ("pattern", "query"), "Searching code for {}", "Search finished", "Search failed"
     ),
     "find": _Wording(("pattern",), "Scanning for {}", "Scan finished", "Scan failed"),
+    "submit_answer": _Wording(
+        (), "Submitting the answer", "Answer submitted", "The answer was not taken"
+    ),
     "bash": _Wording(("command",), "{}", "Command finished: {}", "Command failed: {}"),
 }
 
 
 def steer_text(event: ev.Steer, text: str) -> str:
     """Return what became of a message to the child, of which this much is quoted."""
-    if event.number == ev.WRAP_UP:
-        return messages.wrap_up_line(event.reason)
+    if event.number in messages.ASKED_TO_FINISH:
+        return messages.wrap_up_line(event.number, event.reason)
     return messages.steer_line(text, event.reason)
+
+
+def failure_reason(event: ev.ToolFinished) -> str:
+    """Return in one line why a call failed; a shell says it last, other tools say it first."""
+    lines = [line for line in event.text.split("\n") if line.strip()]
+    line = lines[-1 if event.name == "bash" else 0] if lines else ""
+    return one_line(line, REASON_WIDTH).rstrip(":")
+
+
+def failure_line(event: ev.Event) -> str:
+    """Return the line below a call that failed, which says why; nothing for anything else."""
+    reason = failure_reason(event) if isinstance(event, ev.ToolFinished) and event.failed else ""
+    return f"✗ {reason}" if reason else ""
 
 
 class ProgressFormatter:
@@ -80,9 +100,15 @@ class ProgressFormatter:
                 return f"[stderr]: {text.rstrip()}" if text.strip() else ""
             case ev.Note(text):
                 return text
+            case ev.ValueRefused(problem):
+                return answer_does_not_fit(problem)
             case ev.Steer():
-                line = steer_text(event, event.text.strip())
-                return line[:1].upper() + line[1:]
+                return _sentence(steer_text(event, event.text.strip()))
+            case ev.Asked(_, text):
+                return _sentence(run_messages.asks(one_line(text, COMMAND_WIDTH)))
+            case ev.Replied(_, status, text, reason):
+                said = run_messages.reply_line(status, one_line(text, COMMAND_WIDTH), reason)
+                return _sentence(said)
             case _:
                 return ""
 
@@ -129,6 +155,8 @@ def _known(call: ev.ToolCall) -> tuple[_Wording, str] | None:
     wording = _WORDINGS.get(call.name)
     if wording is None or call.arguments is None:
         return None
+    if not wording.arguments:
+        return wording, ""
     for key in wording.arguments:
         value = call.arguments.get(key)
         subject = one_line(value, COMMAND_WIDTH) if isinstance(value, str) else ""
@@ -137,10 +165,14 @@ def _known(call: ev.ToolCall) -> tuple[_Wording, str] | None:
     return None
 
 
+def _sentence(line: str) -> str:
+    return line[:1].upper() + line[1:]
+
+
 def _indented(text: str, parent_id: str) -> str:
     """Return what a script had done below what the model asked for."""
     return f"  {text}" if parent_id else text
 
 
 def _name(name: str) -> str:
-    return one_line(name, COMMAND_WIDTH) or "tool"
+    return one_line(name, NAME_WIDTH) or "tool"

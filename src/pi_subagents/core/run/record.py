@@ -15,18 +15,23 @@ from enum import Enum
 from typing import TYPE_CHECKING, get_args
 
 from pi_subagents.core import messages as core_messages
+from pi_subagents.core.plain_text import one_line
 from pi_subagents.core.run import events as ev
 from pi_subagents.core.run.outcome import Status
 from pi_subagents.core.run.result import count_at, text_at, tool_status
+from pi_subagents.core.task.request import is_unnamed
 from pi_subagents.core.usage import Usage
 from pi_subagents.core.value import value
+from pi_subagents.errors.store import SHORT_ID
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from pi_subagents.core.run.question import WaitingFor
     from pi_subagents.core.run.result import RunResult
 
 PLANNED = "planned"
+MAX_TITLE = 200
 
 StoredMessage = ev.UserMessage | ev.AssistantMessage | ev.ToolFinished
 
@@ -39,6 +44,7 @@ class RunMeta:
     name: str = ""
     task: str = ""  # its beginning, as meta.json has it; all of it beside the run's messages
     cwd: str = ""
+    project: str = ""  # the root of the project it was asked for in
     profile: str = ""
     preset: str = ""
     requested_model: str = ""
@@ -49,6 +55,8 @@ class RunMeta:
     attached: bool = True  # else it is a background run
     timeout_s: float | None = None
     notes: tuple[str, ...] = ()
+    resumed: str = ""  # how its session was to go on, where it is not a new one
+    forked_from: str = ""  # the last run that its session has in common with another
     created_at_ms: int = 0
     started_at_ms: int = 0
 
@@ -76,6 +84,7 @@ class RunRecord:
     elapsed_ms: int = 0  # since it began, when somebody looked; its result knows better
     path: str = ""  # of its directory
     desk: str = ""
+    waiting_for: WaitingFor | None = None  # of one at work: it goes on when that is there
 
     @property
     def active(self) -> bool:
@@ -109,6 +118,23 @@ class RunRecord:
         return self.meta.name
 
     @property
+    def title(self) -> str:
+        """What it is called on screens: its own name, else the beginning of its task."""
+        unnamed = is_unnamed(self.name, self.meta.preset)
+        own = one_line(self.meta.task if unnamed else self.name, MAX_TITLE)
+        return own or self.name or self.short_id
+
+    @property
+    def short_id(self) -> str:
+        """Its id as screens show it."""
+        return short_id(self.run_id)
+
+    @property
+    def no_answer(self) -> bool:
+        """Return whether it completed and said nothing."""
+        return self.result is not None and self.result.no_answer
+
+    @property
     def kind(self) -> str:
         """The profile or preset it runs with."""
         return self.meta.profile or self.meta.preset
@@ -117,6 +143,11 @@ class RunRecord:
     def model(self) -> str:
         """The model that answered last, as far as somebody has told."""
         return self.progress.model if self.result is None else self.result.model
+
+    @property
+    def model_used(self) -> str:
+        """The same with its provider, as far as that is known."""
+        return self.progress.model if self.result is None else self.result.model_used
 
     @property
     def usage(self) -> Usage:
@@ -146,9 +177,19 @@ class RunRecord:
         return self.elapsed_ms if self.result is None else self.result.duration_ms
 
     @property
+    def resumed(self) -> str:
+        """How its session goes on, NATIVE or REPLAY; nothing where it is a new one."""
+        return self.meta.resumed if self.result is None else self.result.resumed
+
+    @property
     def begun_at_ms(self) -> int:
         """When it began; when it was planned, while it waits its turn."""
         return self.meta.started_at_ms or self.meta.created_at_ms
+
+
+def short_id(any_id: str) -> str:
+    """Return an id of a run or a session as screens show it; any command takes it."""
+    return any_id[:SHORT_ID]
 
 
 def meta_from_json(content: Mapping[str, object]) -> RunMeta:
@@ -159,6 +200,7 @@ def meta_from_json(content: Mapping[str, object]) -> RunMeta:
         name=text_at(content, "name"),
         task=text_at(content, "task"),
         cwd=text_at(content, "cwd"),
+        project=text_at(content, "project"),
         profile=text_at(content, "profile"),
         preset=text_at(content, "preset"),
         requested_model=text_at(content, "requestedModel"),
@@ -169,13 +211,15 @@ def meta_from_json(content: Mapping[str, object]) -> RunMeta:
         attached=content.get("attached") is not False,
         timeout_s=timeout if isinstance(timeout, int | float) else None,
         notes=tuple(map(str, notes)) if isinstance(notes, list) else (),
+        resumed=text_at(content, "resumed"),
+        forked_from=text_at(content, "forkedFrom"),
         created_at_ms=count_at(content, "createdAt"),
         started_at_ms=count_at(content, "startedAt"),
     )
 
 
 class Liveness(Enum):
-    """Proved, never assumed: by a lock that the kernel lets go of when its holder dies."""
+    """Proved, never assumed: by a lock that the kernel releases when its holder dies."""
 
     FINISHED = "finished"  # it has a result
     ALIVE = "alive"  # somebody answers for it: whoever planned it, or its supervisor

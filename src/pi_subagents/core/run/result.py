@@ -7,11 +7,14 @@ In: a RunResult, or decoded JSON.  Out: the other.  The tools' words for a statu
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from typing import cast, get_args
+from typing import Any, cast, get_args
 
+from pi_subagents.core import messages
+from pi_subagents.core.run.checked import Checked, checked_from_json, checked_to_json
 from pi_subagents.core.run.outcome import Status
-from pi_subagents.core.usage import Usage, parse_usage, usage_to_json
+from pi_subagents.core.usage import Usage, usage_from_json, usage_to_json
 from pi_subagents.core.value import value
 
 SCHEMA_VERSION = 1
@@ -40,11 +43,44 @@ class RunResult:
     finished_at_ms: int = 0
     duration_ms: int = 0
     artifacts_truncated: bool = False
+    checked: Checked | None = None  # what its check said, where it has one
+    changes: str = ""  # what it changed in a worktree of its own, in a few words
+    value: Any = None  # the answer as a value, where it had to fit a schema and does
+    has_value: bool = False  # null is a value, too
+    parsed: Any = None  # the value as what a program asked for by a model class; kept nowhere
+    resumed: str = ""  # how its session went on, NATIVE or REPLAY; nothing where it is a new one
+    session_seal: str = ""  # proof that the child's own session is as it was kept
 
     @property
     def completed(self) -> bool:
         """Return whether the task was done."""
         return self.status == "completed"
+
+    @property
+    def model_used(self) -> str:
+        """The model that answered last, with its provider as far as that is known."""
+        return "/".join(filter(None, (self.provider, self.model)))
+
+    @property
+    def is_partial(self) -> bool:
+        """Return whether its output is only what was said before it ended without an answer."""
+        return not self.completed and bool(self.output)
+
+    @property
+    def value_text(self) -> str:
+        """The value as JSON, as people write it; empty where there is none."""
+        return json.dumps(self.value, ensure_ascii=False) if self.has_value else ""
+
+    @property
+    def answer(self) -> str:
+        """Its output, and below it its value, unless the text holds that."""
+        value = self.value_text
+        return self.output if value in self.output else f"{self.output}\n\n{value}"
+
+    @property
+    def no_answer(self) -> bool:
+        """Return whether it completed and said nothing."""
+        return self.completed and self.output == messages.NO_TEXT_OUTPUT
 
 
 def tool_status(status: str) -> str:
@@ -58,6 +94,7 @@ def result_to_json(result: RunResult) -> dict[str, object]:
     """Return the content of `result.json`."""
     return {
         "schemaVersion": SCHEMA_VERSION,
+        **value_to_json(result),
         "runId": result.run_id,
         "sessionId": result.session_id,
         "name": result.name,
@@ -77,7 +114,16 @@ def result_to_json(result: RunResult) -> dict[str, object]:
         "finishedAt": result.finished_at_ms,
         "durationMs": result.duration_ms,
         "artifactsTruncated": result.artifacts_truncated,
+        **({"checked": checked_to_json(result.checked)} if result.checked else {}),
+        **({"changes": result.changes} if result.changes else {}),
+        "resumed": result.resumed or None,
+        "sessionSeal": result.session_seal or None,
     }
+
+
+def value_to_json(result: RunResult | None) -> dict[str, object]:
+    """Return the value of a result under its name, where there is one."""
+    return {"value": result.value} if result is not None and result.has_value else {}
 
 
 def result_from_json(value: object) -> RunResult | None:
@@ -102,13 +148,19 @@ def result_from_json(value: object) -> RunResult | None:
         stop_reason=text_at(value, "stopReason"),
         provider=text_at(value, "provider"),
         model=text_at(value, "model"),
-        usage=parse_usage(value.get("usage")),
+        usage=usage_from_json(value.get("usage")),
         message_count=count_at(value, "messageCount"),
         tool_call_count=count_at(value, "toolCallCount"),
         started_at_ms=count_at(value, "startedAt"),
         finished_at_ms=count_at(value, "finishedAt"),
         duration_ms=count_at(value, "durationMs"),
         artifacts_truncated=value.get("artifactsTruncated") is True,
+        checked=checked_from_json(value.get("checked")),
+        changes=text_at(value, "changes"),
+        value=value.get("value"),
+        has_value="value" in value,
+        resumed=text_at(value, "resumed"),
+        session_seal=text_at(value, "sessionSeal"),
     )
 
 

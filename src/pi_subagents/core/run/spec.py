@@ -1,9 +1,9 @@
 """
-What a supervisor is told on its control channel, as a value.
+What a run is to be, as a value; on this machine it travels in a `LocalOrder`.
 
-In: a RunSpec, or one decoded JSON object.  Out: the other.  The channel carries a specification,
-then commands (`stop`, `kill`); after the run's end another specification may follow, if the child
-was to be kept.  The end of the channel is the end of the lifeline.
+In: a RunSpec, or one decoded JSON object.  Out: the other.  A supervisor's control channel carries
+a specification, then commands (`stop`, `kill`); after the run's end another specification may
+follow, if the child was to be kept.  The end of the channel is the end of the lifeline.
 """
 
 from __future__ import annotations
@@ -11,11 +11,14 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from pi_subagents.core import messages
 from pi_subagents.core.limits.ladder import SETTLED_GRACE_S, STOP_GRACE_S
 from pi_subagents.core.value import as_dict, replace, value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from pi_subagents.core.spending.price import Prices
 
 SCHEMA_VERSION = 1
 MAX_RUN_BYTES = 256 * 1024 * 1024
@@ -24,11 +27,15 @@ KILL = "kill"
 PING = "ping"  # says nothing, and is answered like everything else
 STEER = "steer"  # and the number of the text that waits on the run's desk
 MAX_STEER_BYTES = 1024 * 1024
+ANSWER = "answer"  # and the number of the answer that waits there
+MAX_ANSWER_BYTES = 64 * 1024
 MAX_REUSE = 8  # how many runs one child serves
 # What a supervisor says on its standard output.
 NEWS = b"."  # there are new records in the journal
 FREE = b"r"  # the run is over, and the child waits for another one
 HEARD = b"h"  # a command was taken
+# How a session goes on: the child has all of it, or is told what was stored of it.
+NATIVE, REPLAY = RESUME_WAYS = ("native", "replay")
 # What it answers on the socket of its desk, once for each command.
 TAKEN = b"taken\n"
 
@@ -43,7 +50,15 @@ class ChildOrder:
     environment: Mapping[str, str] = MappingProxyType({})  # added to the caller's
     mode: str = ""  # which of the engine's ways it is spoken to in, where there are several
     takes_commands: bool = False  # on its standard input, which otherwise is its prompt
-    keeps_session: bool = False  # whether the child's own session is written down
+    session_option: str = ""  # what names the file of its own session; without, it keeps none
+    no_session_option: str = ""  # what has it keep none, where the file cannot be made
+    writes_in: tuple[str, ...] = ()  # all it may write in, enforced; empty: wherever the user may
+    rereads: tuple[str, ...] = ()  # files that it needs for another run too
+
+    def argv_in(self, session: str) -> tuple[str, ...]:
+        """Return what is started, with its own session in that file, if it keeps one."""
+        named = (self.session_option, session) if session else (self.no_session_option,)
+        return (*self.argv, *named) if self.session_option else self.argv
 
 
 @value
@@ -59,19 +74,10 @@ class RunLimits:
     max_run_bytes: int = MAX_RUN_BYTES
     max_children: int = 0  # of this user on this machine; 0: no limit
     wrap_up_s: float = 0  # how long before its time-out the child is told to finish; 0: never
-
-
-@value
-class PlaceOrder:
-    """Where the run is kept on this machine."""
-
-    run_dir: str = ""
-    desk: str = ""  # where lock, orders and texts are: out of reach of the project
-    dir_mark: str = ""  # which directory is meant, whatever stands in its place by now
-    slots_dir: str = ""  # where the children of this user are counted
-    lock_fd: int | None = None  # the run's lock, already held, in the supervisor's hands
-    envelope_fd: int | None = None  # where the caller finds the result, whatever becomes of files
-    screen_fd: int | None = None  # a terminal that shows the transcript, if one does
+    # By whose they are: what may be spent, by kind.
+    budgets: Mapping[str, Mapping[str, float]] = MappingProxyType({})
+    prices: Prices = MappingProxyType({})  # which the user has set
+    answer_within_s: float = 0  # how long a question of the child waits; 0: it may ask nothing
 
 
 @value
@@ -85,16 +91,60 @@ class ReuseOrder:
 
 
 @value
+class CheckOrder:
+    """How the work is checked after the answer."""
+
+    command: str = ""  # a command line; empty: not at all
+    rounds: int = 1  # how often the child may mend what failed
+
+
+@value
+class WorkspaceOrder:
+    """Where the child works: in the checkout of its caller, or in a worktree of its own."""
+
+    home: str = ""  # of the snapshot that the worktree is made of; empty: there is none
+    prefix: str = ""  # the directory of the child below the top of the worktree
+    max_bytes: int = 0  # of the patch
+    keep: bool = False  # whether the worktree stays afterwards
+
+
+@value
+class AnswerOrder:
+    """What the answer has to be, where it has to be more than a text."""
+
+    schema: str = ""  # as JSON, on one line; empty: any text will do
+    by_tool: bool = False  # the child has a tool to give it with
+
+
+@value
+class ResumeOrder:
+    """How the run goes on with a session, where it does."""
+
+    how: str = ""  # NATIVE: in a copy of the child's own session, on its desk; or REPLAY
+    why: str = ""  # it is a replay, for people; a warm child may have the session all the same
+    model: str = ""  # that answered in the session before
+
+    def notes(self, model: str, *, goes_on: bool) -> tuple[str, ...]:
+        """Return what is to be said of a run that this model answered, in a warm child or not."""
+        is_other = self.model and model and self.model != model
+        other = messages.note_other_model(self.model, model) if is_other else ""
+        return tuple(filter(None, ("" if goes_on else self.why, other)))
+
+
+@value
 class RunSpec:
-    """Everything one supervisor needs; never stored, because it may hold a key."""
+    """What a run is to be, wherever that is; never stored, because it may hold a key."""
 
     run_id: str
     session_id: str
     name: str
     child: ChildOrder
     limits: RunLimits = RunLimits()
-    place: PlaceOrder = PlaceOrder()
     reuse: ReuseOrder = ReuseOrder()
+    workspace: WorkspaceOrder = WorkspaceOrder()
+    check: CheckOrder = CheckOrder()
+    answer: AnswerOrder = AnswerOrder()
+    resume: ResumeOrder = ResumeOrder()
     attached: bool = True
     notes: tuple[str, ...] = ()  # said of the run before it began
     on_complete: tuple[str, ...] = ()  # the command that is told of a background run's end
@@ -102,8 +152,8 @@ class RunSpec:
 
 def changed(spec: RunSpec, **fields: object) -> RunSpec:
     """Return the order with some of its fields changed, whichever group they are in."""
-    own = {name: fields.pop(name) for name in RunSpec.__match_args__ if name in fields}
-    for name in ("child", "limits", "place", "reuse"):
+    own: Any = {name: fields.pop(name) for name in RunSpec.__match_args__ if name in fields}
+    for name in ("child", *_GROUPS):
         group = getattr(spec, name)
         inner = {each: fields.pop(each) for each in group.__match_args__ if each in fields}
         if inner:
@@ -115,7 +165,9 @@ def changed(spec: RunSpec, **fields: object) -> RunSpec:
 def spec_to_json(spec: RunSpec) -> dict[str, object]:
     """Return the specification as it travels."""
     child = {**as_dict(spec.child), "environment": dict(spec.child.environment)}
-    groups = {name: as_dict(getattr(spec, name)) for name in ("limits", "place", "reuse")}
+    groups = {name: as_dict(getattr(spec, name)) for name in _GROUPS}
+    for name in ("budgets", "prices"):
+        groups["limits"][name] = dict(getattr(spec.limits, name))
     return {"schemaVersion": SCHEMA_VERSION, **as_dict(spec), "child": child, **groups}
 
 
@@ -125,11 +177,12 @@ def spec_from_json(content: object) -> RunSpec:
     if not isinstance(content, dict) or content.get("schemaVersion") != SCHEMA_VERSION:
         raise ValueError(message)
     try:
-        known = _known(RunSpec, content)
-        child = _known(ChildOrder, content["child"])
-        known["child"] = ChildOrder(**{**child, "argv": tuple(child["argv"])})
+        known = known_fields(RunSpec, content)
+        child = known_fields(ChildOrder, content["child"])
+        words = {name: tuple(child.get(name, ())) for name in ("argv", "rereads", "writes_in")}
+        known["child"] = ChildOrder(**{**child, **words})
         for name, group in _GROUPS.items():
-            known[name] = group(**_known(group, content.get(name, {})))
+            known[name] = group(**known_fields(group, content.get(name, {})))
         for name in ("notes", "on_complete"):
             known[name] = tuple(known.get(name, ()))
         return RunSpec(**known)
@@ -137,9 +190,16 @@ def spec_from_json(content: object) -> RunSpec:
         raise ValueError(message) from error
 
 
-_GROUPS: Mapping[str, type] = {"limits": RunLimits, "place": PlaceOrder, "reuse": ReuseOrder}
+_GROUPS: Mapping[str, type] = {
+    "limits": RunLimits,
+    "reuse": ReuseOrder,
+    "answer": AnswerOrder,
+    "workspace": WorkspaceOrder,
+    "check": CheckOrder,
+    "resume": ResumeOrder,
+}
 
 
-def _known(group: Any, content: Mapping[str, Any]) -> dict[str, Any]:
+def known_fields(group: Any, content: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields that a group has; what else is there was said by a later version."""
     return {name: content[name] for name in group.__match_args__ if name in content}

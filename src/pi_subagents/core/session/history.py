@@ -45,8 +45,10 @@ def keep_messages(events: Iterable[ev.Event]) -> tuple[StoredMessage, ...]:
 
 
 def output_text(run: RunRecord) -> str:
-    """Return all text of the run's final assistant message, or the placeholder."""
-    return final_text(run) or messages.NO_TEXT_OUTPUT
+    """Return all text of the run's final message and its value, or the placeholder."""
+    text = final_text(run) or messages.NO_TEXT_OUTPUT
+    value = run.result.value_text if run.result else ""
+    return text if value in text else f"{text}\n\n{value}"
 
 
 def final_text(run: RunRecord) -> str:

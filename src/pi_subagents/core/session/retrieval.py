@@ -12,46 +12,47 @@ from typing import TYPE_CHECKING, Any
 from pi_subagents.core import messages
 from pi_subagents.core.parameters import given_parameters, required_text, seconds
 from pi_subagents.core.plain_text import one_line
-from pi_subagents.core.session.history import output_text, session_text
+from pi_subagents.core.run import messages as run_messages
+from pi_subagents.core.run.question import waiting_part
+from pi_subagents.core.session.next_calls import go_on
+from pi_subagents.core.session.text_part import PART_KEYS, PartRequest, parse_part
+from pi_subagents.core.usage import usage_to_json
 from pi_subagents.core.value import value
-from pi_subagents.errors import InvalidRequest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pi_subagents.core.run.record import RunRecord
+    from pi_subagents.core.session.text_part import TextPart
+    from pi_subagents.core.settings import Settings
 
 MAX_WAIT_S = 3600.0
 
 
 @value
-class OutputRequest:
+class ReadingRequest:
     """Which session, how long to wait for it, and which part of its text."""
 
     session_id: str
     wait_s: float = 0.0
-    offset: int = 0
-    limit: int | None = None
-    tail: int | None = None
+    part: PartRequest = PartRequest()
 
 
-def parse_output_request(parameters: object) -> OutputRequest:
+def parse_output_request(parameters: object) -> ReadingRequest:
     """Read the parameters of `get_subagent_output`."""
-    known = ("sessionId", "waitSeconds", "offset", "limit", "tail")
-    given = given_parameters(parameters, known)
-    return OutputRequest(
-        session_id=required_text("sessionId", given.get("sessionId")),
-        wait_s=seconds("waitSeconds", given.get("waitSeconds", 0), 0, MAX_WAIT_S),
-        offset=_count(given, "offset") or 0,
-        limit=_count(given, "limit"),
-        tail=_count(given, "tail"),
+    given = given_parameters(parameters, ("sessionId", "waitSeconds", *PART_KEYS))
+    return ReadingRequest(
+        required_text("sessionId", given.get("sessionId")),
+        seconds("waitSeconds", given.get("waitSeconds", 0), 0, MAX_WAIT_S),
+        parse_part(given),
     )
 
 
-def parse_session_request(parameters: object) -> str:
-    """Read the parameters of `get_subagent_session`: the session's id."""
-    given = given_parameters(parameters, ("sessionId",))
-    return required_text("sessionId", given.get("sessionId"))
+def parse_session_request(parameters: object) -> ReadingRequest:
+    """Read the parameters of `get_subagent_session`."""
+    given = given_parameters(parameters, ("sessionId", *PART_KEYS))
+    session_id = required_text("sessionId", given.get("sessionId"))
+    return ReadingRequest(session_id, part=parse_part(given))
 
 
 def parse_list_request(parameters: object) -> None:
@@ -72,42 +73,53 @@ def profiles_to_json(
 
 
 def output_to_json(
-    runs: Sequence[RunRecord], request: OutputRequest, *, max_lines: int
+    runs: Sequence[RunRecord], part: TextPart, settings: Settings
 ) -> dict[str, object]:
-    """Return the value of `get_subagent_output`: the latest run speaks."""
-    latest = runs[-1]
-    text = output_text(latest)
-    tail = request.tail
-    part = text[request.offset :] if tail is None else text[max(len(text) - tail, 0) :]
-    part = part if request.limit is None else part[: request.limit]
-    details = {**_details(runs, max_lines), "totalCharacters": len(text)}
-    if part != text:
-        details["shownCharacters"] = len(part)
-    return _answer(part, details)
+    """Return the value of `get_subagent_output`: a part of what the latest run said."""
+    details = _details(runs, settings)
+    details["model"] = runs[-1].model_used or None
+    return _answer(part.text, {**details, **_how_much(part)})
 
 
-def session_to_json(runs: Sequence[RunRecord], *, max_lines: int) -> dict[str, object]:
-    """Return the value of `get_subagent_session`: every run, one after the other."""
+def session_to_json(
+    runs: Sequence[RunRecord], part: TextPart, settings: Settings
+) -> dict[str, object]:
+    """Return the value of `get_subagent_session`: a part of what every run said and did."""
     latest = runs[-1]
     details = {
-        **_details(runs, max_lines),
+        **_details(runs, settings),
         "messageCount": sum(len(run.messages) for run in runs),
         "exitCode": latest.exit_code,
         "model": latest.model or None,
     }
-    return _answer(session_text(runs), details)
+    return _answer(part.text, {**details, **_how_much(part)})
+
+
+def _how_much(part: TextPart) -> dict[str, object]:
+    """Return how much of how much is shown."""
+    shown: dict[str, object] = {"totalCharacters": part.total}
+    if len(part.text) != part.total:
+        shown["shownCharacters"] = len(part.text)
+    if part.matching_lines is not None:
+        shown["matchingLines"] = part.matching_lines
+    return shown
 
 
 def say_how_it_stands(answer: dict[str, Any], wait_s: float = MAX_WAIT_S) -> dict[str, Any]:
     """Return the answer with a line for a model, which sees no details: running, or failed."""
     details = answer["details"]
+    if waiting := details.get("waitingFor"):
+        word = run_messages.asks_model(waiting["text"], tuple(waiting["options"]))
+        return with_words(answer, word)
     if details["status"] == "running":
-        word = messages.session_goes_on(wait_s)
-    elif "errorMessage" in details:
-        word = messages.session_failed(one_line(details["errorMessage"], messages.MAX_MESSAGE))
-    else:
-        return answer
-    return with_words(answer, word)
+        return with_words(answer, messages.session_goes_on(wait_s))
+    words = []
+    if "errorMessage" in details:
+        why = one_line(details["errorMessage"], messages.MAX_MESSAGE)
+        words.append(messages.session_failed(why))
+    if "nextCall" in details:
+        words.append(messages.session_can_go_on(details["nextCall"]))
+    return with_words(answer, *words)
 
 
 def with_words(answer: Mapping[str, Any], *words: str) -> dict[str, Any]:
@@ -122,28 +134,29 @@ def in_one_text(answer: dict[str, Any]) -> dict[str, Any]:
     return {**answer, "content": [{"type": "text", "text": text}]}
 
 
-def _details(runs: Sequence[RunRecord], max_lines: int) -> dict[str, object]:
+def _details(runs: Sequence[RunRecord], settings: Settings) -> dict[str, object]:
     latest = runs[-1]
     details: dict[str, object] = {
         "sessionId": latest.session_id,
         "status": latest.tool_status,
         "taskName": latest.name,
         "runCount": len(runs),
-        "maxLines": max_lines,
+        "maxLines": settings.max_lines_per_window,
+        "usage": usage_to_json(latest.usage),
     }
-    if latest.tool_status == "error" and latest.error_message:
-        details["errorMessage"] = latest.error_message
-    return details
+    if latest.tool_status == "error":
+        if latest.error_message:
+            details["errorMessage"] = latest.error_message
+        if latest.messages or latest.output:
+            details["nextCall"] = go_on(
+                latest.session_id,
+                latest.name,
+                settings.tools,
+                error_message=latest.error_message,
+                timeout_s=latest.meta.timeout_s,
+            )
+    return {**details, **waiting_part(latest.waiting_for)}
 
 
 def _answer(text: str, details: dict[str, object]) -> dict[str, object]:
     return {"content": [{"type": "text", "text": text}], "details": details, "isError": False}
-
-
-def _count(given: Mapping[str, object], key: str) -> int | None:
-    value = given.get(key)
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise InvalidRequest(key, messages.MUST_BE_COUNT)
-    return value

@@ -76,14 +76,28 @@ def _parse_file(where: str, value: object) -> FileSpec:
         return _checked(where, FileSpec(value))
     if not isinstance(value, Mapping) or not isinstance(value.get("path"), str):
         raise InvalidRequest(where, messages.NEEDS_FILE)
-    given = tuple(key for key in value if key != "path")
+    given = {key: value[key] for key in value if key != "path"}
+    _check_lines(where, given)
+    return _checked(where, FileSpec(path=value["path"], **given))
+
+
+def check_file(where: str, spec: object) -> None:
+    """Refuse what a program gives for a file and is none."""
+    if not isinstance(spec, FileSpec):
+        raise InvalidRequest(where, messages.NEEDS_FILE_SPEC)
+    if not isinstance(spec.path, str):
+        raise InvalidRequest(f"{where}.path", messages.NEEDS_STRING)
+    lines = {form: getattr(spec, form) for form in ("start", "end", "head", "tail")}
+    _check_lines(where, {key: number for key, number in lines.items() if number is not None})
+    _checked(where, spec)
+
+
+def _check_lines(where: str, given: Mapping[str, object]) -> None:
     if given and not any(set(given) <= set(form) for form in _FORMS):
         raise InvalidRequest(where, messages.FILE_FORMS)
-    for key in given:
-        number = value[key]
+    for key, number in given.items():
         if isinstance(number, bool) or not isinstance(number, int) or number < 1:
             raise InvalidRequest(f"{where}.{key}", messages.MUST_BE_LINE)
-    return _checked(where, FileSpec(path=value["path"], **{key: value[key] for key in given}))
 
 
 def _checked(where: str, spec: FileSpec) -> FileSpec:

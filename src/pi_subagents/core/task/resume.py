@@ -14,12 +14,7 @@ from typing import TYPE_CHECKING
 
 from pi_subagents.core import messages
 from pi_subagents.core.run import events as ev
-from pi_subagents.core.session.history import (
-    MAX_ARGUMENTS,
-    MAX_TOOL_RESULT,
-    arguments_preview,
-    cut,
-)
+from pi_subagents.core.session.history import MAX_ARGUMENTS, MAX_TOOL_RESULT, arguments_preview, cut
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -77,8 +72,8 @@ def transcript(runs: Sequence[RunRecord], max_bytes: int) -> str:
             if entry.kind in kinds:
                 size -= entry.shorten(limit)
     left_out = [entry for entry in entries if not entry.text]
-    told = [entry.shown() for entry in entries if entry.text]
-    return "\n".join([messages.RESUME_LEFT_OUT] * bool(left_out) + told)
+    kept = [entry.shown() for entry in entries if entry.text]
+    return "\n".join([messages.RESUME_LEFT_OUT] * bool(left_out) + kept)
 
 
 def _entries(number: int, run: RunRecord) -> Iterator[_Entry]:

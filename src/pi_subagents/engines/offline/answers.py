@@ -32,6 +32,8 @@ def answer_for(ask: asks.Ask, result: str) -> str | None:
     match ask:
         case asks.ReadFile():
             return _read(ask, result)
+        case asks.AskSomebody(question):
+            return f"{question} {result}"
         case asks.CountText(unit, kind, path):
             number = _number(result)
             whose = f"The {kind.many} in {path} have" if kind else f"{path} has"
@@ -113,4 +115,5 @@ def _plural(number: int, one: str, many: str | None = None) -> str:
 
 
 def _without(path: str) -> str:
-    return f"{', '.join(left_out(path))} left out"
+    # In code marks: Markdown would make a bold word of __pycache__.
+    return f"{', '.join(f'`{name}`' for name in left_out(path))} left out"

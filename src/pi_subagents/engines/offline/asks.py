@@ -69,6 +69,13 @@ class Headings:
     path: str
 
 
+@value
+class AskSomebody:
+    """What only whoever gave the task can say."""
+
+    question: str
+
+
 AskForLines = ListFolder | FindFiles | SearchText | Headings
 AskForCommand = AskForLines | CountText
-Ask = AskForCommand | ReadFile
+Ask = AskForCommand | ReadFile | AskSomebody

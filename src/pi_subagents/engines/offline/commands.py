@@ -44,6 +44,8 @@ def plan_call(ask: asks.Ask, tools: frozenset[str]) -> ScriptedCall | ToolMissin
     if isinstance(ask, asks.ReadFile):
         limit = ask.first_lines or DEFAULT_FIRST_LINES
         return _call("read", {"path": ask.path, "limit": limit}, tools)
+    if isinstance(ask, asks.AskSomebody):
+        return _call("ask_parent", {"question": ask.question}, tools)
     command = f"set -o pipefail; {command_for(ask)}"
     return _call("bash", {"command": command, "timeout": TIMEOUT_S}, tools)
 

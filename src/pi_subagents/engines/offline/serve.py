@@ -46,17 +46,17 @@ def serve_forever(
 
 
 def launcher_argv() -> tuple[str, ...]:
-    """Return what to put before pi's own command line, so that `main` runs it."""
+    """Return what to put before a child's own command line, so that `main` runs it."""
     return (sys.executable, "-I", "-c", _BOOT, str(Path(__file__).resolve().parents[3]))
 
 
 def main() -> int:
-    """Serve the model for as long as pi runs; a request to end is passed on."""
+    """Serve the model for as long as the child runs; a request to end is passed on."""
     with OfflineModel(keep_requests=0) as model:
         env = {**os.environ, URL_VARIABLE: model.url_for("run")}
-        pi = subprocess.Popen(sys.argv[1:], env=env)
-        signal.signal(signal.SIGTERM, lambda *_: pi.terminate())
-        code = pi.wait()
+        child = subprocess.Popen(sys.argv[1:], env=env)
+        signal.signal(signal.SIGTERM, lambda *_: child.terminate())
+        code = child.wait()
     return code if code >= 0 else 128 - code
 
 

@@ -105,6 +105,12 @@ _READ = re.compile(
 )
 
 
+_QUESTION = re.compile(
+    r"ask\s+(?:(?:me|us|somebody|someone)\s+)?(?P<asked>(?:which|what|whether|who|where|when|how)\s.+)",
+    re.IGNORECASE,
+)
+
+
 def understand(text: str) -> Understanding:
     """Return what the last paragraph that asks for something asks for."""
     for paragraph in paragraphs_of(text):
@@ -127,6 +133,14 @@ def parse_ask(clause: str, quoted: Quoted) -> asks.Ask | None:
     """Return what one clause asks for, or None."""
     parsed = (parse(clause, quoted) for parse in _PARSERS)
     return next((ask for ask in parsed if ask is not None), None)
+
+
+def _parse_question(clause: str, quoted: Quoted) -> asks.AskSomebody | None:
+    found = _QUESTION.fullmatch(clause)
+    if found is None:
+        return None
+    asked = quoted.restored(found["asked"])
+    return asks.AskSomebody(f"{asked[:1].upper()}{asked[1:]}?")
 
 
 def _parse_headings(clause: str, quoted: Quoted) -> asks.Ask | None:
@@ -202,7 +216,7 @@ def _parse_read(clause: str, quoted: Quoted) -> asks.Ask | None:
     return asks.ReadFile(path, max(1, min(int(lines), _MAX_FIRST_LINES)) if lines else None)
 
 
-_PARSERS = (
+_PARSERS = (_parse_question,
     _parse_headings, _parse_count, _parse_search, _parse_list, _parse_find, _parse_read,
 )  # fmt: skip
 

@@ -11,12 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pi_subagents.core.offline.script import ScriptedUsage
 from pi_subagents.core.value import value
-from pi_subagents.engines.offline.chat import (
-    characters,
-    field_of,
-    last_user_text,
-    messages_of,
-)
+from pi_subagents.engines.offline.chat import characters, field_of, last_user_text, messages_of
 from pi_subagents.engines.offline.provider import MODEL
 
 if TYPE_CHECKING:
@@ -128,12 +123,7 @@ class Completion:
         return {**self._head("chat.completion"), "choices": [choice], "usage": self.usage()}
 
     def _head(self, kind: str) -> ChatRecord:
-        return {
-            "id": f"offline-{self.number}",
-            "object": kind,
-            "created": _CREATED,
-            "model": MODEL,
-        }
+        return {"id": f"offline-{self.number}", "object": kind, "created": _CREATED, "model": MODEL}
 
     def _chunk(self, delta: ChatRecord, finish_reason: str | None = None) -> ChatRecord:
         choice = {"index": 0, "delta": delta, "finish_reason": finish_reason}

@@ -20,7 +20,7 @@ from pi_subagents.core import messages as core_messages
 from pi_subagents.core.value import value
 from pi_subagents.engines.pi import messages
 from pi_subagents.engines.pi.installed_version import packaged_version
-from pi_subagents.engines.pi.versions import version_text
+from pi_subagents.engines.pi.versions import PINNED_PI_VERSION, version_text
 from pi_subagents.errors import PiCommandUnusable, PiNotFound
 from pi_subagents.system import home as user_home
 from pi_subagents.system.programs import is_runnable, search_program
@@ -33,6 +33,14 @@ if TYPE_CHECKING:
 PiSource = Literal["environment", "settings", "host", "path", "managed"]
 
 VARIABLE = "PI_SUBAGENTS_PI"
+# What can choose another pi than the managed one, in the words users know.
+PI_CHOSEN_BY = {
+    "environment": VARIABLE,
+    "settings": "the setting subagents.pi_command",
+    "host": "the pi you work in",
+    "path": "PATH",
+    "managed": "`subagents setup`",
+}
 HIDDEN = "…"
 SHEBANG_BYTES = 256
 RUNTIME = re.compile(r"(?:node|nodejs|bun|deno)[\d.-]*")  # runs scripts, and is no pi by itself
@@ -80,7 +88,7 @@ def resolve_pi_command(
         return _on_path(search.found, env, cwd)
     managed = _managed(env, cwd)
     if managed is None:
-        raise PiNotFound(tuple(map(str, search.left_out)))
+        raise PiNotFound(PINNED_PI_VERSION, tuple(map(str, search.left_out)))
     return managed
 
 
@@ -98,24 +106,28 @@ def _configured(
     try:
         words = parse_command(command, env)
     except ValueError as error:
-        raise PiCommandUnusable(source, shown, messages.command_not_parsed(str(error))) from error
+        raise _unusable(source, shown, messages.command_not_parsed(str(error))) from error
     if not words or not words[0]:
-        raise PiCommandUnusable(source, shown, messages.COMMAND_EMPTY)
+        raise _unusable(source, shown, messages.COMMAND_EMPTY)
     if any("\0" in word for word in words):
-        raise PiCommandUnusable(source, shown, core_messages.MUST_NOT_HAVE_NULL)
+        raise _unusable(source, shown, core_messages.MUST_NOT_HAVE_NULL)
     program = Path(words[0])
     if os.sep not in words[0]:
         search = search_program(words[0], env, cwd)
         if search.found is None:
             inside, absent = messages.COMMAND_INSIDE_CWD, messages.COMMAND_NOT_ON_PATH
-            raise PiCommandUnusable(source, words[0], inside if search.left_out else absent)
+            raise _unusable(source, words[0], inside if search.left_out else absent)
         program = search.found
     elif not program.is_absolute():
-        raise PiCommandUnusable(source, words[0], messages.COMMAND_RELATIVE)
+        raise _unusable(source, words[0], messages.COMMAND_RELATIVE)
     elif not is_runnable(program):
-        raise PiCommandUnusable(source, words[0], messages.COMMAND_NOT_RUNNABLE)
+        raise _unusable(source, words[0], messages.COMMAND_NOT_RUNNABLE)
     argv = (str(program), *words[1:])
     return PiCommand(argv, source, packaged_version(argv))
+
+
+def _unusable(source: PiSource, command: str, reason: str) -> PiCommandUnusable:
+    return PiCommandUnusable(source, PI_CHOSEN_BY[source], command, reason)
 
 
 def _of_host(host: HostProgram) -> PiCommand | None:
@@ -156,7 +168,7 @@ def _on_path(found: Path, env: Mapping[str, str], cwd: Path) -> PiCommand:
         good = node.find_node(env, cwd, data_dir, needs_npm=False)
         if good is None:
             needs_node = messages.command_needs_node(version_text(node.MINIMUM))
-            raise PiCommandUnusable("path", str(found), needs_node)
+            raise _unusable("path", str(found), needs_node)
         argv = (str(good.node), os.path.realpath(found))
     return PiCommand(argv, "path", packaged_version(argv))
 

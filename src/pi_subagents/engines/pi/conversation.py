@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pi_subagents.core.run import events as ev
 from pi_subagents.engines.pi import messages
-from pi_subagents.engines.pi.records import REPEATED, decode_pi_line
+from pi_subagents.engines.pi.records import REPEATED, advice_on, decode_pi_line, events_in
 from pi_subagents.engines.plain import PlainConversation
 
 if TYPE_CHECKING:
@@ -32,13 +32,14 @@ class JsonConversation(PlainConversation):
     """What one run reads from its child in JSON mode; a message to it would come too late."""
 
     repeated: ClassVar[bytes] = REPEATED
+    advice = staticmethod(advice_on)
 
     def begin(self, beginning: Beginning) -> None:
         """Send nothing: the child reads its prompt by itself."""
 
     def hears(self, line: bytes, now: float) -> tuple[ev.Event, ...]:  # noqa: ARG002 - clock-free
         """Take one line of the child; every one is an event."""
-        return (decode_pi_line(line),)
+        return events_in(line, decode_pi_line(line))
 
     def steer(self, number: str, text: str) -> None:
         """Refuse a message: the child would not read it."""

@@ -16,12 +16,12 @@ from pi_subagents import errors
 from pi_subagents.config.settings_files import global_settings_file, load_settings
 from pi_subagents.core.check import Check, Subject
 from pi_subagents.engines.pi import command as pi_command
-from pi_subagents.engines.pi.command import resolve_pi_command
+from pi_subagents.engines.pi.command import PI_CHOSEN_BY, resolve_pi_command
 from pi_subagents.engines.pi.install import node
 from pi_subagents.engines.pi.installed_version import VERSION
 from pi_subagents.engines.pi.invocation import asking_environment
 from pi_subagents.engines.pi.trust import is_trusted
-from pi_subagents.engines.pi.versions import TESTED_VERSIONS, version_text
+from pi_subagents.engines.pi.versions import PINNED_PI_VERSION, TESTED_VERSIONS, version_text
 from pi_subagents.system.home import PROJECT_DIR, CheckedPlace, data_dir, home_dir
 from pi_subagents.system.programs import ProgramQuestion, search_program
 
@@ -36,7 +36,7 @@ NO_MODELS = "No models available"
 SHOWN_PROVIDERS = 6
 _PROVIDER = re.compile(r"[\w.-]{1,60}")
 SETUP = (
-    f"Run `subagents setup`: it installs pi {errors.PINNED_PI_VERSION}, and Node if needed, into "
+    f"Run `subagents setup`: it installs pi {PINNED_PI_VERSION}, and Node if needed, into "
     "your data directory."
 )
 
@@ -117,10 +117,10 @@ def check_pi(consulted: Consultation, place: CheckedPlace) -> Check:
         )
     found = VERSION.fullmatch(answer.text.strip())
     if found is None:
-        what = "does not tell a version"
+        what = "does not report a version"
         return PI.problem(f"{shown} {what}; is it pi?", correction, public=f"{public} {what}")
     version, public = found[1], f"{found[1]}, {public}"
-    is_old_set_up = pi.source == "managed" and version != errors.PINNED_PI_VERSION
+    is_old_set_up = pi.source == "managed" and version != PINNED_PI_VERSION
     if version not in TESTED_VERSIONS or is_old_set_up:
         tested = " and ".join(TESTED_VERSIONS)
         how = _pinned_instead(pi.source, place)
@@ -132,7 +132,7 @@ def _unusable(refusal: Exception | None, place: CheckedPlace) -> Check:
     if refusal is not None and not isinstance(refusal, errors.SetupError):
         raise refusal
     if isinstance(refusal, errors.PiCommandUnusable):
-        chosen = f"from {errors.PI_CHOSEN_BY[refusal.source]}:"
+        chosen = f"from {PI_CHOSEN_BY[refusal.source]}:"
         found = f"{chosen} {refusal.program} {refusal.reason}"
         correction = _correction(refusal.source, place)
         return PI.fatal(found, correction, public=f"{chosen} cannot be run")
@@ -155,7 +155,7 @@ def _correction(source: str, place: CheckedPlace) -> str:
 
 def _pinned_instead(source: str, place: CheckedPlace) -> str:
     """Return how to get the version that is tested most."""
-    version = errors.PINNED_PI_VERSION
+    version = PINNED_PI_VERSION
     how = {
         "environment": f"unset {pi_command.VARIABLE}, then run `subagents setup`.",
         "settings": f"remove subagents.pi_command from {global_settings_file(place.env)}, then run "
@@ -166,14 +166,14 @@ def _pinned_instead(source: str, place: CheckedPlace) -> str:
 
 
 def _shown(pi: pi_command.PiCommand) -> str:
-    return f"from {errors.PI_CHOSEN_BY[pi.source]}: {' '.join(pi_command.shown_words(pi.argv))}"
+    return f"from {PI_CHOSEN_BY[pi.source]}: {' '.join(pi_command.shown_words(pi.argv))}"
 
 
 def _public(pi: pi_command.PiCommand) -> str:
     """Return the command as a stranger may see it."""
     rest = f" {pi_command.HIDDEN}" if len(pi.argv) > 1 else ""
     program = Path(pi_command.masked(pi.argv[0])).name
-    return f"from {errors.PI_CHOSEN_BY[pi.source]}: {program}{rest}"
+    return f"from {PI_CHOSEN_BY[pi.source]}: {program}{rest}"
 
 
 # Node
@@ -193,7 +193,9 @@ def check_node(consulted: Consultation, place: CheckedPlace) -> Check:
         return NODE.note("the pi command brings its own, if it needs one")
     numbers = node.node_version(used, place.env)
     if numbers is None:
-        return NODE.problem(f"{used} does not tell its version", SETUP, public="tells no version")
+        return NODE.problem(
+            f"{used} does not report its version", SETUP, public="reports no version"
+        )
     version = version_text(numbers)
     if numbers < node.MINIMUM:
         return NODE.problem(

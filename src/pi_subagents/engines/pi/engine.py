@@ -6,36 +6,51 @@ In: the place of a call.  Out: a PiCall, ready for its tasks; SetupError where t
 
 from __future__ import annotations
 
+import os
 from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING
 
+from pi_subagents.core.profile.permissions import KINDS
 from pi_subagents.core.profile.profile import Profile
 from pi_subagents.core.run.spec import ChildOrder
 from pi_subagents.core.value import replace
 from pi_subagents.engines.base import PER_MESSAGE, Capabilities, ChildPlan, PreparedProfile
 from pi_subagents.engines.pi import messages
 from pi_subagents.engines.pi.child_kind import ChildKinds, ChildShape
-from pi_subagents.engines.pi.command import PiCommand, resolve_pi_command
+from pi_subagents.engines.pi.command import PI_CHOSEN_BY, PiCommand, resolve_pi_command
 from pi_subagents.engines.pi.conversation import RPC_MODE
 from pi_subagents.engines.pi.inspector import with_closed_inspector
 from pi_subagents.engines.pi.installed_version import find_version, is_first_sight
-from pi_subagents.engines.pi.invocation import NO_OVERRIDE, plan_invocation
+from pi_subagents.engines.pi.invocation import (
+    NO_OVERRIDE,
+    NO_SESSION_OPTION,
+    SESSION_OPTION,
+    plan_invocation,
+)
+from pi_subagents.engines.pi.orders import orders_for
 from pi_subagents.engines.pi.profile.options import allowed_tools, profile_invocation
+from pi_subagents.engines.pi.records import SUBMIT_TOOL
 from pi_subagents.engines.pi.rpc import compose_prompt
 from pi_subagents.engines.pi.trust import is_trusted
-from pi_subagents.engines.pi.versions import traits_of
-from pi_subagents.errors import PI_CHOSEN_BY, PINNED_PI_VERSION, SetupError
+from pi_subagents.engines.pi.versions import PINNED_PI_VERSION, traits_of
+from pi_subagents.errors import ProfileRefused, SetupError
 from pi_subagents.system.home import data_dir
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from contextlib import ExitStack
     from pathlib import Path
 
     from pi_subagents.core.check import Check
-    from pi_subagents.core.engine_values import ModelList, Report, SetupOutcome
+    from pi_subagents.core.engine_values import Model, ModelList, Report, SetupOutcome
     from pi_subagents.core.offline.script import Script
-    from pi_subagents.engines.base import CallPlace, ChildRequest, Finding, ModelWish
+    from pi_subagents.engines.base import (
+        CallPlace,
+        ChildRequest,
+        ContinuedSession,
+        Finding,
+        ModelWish,
+    )
     from pi_subagents.engines.pi.invocation import ModelOverride
     from pi_subagents.engines.pi.skills.skill import FindSkills
     from pi_subagents.system.home import CheckedPlace
@@ -45,7 +60,11 @@ CAPABILITIES = Capabilities(
     profile_fields=frozenset(Profile.__match_args__),
     steering=True,
     reuse=True,
+    schema_tool=True,
     usage=PER_MESSAGE,
+    questions=True,
+    permissions=frozenset(KINDS),
+    native_resume=True,
 )
 
 
@@ -97,6 +116,7 @@ class PiCall:
         # Most calls name none.
         from pi_subagents.engines.pi.profile.preparing import prepare_profile
 
+        self._refuse_questions(profile)
         return prepare_profile(
             profile, notes, self._place, self._traits, skills=self._skills, trusted=trusted
         )
@@ -105,19 +125,20 @@ class PiCall:
         """Do so for what a preset comes to, with the model that was chosen."""
         from pi_subagents.engines.pi.profile.preparing import prepare_preset
 
+        self._refuse_questions(profile)
         return prepare_preset(profile, model, self._place.parent_tools, self._traits)
 
-    def check_profile(self, profile: Profile) -> tuple[Finding, ...]:
+    def check_profile(self, profile: Profile, models: Sequence[Model] = ()) -> tuple[Finding, ...]:
         """Return what keeps calls from using a profile, and warnings and notes about it."""
         from pi_subagents.engines.pi.profile.check import check_profile
 
-        return check_profile(profile, self._traits)
+        return check_profile(profile, self._traits, models)
 
-    def check_preset(self, profile: Profile) -> tuple[Finding, ...]:
+    def check_preset(self, profile: Profile, models: Sequence[Model] = ()) -> tuple[Finding, ...]:
         """Do so for what a preset comes to."""
         from pi_subagents.engines.pi.profile.check import check_preset
 
-        return check_preset(profile, self._traits)
+        return check_preset(profile, self._traits, models)
 
     def list_models(self, *, refresh: bool = False) -> ModelList:
         """Return the models of a child in the place of the call; ModelsUnknown if pi fails."""
@@ -125,9 +146,20 @@ class PiCall:
         from pi_subagents.engines.pi.models.config import ChildSetup
 
         cwd, env = self._place.cwd, self._place.env
-        trusted = self._place.trusted(cwd)
-        setup = ChildSetup(self.pi.argv, cwd, env, trusted, traits=self._traits)
+        setup = ChildSetup(self.pi.argv, cwd, env, self._place.trusted(cwd), traits=self._traits)
         return list_models(setup, data_dir(env), refresh=refresh)
+
+    def has_no_model(self) -> bool:
+        """Return whether pi says so, where neither a host nor a command of one's own knows more."""
+        place = self._place
+        if place.host or place.models is not None or self.pi.source not in ("path", "managed"):
+            return False
+        from pi_subagents.engines.pi.models.available import lists_no_models
+        from pi_subagents.engines.pi.models.config import ChildSetup, names_credentials
+
+        cwd, env = place.cwd, place.env
+        setup = ChildSetup(self.pi.argv, cwd, env, place.trusted(cwd), traits=self._traits)
+        return not names_credentials(setup) and lists_no_models(setup, data_dir(env))
 
     def list_tools(self) -> tuple[str, ...]:
         """Return the tools that a child has by itself."""
@@ -149,6 +181,7 @@ class PiCall:
 
     def plan_child(self, request: ChildRequest) -> ChildPlan:
         """Return how a child is started."""
+        orders = orders_for(request, self._mode)
         invocation = plan_invocation(
             self._closed or self.pi.argv,
             run_id=request.run_id,
@@ -160,8 +193,9 @@ class PiCall:
                 skill_paths=request.skill_paths,
                 parent_tools=self._place.parent_tools,
                 traits=self._traits,
+                own_tools=orders.tools,
             ),
-            session_file=request.session_file,
+            orders=orders.invocation,
             override=self._override(request.run_id) if self._override else NO_OVERRIDE,
             mode=self._mode,
         )
@@ -172,7 +206,10 @@ class PiCall:
             engine=PI,
             mode=self._mode,
             takes_commands=self._mode == RPC_MODE,
-            keeps_session=request.session_file is not None,
+            session_option=SESSION_OPTION,
+            no_session_option=NO_SESSION_OPTION,
+            # At every new session; without them pi would take a file's name for its text.
+            rereads=tuple(filter(None, (request.system_prompt_file, request.append_prompt_file))),
         )
         kinds = self._kinds if request.shareable else None
         shape = ChildShape(
@@ -184,7 +221,15 @@ class PiCall:
             isolation=request.profile.isolation,
         )
         share_key = kinds.kind_of(shape) if kinds else ""
-        return ChildPlan(order, share_key, allowed_tools(invocation.argv))
+        count = allowed_tools(invocation.argv, orders.tools)
+        has_tool = SUBMIT_TOOL in orders.tools
+        return ChildPlan(order, share_key, count, orders.text, has_schema_tool=has_tool)
+
+    def continue_session(self, content: bytes, cwd: str) -> ContinuedSession:
+        """Return a kept session such that a child in that directory can go on with it."""
+        from pi_subagents.engines.pi.session_file import continued
+
+        return continued(content, os.path.realpath(cwd))
 
     def share_key_now(self, share_key: str) -> str:
         """Return the key such children have by now: files may have changed since."""
@@ -202,6 +247,13 @@ class PiCall:
 
         override = own_model()
         return PiCall(self._place, self.pi, lambda _: override)
+
+    def _refuse_questions(self, profile: Profile) -> None:
+        """Refuse a profile whose questions would reach nobody."""
+        if profile.may_ask and self._mode != RPC_MODE:
+            field = "questions" if profile.questions else "permissions"
+            why = messages.NO_QUESTIONS_IN_JSON_MODE
+            raise ProfileRefused(messages.field_refused(profile.name, field, why))
 
     @cached_property
     def _skills(self) -> FindSkills:
@@ -285,6 +337,12 @@ class PiEngine:
         from pi_subagents.engines.pi.install import setup
 
         return setup.uninstall(env, report)
+
+    def program(self, cwd: Path, env: Mapping[str, str]) -> tuple[str, ...]:
+        """Return the command of the pi that children run."""
+        from pi_subagents.config.settings_files import load_settings
+
+        return resolve_pi_command(env, cwd, load_settings(cwd, env)[0].pi_command).argv
 
     def why_no_steering(self, mode: str) -> str:
         """Return why children in that mode take no messages, or an empty text."""

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 # pi looks for nothing on the network: no update, no new models, no telemetry.
 QUIET = {"PI_OFFLINE": "1", "PI_SKIP_VERSION_CHECK": "1", "PI_TELEMETRY": "0"}
+# Followed by the file of its own session, which pi makes if it is empty, and goes on with if not.
+SESSION_OPTION, NO_SESSION_OPTION = "--session", "--no-session"
 COPILOT = "github-copilot"
 
 
@@ -65,23 +67,21 @@ def plan_invocation(
     run_id: str,
     trusted: bool,
     profile: Invocation = NOTHING,
-    session_file: str | None = None,
+    orders: Invocation = NOTHING,
     override: ModelOverride = NO_OVERRIDE,
     mode: str = JSON_MODE,
 ) -> Invocation:
     """Return the invocation of pi for one run."""
-    json_mode = mode == JSON_MODE
-    # In RPC mode the child is given its session when its run begins.
-    session = ("--session", session_file) if session_file and json_mode else ("--no-session",)
     argv = (
         *override.launcher,
         *pi_command,
         *("--mode", mode),
-        *(("-p",) if json_mode else ()),
-        *session,
+        *(("-p",) if mode == JSON_MODE else ()),
         "--approve" if trusted else "--no-approve",
         *profile.argv,
+        *orders.argv,
         *override.arguments,  # the last provider and model count
     )
     markers = {CHILD_VARIABLE: "1", MARKER_VARIABLE: run_id}
-    return Invocation(argv, {**profile.environment, **override.environment, **markers})
+    added = {**profile.environment, **orders.environment, **override.environment}
+    return Invocation(argv, {**added, **markers})

@@ -41,14 +41,30 @@ ASKED_TOO_EARLY = (
     "an extension asked a question while pi started, and pi takes no answers then; keep that "
     'extension from sub-agents, or set `subagents.child_mode` to "json" in pi\'s settings'
 )
+ORDERS_NOT_TAKEN = "the extension of pi-subagents in the child did not take its orders"
 SESSION_NOT_OPENED = "the child did not open a new session in time"
 SESSION_REFUSED = "an extension of the child did not let it begin a new session"
+
+
+NO_QUESTIONS_IN_JSON_MODE = (
+    'nobody can be asked where `subagents.child_mode` is "json" in pi\'s settings'
+)
+REFUSED_BUT_ASKS = "somebody is to be asked about calls, and no question may be asked"
 
 
 def note_dialog(method: str, title: str) -> str:
     """Return the note on a question nobody could answer."""
     about = f' ("{title}")' if title else ""
     return f"An extension of the sub-agent asked a question ({method}{about}); it was dismissed."
+
+
+def note_dialog_too_early(method: str, title: str) -> str:
+    """Return the note on a question at a time when pi takes no answers."""
+    about = f' ("{title}")' if title else ""
+    return (
+        f"An extension of the sub-agent asked a question ({method}{about}) outside of its task, "
+        "where nobody can answer it; it was dismissed."
+    )
 
 
 def steer_refused_by_child(reason: str) -> str:
@@ -103,8 +119,9 @@ def preset_tool_refused(preset: str, why: str) -> str:
 
 def no_known_tool(profile: str, names: tuple[str, ...]) -> str:
     """Return why a profile's list of allowed tools cannot be meant."""
+    who = f'Profile "{profile}"' if profile else "The task"
     return (
-        f'Profile "{profile}" allows only tools that do not exist: {", ".join(names)}. '
+        f"{who} allows only tools that do not exist: {', '.join(names)}. "
         "It loads no extension that could provide them. For no tools at all, use `noTools`."
     )
 
@@ -132,6 +149,8 @@ def no_patterns(name: str, pi: str) -> str:
 
 def field_refused(profile: str, field: str, why: str) -> str:
     """Return why no call may use a profile, for the sake of one of its fields."""
+    if not profile:  # the task says so itself
+        return f"{field}: {why}."
     return f'Profile "{profile}" cannot be used because of "{field}": {why}.'
 
 
@@ -255,3 +274,40 @@ PI_LOADED_NO_EXTENSION = "it started, but did not load an extension"
 def pi_is_another(version: str) -> str:
     """Return that pi works, but is of another version than asked for."""
     return f"it started, but is pi {version}"
+
+
+# What a profile or preset names that is not there.
+
+
+def tool_mistyped(name: str, meant: str) -> str:
+    """Return that pi has no such tool, and which was probably meant."""
+    return f'unknown tool "{name}" (did you mean "{meant}"?)'
+
+
+def tool_of_an_extension(name: str) -> str:
+    """Return that only an extension can have such a tool."""
+    return f'pi itself has no tool "{name}": an extension must provide it'
+
+
+def provider_unknown(name: str, meant: str) -> str:
+    """Return that pi has no such provider, and which was probably meant."""
+    return f'unknown provider "{name}"' + (f' (did you mean "{meant}"?)' if meant else "")
+
+
+def model_unknown(name: str, meant: str) -> str:
+    """Return that pi has no such model, and which was probably meant."""
+    return f'unknown model "{name}"' + (f' (did you mean "{meant}"?)' if meant else "")
+
+
+def no_models_of(provider: str) -> str:
+    """Return that nothing is known about the models of a provider."""
+    return f'pi lists no models of "{provider}" here, so this one was not checked; is its key set?'
+
+
+# Sessions that are gone on with: why one cannot be, and what its model reads.
+
+SESSION_IS_EMPTY = "nothing was said in it"
+SESSION_IS_DAMAGED = "its file is damaged, or of another version of pi"
+CALL_WAS_CUT_SHORT = (
+    "The run ended before this tool call did. Its result is unknown; it may have had effects."
+)

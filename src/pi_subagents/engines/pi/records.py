@@ -10,8 +10,9 @@ import json
 import math
 from typing import TYPE_CHECKING, cast
 
+from pi_subagents.core import messages as core_messages
 from pi_subagents.core.run import events as ev
-from pi_subagents.core.usage import parse_usage
+from pi_subagents.core.usage import usage_from_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 _LONGEST_MS = 10**12
 # What was decoded must also be encodable again, several levels further in.
 MAX_ARGUMENT_DEPTH = 64
+
+# By which our extension in the child takes an answer that has to fit a schema.
+SUBMIT_TOOL = "submit_answer"
 
 # A tool's output so far, again and again: a long script repeats megabytes.  All of it
 # comes when it ends, so that these are not even kept in the raw log.
@@ -52,6 +56,17 @@ def decode_pi_line(line: bytes) -> ev.Event:
     if not isinstance(record, dict) or not isinstance(record.get("type"), str):
         return ev.OutputText(line.decode("utf-8", "replace"))
     return _decode_record(record, record["type"])
+
+
+def events_in(line: bytes, event: ev.Event) -> tuple[ev.Event, ...]:
+    """Return the event of a line, and the value that came with it: our tool took an answer."""
+    if isinstance(event, ev.ToolFinished) and event.name == SUBMIT_TOOL:
+        result = as_mapping(json.loads(line, parse_float=_finite).get("result"))
+        details = as_mapping(result.get("details"))
+        taken = "value" in details and not (event.failed or event.parent_id)
+        if taken and not _deeper_than(MAX_ARGUMENT_DEPTH, details["value"]):
+            return event, ev.ValueGiven(details["value"])
+    return (event,)
 
 
 def decode_kept_message(message: object) -> ev.Event:
@@ -102,7 +117,7 @@ def _decode_message(message: Mapping[str, object]) -> ev.Event:
         error_message=as_text(message.get("errorMessage")),
         provider=as_text(message.get("provider")),
         model=as_text(message.get("model")),
-        usage=parse_usage(message.get("usage")),
+        usage=usage_from_json(message.get("usage")),
         duration_ms=_duration(message.get("durationMs")),
     )
 
@@ -185,3 +200,8 @@ def _finite(digits: str) -> float | None:
     """Read a number too large for a float as null: it would become Infinity."""
     number = float(digits)
     return number if math.isfinite(number) else None
+
+
+def advice_on(last_words: str) -> tuple[str, ...]:
+    """Return what a user can do about what pi said at last, if that is known."""
+    return (core_messages.NOTE_NO_MODEL,) if "No API key found" in last_words else ()

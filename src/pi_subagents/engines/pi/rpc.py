@@ -27,6 +27,8 @@ _DIALOGS = ("select", "confirm", "input", "editor")
 # it as a template.  A leading space would be trimmed away; a zero-width space is not.
 # docs/decisions/002-prompts-are-data.md
 GUARD = "\u200b"
+# What our extension in the child understands: no model reads it.
+ORDERS_COMMAND = "pi-subagents-orders"
 _SLASH_COMMAND = re.compile(r"[\s\ufeff]*/")
 
 
@@ -46,6 +48,14 @@ class DialogAsked:
     dialog_id: str
     method: str
     title: str
+    details: str = ""  # what a person reads below the title, or is to change
+    options: tuple[str, ...] = ()
+    timeout_s: float = 0  # after which it closes by itself; 0: never
+
+    @property
+    def text(self) -> str:
+        """All that it says."""
+        return "\n\n".join(filter(str.strip, (self.title, self.details)))
 
 
 @value
@@ -74,6 +84,11 @@ def compose_prompt(prompt: str) -> str:
     return GUARD + prompt if _SLASH_COMMAND.match(prompt) else prompt
 
 
+def orders_prompt(orders: str) -> str:
+    """Return the prompt that gives our extension the orders of a run."""
+    return f"/{ORDERS_COMMAND} {orders}"
+
+
 def command(name: str, command_id: str, **fields: object) -> bytes:
     """Return a command as one line of pure ASCII."""
     return _line({"id": command_id, "type": name, **fields})
@@ -82,6 +97,12 @@ def command(name: str, command_id: str, **fields: object) -> bytes:
 def dismissal(dialog_id: str) -> bytes:
     """Return the answer to a dialog that nobody sees: it is closed, nothing is confirmed."""
     return _line({"type": "extension_ui_response", "id": dialog_id, "cancelled": True})
+
+
+def dialog_answer(dialog: DialogAsked, text: str, *, confirmed: bool) -> bytes:
+    """Return the answer of somebody who read a dialog."""
+    said = {"confirmed": confirmed} if dialog.method == "confirm" else {"value": text}
+    return _line({"type": "extension_ui_response", "id": dialog.dialog_id, **said})
 
 
 def _protocol_record(record: dict[str, object]) -> Heard | None:
@@ -97,8 +118,21 @@ def _protocol_record(record: dict[str, object]) -> Heard | None:
             )
         case {"type": "extension_ui_request", "id": str(dialog_id), "method": str(method)}:
             if method in _DIALOGS:
-                return DialogAsked(dialog_id, method, as_text(record.get("title")))
+                return _dialog(dialog_id, method, record)
     return None
+
+
+def _dialog(dialog_id: str, method: str, record: dict[str, object]) -> DialogAsked:
+    options, timeout_ms = record.get("options"), record.get("timeout")
+    details = record.get("message" if method == "confirm" else "prefill")
+    return DialogAsked(
+        dialog_id,
+        method,
+        as_text(record.get("title")),
+        as_text(details),
+        tuple(map(as_text, options)) if isinstance(options, list) else (),
+        timeout_ms / 1000 if isinstance(timeout_ms, int | float) and timeout_ms > 0 else 0,
+    )
 
 
 def _line(record: dict[str, object]) -> bytes:

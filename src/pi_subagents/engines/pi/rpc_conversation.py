@@ -3,7 +3,8 @@ The conversation of one run with a pi in RPC mode.
 
 A clock-free state machine: it is given the time (monotonic seconds) and the child's lines, sends
 commands, and knows when to be woken and whether the run is over or was refused.  First the session,
-where one is wanted, then the prompt; the child's own account comes after its last event.
+where one is wanted, then its orders, then the prompt; the child's own account comes after its last
+event, and it can be asked more after that.
 """
 
 from __future__ import annotations
@@ -13,11 +14,12 @@ from enum import Enum
 from typing import TYPE_CHECKING, ClassVar
 
 from pi_subagents.core import messages as core_messages
-from pi_subagents.core.plain_text import one_line
 from pi_subagents.core.run import events as ev
-from pi_subagents.core.usage import Usage, parse_usage
+from pi_subagents.core.run import messages as run_messages
+from pi_subagents.core.usage import Usage, usage_from_json
 from pi_subagents.engines.pi import messages, rpc
-from pi_subagents.engines.pi.records import REPEATED, as_mapping
+from pi_subagents.engines.pi.dialogs import OpenDialogs
+from pi_subagents.engines.pi.records import REPEATED, advice_on, as_mapping, events_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -27,7 +29,6 @@ if TYPE_CHECKING:
 # From the child's answer that it took a command to what must follow; measured: 10 ms.
 START_LIMIT_S = 10.0
 ACCOUNT_LIMIT_S = 1.0
-TITLE_WIDTH = 80
 
 
 class Stage(Enum):
@@ -35,6 +36,7 @@ class Stage(Enum):
 
     GREETING = "greeting"  # it is up once it answers anything
     SWITCHING = "switching"  # to a session of its own; what is read until then is another run's
+    ORDERING = "ordering"  # what our extension in the child is to do for this run
     PROMPTING = "prompting"
     STARTING = "starting"  # the prompt was taken, work has not begun
     WORKING = "working"
@@ -43,7 +45,9 @@ class Stage(Enum):
 
 
 # What is read in these stages is not about this run.
-_BEFORE_PROMPT = (Stage.GREETING, Stage.SWITCHING)
+_BEFORE_PROMPT = (Stage.GREETING, Stage.SWITCHING, Stage.ORDERING)
+# A question then belongs to the run, and pi goes on when it is answered.
+_ANSWERABLE = (Stage.PROMPTING, Stage.STARTING, Stage.WORKING)
 
 
 class RpcConversation:
@@ -56,11 +60,15 @@ class RpcConversation:
     repeated: ClassVar[bytes] = REPEATED
     can_steer: ClassVar[bool] = True
     can_abort: ClassVar[bool] = True
+    can_ask: ClassVar[bool] = True
+    can_go_on: ClassVar[bool] = True
+    advice = staticmethod(advice_on)
 
     def __init__(self, ids: str, channel: Channel) -> None:
         self._ids = ids
         self._channel = channel
-        self._prompt = ""
+        self._dialogs = OpenDialogs(channel)
+        self._prompt = self._orders = ""
         self._session: str | None = None
         self._on_ready: Callable[[], None] | None = None
         self._deadline: float | None = None
@@ -89,9 +97,16 @@ class RpcConversation:
         """Return whether the child has not been given the prompt yet."""
         return self.stage in _BEFORE_PROMPT
 
+    @property
+    def waiting(self) -> bool:
+        """Return whether a question of the child waits for its answer."""
+        return self._dialogs.waiting
+
     def begin(self, beginning: Beginning) -> None:
         """Send the first command: a greeting, where the caller waits for the child to be up."""
+        self._dialogs.within_s = beginning.answer_within_s
         self._prompt, self._session = beginning.prompt, beginning.session
+        self._orders = beginning.orders
         self._on_ready = beginning.on_ready
         self._is_up, self._deadline = beginning.is_up, None
         if self._on_ready is not None:
@@ -108,7 +123,7 @@ class RpcConversation:
     def hears(self, line: bytes, now: float) -> tuple[ev.Event, ...]:
         """Take one line of the child; return the event of this run in it, if there is one."""
         event = self.take(rpc.decode_rpc_line(line), now)
-        return () if event is None else (event,)
+        return () if event is None else events_in(line, event)
 
     def hears_idle(self, line: bytes) -> None:
         """Take one line between two runs: no command is open then, and nobody sees a dialog."""
@@ -125,9 +140,8 @@ class RpcConversation:
                 return None
             case rpc.DialogAsked():
                 self._asked_too_early = not self._is_up
-                self._channel.send(rpc.dismissal(heard.dialog_id))
-                title = one_line(heard.title, TITLE_WIDTH)
-                self._news.append(ev.Note(messages.note_dialog(heard.method, title)))
+                answerable = self._is_up and self.stage in _ANSWERABLE and not self._stopping
+                self._news.append(self._dialogs.opened(heard, now, answerable=answerable))
                 return None
             case rpc.WorkBegan():
                 self._on_work()
@@ -146,12 +160,18 @@ class RpcConversation:
         return self.refusal
 
     def deadline(self) -> float | None:
-        """Return when the child is waited for no longer."""
-        return self._deadline
+        """Return when the child is waited for no longer, or its question is not."""
+        return self._dialogs.deadline() if self.waiting else self._deadline
 
     def check_time(self, now: float) -> None:
         """Give up waiting where it was long enough."""
-        if self.stage is Stage.SWITCHING and self._is_up and self._deadline is None:
+        if self.waiting:
+            self._news += self._dialogs.overdue(now)
+            # It could not go on meanwhile: what must follow has as long as ever.
+            self._deadline = now + START_LIMIT_S if self._deadline else None
+            return
+        opening = self.stage in (Stage.SWITCHING, Stage.ORDERING)
+        if opening and self._is_up and self._deadline is None:
             self._deadline = now + START_LIMIT_S
         if self._deadline is None or now < self._deadline:
             return
@@ -160,6 +180,8 @@ class RpcConversation:
                 self._end()
             case Stage.SWITCHING:
                 self.refuse(messages.SESSION_NOT_OPENED)
+            case Stage.ORDERING:
+                self.refuse(messages.ORDERS_NOT_TAKEN)
             case _:
                 self.refuse(messages.NO_RUN_STARTED)
 
@@ -179,11 +201,20 @@ class RpcConversation:
             if self.stage is Stage.WORKING:
                 self._send_steer(number)
 
+    def go_on(self, text: str) -> None:
+        """Ask more in the same session, once it was over."""
+        self._say_prompt(rpc.compose_prompt(text))
+
     def abort(self) -> None:
         """Ask the child to stop what it does; queued messages would make it go on."""
         self._stopping = True
         self._send("clear_queue")
         self._send("abort")
+        self._news += self._dialogs.close(core_messages.STEER_NOT_ANY_MORE)  # it waits for them
+
+    def answer(self, question: str, reply: str, text: str) -> None:
+        """Give the child an answer, or refuse it; the news show which."""
+        self._news.append(self._dialogs.answer(question, reply, text))
 
     def _send_steer(self, number: str) -> None:
         self._send("steer", f"steer-{number}", message=rpc.compose_prompt(self._steers[number]))
@@ -208,7 +239,12 @@ class RpcConversation:
             if answer.error or answer.data.get("cancelled") is True:
                 self.refuse(answer.error or messages.SESSION_REFUSED)
             else:
-                self._say_prompt()
+                self._give_orders()
+        elif name == "orders" and self.stage is Stage.ORDERING:
+            if answer.error or answer.data.get("disposition", "handled") != "handled":
+                self.refuse(answer.error or messages.ORDERS_NOT_TAKEN)
+            else:
+                self._say_prompt(self._prompt)
         elif name == "prompt" and self.stage is Stage.PROMPTING:
             if answer.error:
                 self.refuse(answer.error)
@@ -229,15 +265,22 @@ class RpcConversation:
 
     def _open_session(self) -> None:
         if self._session is None:
-            self._say_prompt()
+            self._give_orders()
         else:
             self.stage = Stage.SWITCHING
             self._send("switch_session", sessionPath=self._session)
 
-    def _say_prompt(self) -> None:
+    def _give_orders(self) -> None:
+        if not self._orders:
+            self._say_prompt(self._prompt)
+        elif not self._stopping:
+            self.stage, self._deadline = Stage.ORDERING, None
+            self._send("prompt", "orders", message=rpc.orders_prompt(self._orders))
+
+    def _say_prompt(self, prompt: str) -> None:
         if not self._stopping:
             self.stage, self._deadline = Stage.PROMPTING, None
-            self._send("prompt", message=self._prompt)
+            self._send("prompt", message=prompt)
 
     def _on_work(self) -> None:
         if self.stage in (Stage.PROMPTING, Stage.STARTING) and not self._stopping:
@@ -266,6 +309,7 @@ class RpcConversation:
         for number, text in self._steers.items():
             self._refuse_steer(number, text, core_messages.STEER_TOO_LATE)
         self._steers.clear()
+        self._news += self._dialogs.close(run_messages.ASKED_NO_MORE)
         self._send("get_session_stats")
         self.stage, self._deadline = Stage.COUNTING, now + ACCOUNT_LIMIT_S
 
@@ -286,4 +330,6 @@ class RpcConversation:
 def _account(stats: Mapping[str, object]) -> Usage:
     """Return what a whole session used: messages, tools that report usage, summaries."""
     counted = as_mapping(stats.get("tokens"))
-    return parse_usage({**counted, "totalTokens": counted.get("total"), "cost": stats.get("cost")})
+    return usage_from_json(
+        {**counted, "totalTokens": counted.get("total"), "cost": stats.get("cost")}
+    )

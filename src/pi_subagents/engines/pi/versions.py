@@ -13,7 +13,6 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from pi_subagents.core.value import value
-from pi_subagents.errors import PINNED_PI_VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
 Version = tuple[int, int, int]
 
 # Every test on the real pi passes on each of these (`make e2e-versions`).
+PINNED_PI_VERSION = "1.5.0"
 TESTED_VERSIONS = ("0.87.1", PINNED_PI_VERSION)
 
 # Built-in extensions, MCP servers and the two tools that reach them.

@@ -12,22 +12,26 @@ import asyncio
 import json
 from contextlib import suppress
 from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pi_subagents.core.plain_text import printable
+from pi_subagents.core.run import events as ev
 from pi_subagents.core.run.record import RunMeta, RunRecord
 from pi_subagents.core.run.result import RunResult
 from pi_subagents.core.session import retrieval
 from pi_subagents.core.stop_switch import StopSwitch
-from pi_subagents.core.usage import Usage, usage_for_pi
+from pi_subagents.core.usage import Usage, usage_to_json
 from pi_subagents.errors import BackgroundRunNotFound, IndexUnreadable, SubagentsError
 from pi_subagents.faces.bridge.live_call import LiveCall
-from pi_subagents.faces.bridge.messages import ASK_TITLE
+from pi_subagents.faces.bridge.messages import ASK_TITLE, agent_asks_title
 from pi_subagents.service import call as launch
 from pi_subagents.service.background import BackgroundRuns
 from pi_subagents.service.call import Pool
 from pi_subagents.service.runs import Runs
 from pi_subagents.service.tools import registry
+from pi_subagents.service.work_so_far import WorkSoFar
 from pi_subagents.view.answers import refusal_to_json
 from pi_subagents.view.window_delta import with_windows
 
@@ -41,6 +45,8 @@ if TYPE_CHECKING:
     from pi_subagents.faces.bridge.peer import HostPeer
     from pi_subagents.service.call import Options
     from pi_subagents.service.delegation import Update
+    from pi_subagents.service.foreground import Windows
+    from pi_subagents.service.questions.people import PutQuestion
     from pi_subagents.service.tools.tool import LiveWork
 
 
@@ -52,6 +58,8 @@ class HostCalls:
         self._env = env
         self._switches: dict[str, StopSwitch] = {}
         self._pool = Pool()
+        self._dialogs = count(1)
+        self._going_on: dict[asyncio.Task[JsonObject], StopSwitch] = {}  # answered by a question
 
     def __contains__(self, call_id: str) -> bool:
         return call_id in self._switches
@@ -71,11 +79,13 @@ class HostCalls:
 
     def stop_all(self) -> None:
         """Stop every call in good order."""
-        for switch in self._switches.values():
+        for switch in (*self._switches.values(), *self._going_on.values()):
             switch.stop()
 
     async def close(self) -> None:
-        """Release the children that were kept ready; there are no calls left."""
+        """Release the children that were kept ready, once what goes on without a call has ended."""
+        if self._going_on:
+            await asyncio.wait(self._going_on)
         await self._pool.close()
 
     async def run(self, call: HostToolCall, session: OpenSession) -> JsonObject:
@@ -116,14 +126,54 @@ class HostCalls:
         options["on_windows"] = live.show
         options["on_update"] = observe
         async with live:
-            answer = await registry.call(call.tool, call.arguments, options)
+            answer = await self._answer_or_question(work, call, options)
         if live.windows is not None:
             answer = with_windows(answer, live.windows.now(), live.windows.max_lines)
         return _with_usage(answer, sum(used, Usage()))
 
+    async def _answer_or_question(
+        self, work: LiveWork, call: HostToolCall, options: Options
+    ) -> JsonObject:
+        """Return the answer; where there is no person to ask, at once what a sub-agent asks."""
+        if call.has_ui:
+            return await registry.call(call.tool, call.arguments, options)
+        so_far, asked = WorkSoFar(), asyncio.Event()
+        show, observe = options["on_windows"], options["on_update"]
+
+        def show_both(windows: Windows) -> None:
+            so_far.show(windows)
+            show(windows)
+
+        def observe_both(update: Update) -> None:
+            so_far.changed(update)
+            observe(update)
+            if isinstance(update.what, ev.Asked):
+                asked.set()
+
+        watched: Options = {**options, "on_windows": show_both, "on_update": observe_both}
+        task = asyncio.create_task(registry.call(call.tool, call.arguments, watched))
+        waiting = asyncio.create_task(asked.wait())
+        try:
+            await asyncio.wait({task, waiting}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            waiting.cancel()
+        if task.done():
+            return task.result()
+        self._going_on[task] = options["stop"]
+        task.add_done_callback(self._forget)
+        request = work.presets(call.arguments)
+        return so_far.unfinished(request, retrieval.MAX_WAIT_S, can_stop=True)
+
+    def _forget(self, task: asyncio.Task[JsonObject]) -> None:
+        del self._going_on[task]
+        if not task.cancelled():
+            task.exception()  # the host has its answer: its runs say the rest
+
     def _options(self, call: HostToolCall, session: OpenSession, switch: StopSwitch) -> Options:
         loop = asyncio.get_running_loop()
-        asking: Options = {"ask": partial(self._ask, switch)} if call.has_ui else {}
+        asking: Options = {}
+        if call.has_ui:
+            asking = {"ask": partial(self._ask, switch), "on_question": self._put}
 
         def notice(text: str) -> None:
             # Some of the work is done in threads, and only the loop may write.
@@ -155,6 +205,21 @@ class HostCalls:
         answer = None if request.cancelled() or request.exception() else request.result()
         return answer if isinstance(answer, bool) else None
 
+    async def _put(self, question: PutQuestion) -> str | None:
+        """Return what the person at the host answers a sub-agent; a dialog is closed in time."""
+        own_id = f"q{next(self._dialogs)}"
+        shown = printable(agent_asks_title(question.name, question.text))
+        title = f"{question.problem}\n\n{shown}" if question.problem else shown
+        kind, more = ("select", [list(question.options)]) if question.options else ("input", [])
+        params: dict[str, object] = {"kind": kind, "arguments": [title, *more], "dialogId": own_id}
+        try:
+            answer = await self._host.request("dialog", params)
+        except asyncio.CancelledError:
+            with suppress(ConnectionError):
+                self._host.notify("undialog", {"dialogId": own_id})
+            raise
+        return answer if isinstance(answer, str) and answer.strip() else None
+
     def _context(self, call: HostToolCall, session: OpenSession) -> Options:
         """Return what shapes the children of a call, and the pool they wait in."""
         return {
@@ -184,6 +249,13 @@ def _record(update: Update, result: RunResult) -> RunRecord:
 
 def _with_usage(answer: JsonObject, used: Usage) -> JsonObject:
     return answer if used == Usage() else {**answer, "usage": usage_for_pi(used)}
+
+
+def usage_for_pi(used: Usage) -> JsonObject:
+    """Return the shape that pi adds to its totals; what a part of the cost was is not known."""
+    parts = dict.fromkeys(("input", "output", "cacheRead", "cacheWrite"), 0)
+    kept = usage_to_json(used)
+    return {**kept, "cost": {**parts, **kept["cost"]}}
 
 
 class SessionRuns:

@@ -2,9 +2,9 @@
 The tools as the extension in pi registers them, before the core runs.
 
 In: nothing but the registry.  Out: the content of `pi_extension/tools.json`, which is written by
-`scripts/update_docs.py`: every tool with what is said of a call above its result, how a plain text
-is shown, and what is said where there is no core.  Which models there are only pi knows: `model`
-stays a plain string.
+`scripts/update_docs.py`: the commands; every tool with what is said of a call above its result;
+how a plain text is shown, and what is said where there is no core.  Which models there are only pi
+knows: `model` stays a plain string.
 """
 
 from __future__ import annotations
@@ -23,11 +23,18 @@ if TYPE_CHECKING:
     from pi_subagents.service.tools.tool import Tool
 
 
+_COMPLETED = ("profile",)  # the core knows what may follow it
+
+
 def tools_to_json() -> dict[str, object]:
     """Return every tool in the order in which hosts list them, and how texts are shown."""
     text = Layout("wrap", first=SHOWN_LINES, more=view_messages.MORE_LINES)
     return {
         "words": messages.SHIM_WORDS,
+        "commands": [
+            {"name": name, "description": about, "completed": name in _COMPLETED}
+            for name, about in messages.COMMANDS.items()
+        ],
         "modelsRoom": make_offer().models_room,
         "text": layout_to_json(text),
         "tools": [
@@ -40,7 +47,7 @@ def tools_to_json() -> dict[str, object]:
                 # Those of the second system are of no use without a model.
                 "needsModels": tool.family == PRESET_TOOLS,
                 "shownWhole": tool.shown_whole,
-                "ahead": _prewarmed(tool),
+                "prewarm": _prewarmed(tool),
                 "call": _call_words(tool),
             }
             for tool in all_tools()

@@ -50,7 +50,7 @@ class LiveCall:
         self._sending.cancel()
         with suppress(asyncio.CancelledError):
             await self._sending
-        self._send()
+        self.send()
 
     def show(self, windows: Windows) -> None:
         """Take the windows, before the first sub-agent starts."""
@@ -69,11 +69,11 @@ class LiveCall:
                 async with asyncio.timeout(TICK_S):
                     await self._news.wait()
             self._news.clear()
-            self._send()
+            self.send()
             await self._host.drain()
             await asyncio.sleep(INTERVAL_S)
 
-    def _send(self) -> None:
+    def send(self) -> None:
         """Send what is new; a failure here must not cost the answer."""
         try:
             if self.windows is not None and self._deltas is not None:

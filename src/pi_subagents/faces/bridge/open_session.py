@@ -5,6 +5,9 @@ In: the entries of the log, then what happens.  Out: notifications to the host (
 the end of background runs), each with the session it belongs to.  Watching goes on only while a
 background run does, and never after the session was closed: an end is reported once, so somebody
 must be there to read it.  A watcher that fails never takes the bridge along.
+
+Runs that are active together are a batch.  With `wake_parent` the report of the one that ends last
+begins a turn: an end is reported once, so a batch begins one turn, whoever reports its other ends.
 """
 
 from __future__ import annotations
@@ -20,25 +23,29 @@ from pi_subagents.core.session.history import ENTRY_TYPE, entry_of
 from pi_subagents.core.usage import Usage
 from pi_subagents.faces.bridge import messages
 from pi_subagents.faces.bridge.peer import reason_of
-from pi_subagents.service.call import trust_of
+from pi_subagents.service.call import settings_of, trust_of
 from pi_subagents.service.host_log import open_host_log
 from pi_subagents.service.tools.offer import offered_tools
 from pi_subagents.view import messages as view_messages
+from pi_subagents.view.at_work import SEPARATOR, called
 from pi_subagents.view.background import (
     END_MESSAGE,
     MAX_ENTRY_OUTPUT,
     UPDATE_ENTRY,
     background_status,
     counts,
+    ending_facts,
     footer,
     usage_counted,
     usage_entry,
 )
+from pi_subagents.view.failure import explain_failure
 from pi_subagents.view.picture import part_to_json
+from pi_subagents.view.states import state_of
 from pi_subagents.view.window_picture import end_picture
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from pi_subagents.core.json_rpc import Params
     from pi_subagents.core.run.record import RunRecord
@@ -62,10 +69,12 @@ class OpenSession:
         self._offer: dict[str, object] | None = None
         self._is_open = True
         self.host_program = opened.pi
+        self._settings = settings_of({"cwd": Path(opened.cwd), "env": env})
         log = open_host_log(Path(opened.cwd), env, opened.entries)
         self.view, self.registry = log.sessions, log.background
         self._usage_counted = usage_counted(opened.entries)
         self._reported: set[str] = set()  # the runs whose end it was
+        self._unsaid: list[RunRecord] = []  # ends that are reported, and about to be shown
         self._shown = set(opened.ends_shown or ())
         # A host that does not name the ends it shows is not shown any of them again.
         known = () if opened.ends_shown is None else self.registry.all()
@@ -131,6 +140,10 @@ class OpenSession:
             self._notices.add(text)
             self.warn(text)
 
+    def say(self, text: str) -> None:
+        """Show something while a command goes on."""
+        self._notify("notify", {"message": text, "level": "info"})
+
     def warn(self, text: str) -> None:
         """Show that something is not as it should be."""
         self._notify("notify", {"message": text, "level": "warning"})
@@ -164,7 +177,7 @@ class OpenSession:
     def _changed(self) -> None:
         """Send the footer if it is another now, and watch if there is anything to watch."""
         counted = counts(self.registry.all())
-        text = footer(counted) if counted["total"] else None
+        text = _footer(self.registry.all()) if counted["running"] else None
         if text != self._footer:
             self._footer = text
             self._notify("status", {"text": text})
@@ -179,7 +192,8 @@ class OpenSession:
     def _look(self) -> bool:
         """Look after the background runs once; return whether to look again."""
         try:
-            look_again = self.registry.look(self._append, self._report, self._reported)
+            look_again = self._take_ends()
+            self._show_ends(is_last=not look_again)
             self._show_what_was_lost()
             self._changed()
         except Exception as error:  # noqa: BLE001 - the bridge outlives whatever happens here
@@ -187,21 +201,34 @@ class OpenSession:
             return True
         return look_again
 
-    def _report(self, run: RunRecord) -> None:
-        """Show a person an end, and the conversation, without beginning a turn."""
-        level = _LEVELS.get(run.status, "error")
-        self._notify("notify", {"message": _ending(run), "level": level})
-        self._show(run)
+    def _take_ends(self) -> bool:
+        """Look until there is no news, so that all that is known is of one time."""
+        known, look_again = -1, True
+        while known != len(self._unsaid):
+            known = len(self._unsaid)
+            look_again = self.registry.look(self._append, self._unsaid.append, self._reported)
+        return look_again
+
+    def _show_ends(self, *, is_last: bool) -> None:
+        """Show ends in the conversation, and notify who does not see it; the last begins a turn."""
+        ends, self._unsaid = self._unsaid, []
+        for number, run in enumerate(ends, 1):
+            notice = {"message": _ending(run), "level": _LEVELS.get(run.status, "error")}
+            wakes = self._settings.wake_parent and is_last and number == len(ends)
+            self._show(run, {"notice": notice}, wakes=wakes)
 
     def _show_what_was_lost(self) -> None:
         """Show ends that were reported but never logged: a host that ends in a turn loses them."""
         lost = self._perhaps_lost & self._reported - self._shown
         runs = self.refresh() if lost else []  # of a long answer the log has the beginning only
+        # A turn that was begun is in the log with its message, so none is begun twice.
+        is_over = self._settings.wake_parent and not any(run.active for run in runs)
+        last = max(runs, key=_finished_at_ms) if is_over and runs else None
         for run in reversed(runs):
             if run.run_id in lost:
-                self._show(run)
+                self._show(run, {}, wakes=run is last)
 
-    def _show(self, run: RunRecord) -> None:
+    def _show(self, run: RunRecord, beside: Params, *, wakes: bool) -> None:
         """Put an end into the conversation."""
         self._shown.add(run.run_id)
         output = printable(run.output[:MAX_ENTRY_OUTPUT])
@@ -217,8 +244,10 @@ class OpenSession:
             "picture": [part_to_json(part) for part in end_picture(run, output)],
         }
         task = one_line(run.meta.task, _SHOWN)
-        content = messages.background_end_message(_ending(run), task, output)
-        self._notify("message", {"customType": END_MESSAGE, "content": content, "details": details})
+        facts = ending_facts(run, self._settings.tools)
+        content = messages.background_end_message(_ending(run), task, facts, output)
+        said = {"customType": END_MESSAGE, "content": content, "details": details}
+        self._notify("message", {**said, **beside, **({"wakes": True} if wakes else {})})
 
     def _complain(self, reason: str) -> None:
         """Print on standard error why watching fails, once for each reason."""
@@ -227,6 +256,18 @@ class OpenSession:
             print(reason, file=sys.stderr, flush=True)  # noqa: T201 - it is for people
 
 
+def _footer(runs: Sequence[RunRecord]) -> str:
+    """Return the line that a host keeps in view while background runs are at work."""
+    text, active = footer(counts(runs)), [run for run in runs if run.active]
+    return f"{text}{SEPARATOR}{called(active[0])}" if len(active) == 1 else text
+
+
+def _finished_at_ms(run: RunRecord) -> int:
+    return run.result.finished_at_ms if run.result else 0
+
+
 def _ending(run: RunRecord) -> str:
-    preset, why = one_line(run.meta.preset, _SHOWN), one_line(run.error_message, _SHOWN)
-    return messages.background_ended(preset, background_status(run), run.run_id, why)
+    name = one_line(run.meta.preset, _SHOWN) or called(run)
+    why = one_line(explain_failure(run.error_message).what, _SHOWN)
+    word = state_of(run).word
+    return messages.background_ended(name, word, run.short_id, why)

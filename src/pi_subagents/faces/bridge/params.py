@@ -60,6 +60,15 @@ class ProfileLine:
     trusted: bool | None = None
 
 
+@value
+class AgentsAsked:
+    """That `/agents` was typed: where, on how wide a screen, and whether anybody can be asked."""
+
+    cwd: str
+    has_ui: bool
+    columns: int | None
+
+
 def parse_session(given: Mapping[str, object]) -> HostSession:
     """Read the session in the parameters of `hello`; InvalidRequest says what is wrong."""
     reason = _text(given, "reason")
@@ -80,9 +89,6 @@ def parse_session(given: Mapping[str, object]) -> HostSession:
 
 def parse_call(given: Mapping[str, object]) -> HostToolCall:
     """Read the parameters of `call`; InvalidRequest says what is wrong."""
-    columns = given.get("columns")
-    if columns is not None and (isinstance(columns, bool) or not isinstance(columns, int)):
-        raise InvalidRequest("columns", messages.MUST_BE_COLUMNS)
     return HostToolCall(
         call_id=_text(given, "callId"),
         tool=_text(given, "tool"),
@@ -91,13 +97,13 @@ def parse_call(given: Mapping[str, object]) -> HostToolCall:
         parent_tools=_texts(given, "parentTools"),
         models=_texts(given, "models"),
         trusted=_trusted(given),
-        columns=columns,
+        columns=_columns(given),
         has_ui=given.get("hasUI") is True,
     )
 
 
-def parse_ahead(given: Mapping[str, object]) -> HostToolCall:
-    """Read the parameters of `ahead`, a call that is still being written: it has no id yet."""
+def parse_prewarm(given: Mapping[str, object]) -> HostToolCall:
+    """Read the parameters of `prewarm`, a call that is still being written: it has no id yet."""
     return parse_call({**given, "callId": "", "columns": None})
 
 
@@ -108,11 +114,13 @@ def parse_call_id(given: Mapping[str, object]) -> str:
 
 def parse_profile(given: Mapping[str, object]) -> ProfileLine:
     """Read the parameters of `profile`; InvalidRequest says what is wrong."""
-    has_ui = given.get("hasUI")
-    if not isinstance(has_ui, bool):
-        raise InvalidRequest("hasUI", core_messages.MUST_BE_FLAG)
     models = _texts(given, "models") or ()
-    return ProfileLine(_text(given, "line"), has_ui, models, _trusted(given))
+    return ProfileLine(_text(given, "line"), _has_ui(given), models, _trusted(given))
+
+
+def parse_agents(given: Mapping[str, object]) -> AgentsAsked:
+    """Read the parameters of `agents`; InvalidRequest says what is wrong."""
+    return AgentsAsked(_text(given, "cwd"), _has_ui(given), _columns(given))
 
 
 def parse_prefix(given: Mapping[str, object]) -> str:
@@ -124,6 +132,20 @@ def _host_program(given: Mapping[str, object]) -> HostProgram | None:
     keys = ("program", "script", "piVersion")
     program, *rest = ("" if given.get(key) is None else _text(given, key) for key in keys)
     return HostProgram(program, *rest) if program else None
+
+
+def _has_ui(given: Mapping[str, object]) -> bool:
+    has_ui = given.get("hasUI")
+    if not isinstance(has_ui, bool):
+        raise InvalidRequest("hasUI", core_messages.MUST_BE_FLAG)
+    return has_ui
+
+
+def _columns(given: Mapping[str, object]) -> int | None:
+    columns = given.get("columns")
+    if columns is not None and (isinstance(columns, bool) or not isinstance(columns, int)):
+        raise InvalidRequest("columns", messages.MUST_BE_COLUMNS)
+    return columns
 
 
 def _trusted(given: Mapping[str, object]) -> bool | None:

@@ -4,10 +4,10 @@
 In: what was typed after `/profile`.  Out: what to show, and how loud; one file changed where
 a verb and its dialogs want it.  The verbs themselves are those of the command line.
 
-A dialog that is left counts as skipped, as the wizard promises; a host that goes away cancels
-everything.  pi cannot fill in a line for its user: a line that has a value already is asked for in
-pi's editor.  That editor changes some blanks by itself, and pi's yes-or-no begins with yes: neither
-may change what a person left alone.
+A dialog that is left counts as skipped, as the wizard promises, and each says so; two in a row
+offer to go back or to quit; a host that goes away cancels everything.  pi cannot fill in a line for
+its user: a line that has a value already is asked for in pi's editor.  That editor changes some
+blanks by itself, and pi's yes-or-no begins with yes: neither may change what a person left alone.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pi_subagents.core.plain_text import printable
-from pi_subagents.core.profile.questions import CANCEL, SKIP, Gesture
+from pi_subagents.core.profile.questions import CANCEL, ESCAPE, SKIPS, Gesture, Text
 from pi_subagents.core.value import value
 from pi_subagents.errors import SubagentsError
 from pi_subagents.faces.bridge import messages
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from typing import TextIO
 
     from pi_subagents.core.engine_values import HostProgram
-    from pi_subagents.core.profile.questions import Asker, Choose, Confirm, LongText, Text
+    from pi_subagents.core.profile.questions import Asker, Choose, Confirm, LongText
     from pi_subagents.faces.bridge.params import ProfileLine
     from pi_subagents.faces.bridge.peer import HostPeer
 
@@ -147,20 +147,21 @@ class Dialogs:
         """Return the place of the chosen option; what is offered first is what counts now."""
         now = question.options[question.default]
         options = [now, *(option for option in question.options if option != now)]
-        answer = _text(self._ask("select", question.title, options))
+        answer = _text(self._ask("select", _with_hint(question.title, question.escape), options))
         if isinstance(answer, Gesture):
             return answer
-        return question.options.index(answer) if answer in question.options else SKIP
+        return question.options.index(answer) if answer in question.options else ESCAPE
 
     def confirm(self, question: Confirm) -> bool | Gesture:
         """Return whether the answer was yes."""
         if question.enter_is_default and not question.default:
-            title = f"{question.title}\n{question.question}"
+            title = _with_hint(f"{question.title}\n{question.question}", question.escape)
             chosen = _text(self._ask("select", title, [NO, YES]))
             return chosen if isinstance(chosen, Gesture) else chosen == YES
         shown = f"{printable(question.text).rstrip()}\n\n" if question.text else ""
-        answer = self._ask("confirm", question.title, shown + question.question)
-        return answer if isinstance(answer, bool) else CANCEL if answer is CANCEL else SKIP
+        asked = _with_hint(shown + question.question, question.escape)
+        answer = self._ask("confirm", question.title, asked)
+        return answer if isinstance(answer, bool) else CANCEL if answer is CANCEL else ESCAPE
 
     def text(self, question: Text) -> str | Gesture:
         """Return the line."""
@@ -168,7 +169,8 @@ class Dialogs:
             answer = self._edited(question)
         else:
             known = ", ".join(question.offers[:MAX_OFFERED])
-            answer = _text(self._ask("input", question.title, *([known] if known else [])))
+            title = _with_hint(question.title, question.escape, question.note)
+            answer = _text(self._ask("input", title, *([known] if known else [])))
         if isinstance(answer, Gesture) or answer == question.prefill:
             return answer
         return " ".join(answer.splitlines())
@@ -178,7 +180,9 @@ class Dialogs:
         return self._edited(question)
 
     def _edited(self, question: Text | LongText) -> str | Gesture:
-        answer = _text(self._ask("editor", question.title, question.prefill))
+        note = question.note if isinstance(question, Text) else ""
+        title = _with_hint(question.title, SKIPS, note)
+        answer = _text(self._ask("editor", title, question.prefill))
         if isinstance(answer, str) and _in_editor(answer) == _in_editor(question.prefill):
             return question.prefill
         return answer
@@ -200,4 +204,10 @@ def _in_editor(text: str) -> str:
 
 
 def _text(answer: object) -> str | Gesture:
-    return answer if isinstance(answer, str) else CANCEL if answer is CANCEL else SKIP
+    return answer if isinstance(answer, str) else CANCEL if answer is CANCEL else ESCAPE
+
+
+def _with_hint(question: str, escape: str, note: str = "") -> str:
+    """Return what a dialog says, and what Escape does where that is not to cancel, as pi says."""
+    hint = messages.escape_hint(escape) if escape else ""
+    return "\n".join(filter(None, (question, note, hint)))

@@ -12,6 +12,7 @@ import asyncio
 import os
 from contextlib import suppress
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pi_subagents._version import __version__
@@ -29,7 +30,12 @@ if TYPE_CHECKING:
     from pi_subagents.core.value import JsonObject
     from pi_subagents.faces.bridge.calls import HostCalls
     from pi_subagents.faces.bridge.open_session import OpenSession
-    from pi_subagents.faces.bridge.params import HostSession, HostToolCall, ProfileLine
+    from pi_subagents.faces.bridge.params import (
+        AgentsAsked,
+        HostSession,
+        HostToolCall,
+        ProfileLine,
+    )
     from pi_subagents.faces.bridge.peer import HostPeer
 
 
@@ -47,6 +53,7 @@ class Bridge:
         self._methods = {
             "call": (bridge_params.parse_call, self._call),
             "profile": (bridge_params.parse_profile, self._profile),
+            "agents": (bridge_params.parse_agents, self._agents),
             "complete": (bridge_params.parse_prefix, self._complete),
             "close": (dict, self._close_session),
             "bye": (dict, self._bye),
@@ -77,9 +84,9 @@ class Bridge:
         if method == "cancel":
             with suppress(InvalidRequest):
                 self._calls.cancel(bridge_params.parse_call_id(params))
-        elif method == "ahead" and self._refusal is None and not self.ended.is_set():
+        elif method == "prewarm" and self._refusal is None and not self.ended.is_set():
             with suppress(InvalidRequest):
-                call = bridge_params.parse_ahead(params)
+                call = bridge_params.parse_prewarm(params)
                 self._calls.prewarm(call, self._session_for(call))
         elif method == "failed" and params.get("method") == "entry":
             reason = one_line(str(params.get("message")), MAX_REASON)
@@ -163,6 +170,22 @@ class Bridge:
         if reply.warning:
             self._warn(reply.warning)
         return {"text": reply.text, "level": reply.level}
+
+    async def _agents(self, given: AgentsAsked) -> JsonObject:
+        from pi_subagents.faces.bridge.agents_command import AgentsCommand, AgentsPlace
+        from pi_subagents.faces.bridge.profile_command import Dialogs
+
+        loop, session = asyncio.get_running_loop(), self._session
+        known = {run.run_id for run in session.registry.all()} if session else set()
+
+        def say(text: str) -> None:
+            if session is not None:
+                loop.call_soon_threadsafe(session.say, text)
+
+        place = AgentsPlace(Path(given.cwd), self._env, known)
+        command = AgentsCommand(place, Dialogs(self._host, loop), say, given.columns)
+        report = await asyncio.to_thread(command.run if given.has_ui else command.text)
+        return {"text": report.text, "level": "error" if report.bad else "info"}
 
     async def _complete(self, prefix: str) -> JsonObject:
         from pi_subagents.faces.bridge.profile_command import completions

@@ -60,7 +60,7 @@ class Console:
     def notice(self, text: str) -> None:
         """Write something once, before or after the work."""
         if self.verbosity > Verbosity.QUIET:
-            self._write(sys.stderr, text, {"fg": "yellow"})
+            self._write(sys.stderr, _in_words(text, sys.stderr), {"fg": "yellow"})
 
     def question(self, text: str) -> None:
         """Ask something, and stay on the line."""
@@ -93,6 +93,23 @@ class Console:
             click.echo(line, file=stream)
 
 
+def _in_words(text: str, stream: TextIO) -> str:
+    """Return a text whose lines end between words where a terminal would cut them anywhere."""
+    if not stream.isatty():
+        return text
+    import textwrap
+
+    def wrapped(line: str) -> str:
+        return textwrap.fill(
+            line,
+            width(stream),
+            break_long_words=False,  # paths are there to be copied
+            break_on_hyphens=False,
+        )
+
+    return "\n".join(map(wrapped, text.split("\n")))
+
+
 def coloured(stream: TextIO) -> bool:
     """Return whether colours are welcome."""
     if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
@@ -108,4 +125,10 @@ def can_be_painted_on(stream: TextIO) -> bool:
 
 def width(stream: TextIO) -> int:
     """Return how many characters fit on a line."""
-    return shutil.get_terminal_size((FALLBACK_WIDTH, 24)).columns if stream.isatty() else 160
+    if not stream.isatty():
+        return 160
+    columns = 0
+    if not os.environ.get("COLUMNS"):  # shutil looks at standard output alone
+        with suppress(OSError, ValueError):
+            columns = os.get_terminal_size(stream.fileno()).columns
+    return columns or shutil.get_terminal_size((FALLBACK_WIDTH, 24)).columns

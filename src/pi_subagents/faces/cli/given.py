@@ -52,6 +52,16 @@ def text_or_stdin(argument: str) -> str:
     return sys.stdin.buffer.read().decode("utf-8-sig", "replace")
 
 
+def schema_in(path: Path) -> object:
+    """Return the JSON of a file; what it has to be is checked where it is used."""
+    import json
+
+    try:
+        return json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError) as error:
+        raise click.BadParameter(f"{path} cannot be read as JSON: {error}") from error
+
+
 def offline_choice(*, offline: bool, script: Path | None) -> bool | Script:
     """Return what `Options` takes: yes, no, or a checked script."""
     if script is None:

@@ -19,6 +19,7 @@ import click
 from pi_subagents._version import __version__
 from pi_subagents.core.plain_text import printable
 from pi_subagents.faces.cli.console import Console, Verbosity
+from pi_subagents.faces.cli.suggesting import SuggestingGroup
 
 EXIT_FAILED = 1
 EXIT_REFUSED = 2
@@ -34,58 +35,68 @@ FAILING = ("strict", "surrogateescape")
 # is imported; the command in it has the verb's name.
 VERBS = {
     "demo": ("work.demo", "See it work: three tasks in parallel, no account needed."),
-    "run": ("work.run", "Run prompts in parallel, each in a sub-agent of its own."),
+    "run": ("work.run", "Run prompts in parallel, each in its own sub-agent."),
+    "resume": ("work.resume", "Go on with a run, from all it knows."),
     "runs": ("look.runs", "List the runs of this project."),
     "show": ("look.runs", "Show one run: answer, transcript, files."),
+    "usage": ("look.usage", "Show what was spent, by day, project, profile or model."),
     "watch": ("look.watch", "Watch all runs live, in the terminal or a browser."),
     "sessions": ("look.sessions", "List the sessions of this project."),
     "output": ("look.sessions", "Print the final text of a session."),
     "session": ("look.sessions", "Print the whole transcript of a session."),
     "profile": ("definitions.profile", "Create, edit, list, show, check and delete profiles."),
-    "preset": ("definitions.preset", "List, show and check presets."),
-    "models": ("work.models", "List the models that sub-agents have here."),
+    "preset": ("definitions.preset", "Add, list, show and check presets."),
+    "models": ("work.models", "List the models that sub-agents can use here."),
     "stop": ("look.runs", "Stop one run and its whole process tree."),
-    "steer": ("look.sessions", "Send a message to a sub-agent that is at work."),
-    "background": ("work.background", "Start runs in the background, look after them."),
+    "steer": ("look.sessions", "Send a message to a running sub-agent."),
+    "answer": ("look.answer", "Answer what a sub-agent asks, or see what it asks."),
+    "diff": ("work.changes", "Show what a run changed in its worktree."),
+    "apply": ("work.changes", "Take the changes of runs into the checkout."),
+    "discard": ("work.changes", "Throw away what a run changed in its worktree."),
+    "background": ("work.background", "Start, list, wait for and stop background runs."),
     "tools": ("work.tools", "List the tools that hosts and `call` can use."),
     "call": ("work.tools", "Run a tool by name with JSON parameters."),
     "mcp": ("machine.serve", "Serve the tools to an MCP host (Claude Code, Codex, ...)."),
-    "bridge": ("machine.serve", "Serve pi's extension, which starts this by itself."),
-    "prune": ("look.prune", "Show, and with --yes remove, old runs."),
+    "bridge": ("machine.serve", "Serve pi's extension, which starts this itself."),
+    "prune": ("look.prune", "Show old runs, or remove them with --yes."),
     "doctor": ("machine.doctor", "Check whether sub-agents can run here."),
     "setup": ("machine.setup", "Install the pinned pi that sub-agents run."),
-    "install": ("machine.install", "Put our MCP server into a host's configuration."),
-    "uninstall": ("machine.install", "Take our MCP server out of a host's configuration."),
-    "offline-model": ("machine.serve", "Serve the offline model alone."),
-    "path": ("machine.install_pi", "Print where the extension for pi is, to try it once."),
+    "pi": ("machine.pi", "Start the pi that sub-agents use: to log in, to trust a project."),
+    "install": ("machine.install", "Add our MCP server to a host's configuration."),
+    "uninstall": ("machine.install", "Remove our MCP server from a host's configuration."),
+    "offline-model": ("machine.serve", "Serve the offline model on its own."),
+    "path": ("machine.install_pi", "Print the path of the extension for pi, to try it."),
     "completion": ("machine.completion", "Print a completion script for your shell."),
 }
 
 HELP = """
-Hand tasks to parallel sub-agents: each a real pi process with its own context window,
-supervised, journaled and stoppable.
+Hand tasks to parallel sub-agents. Each one is a real pi process with its own context window,
+supervised, recorded and stoppable.
 
 \b
 First steps:
   subagents setup                           install the pinned pi (once)
   subagents demo                            three tasks in parallel, no account needed
+  subagents pi                              the pi they use; log in with /login
   subagents run "Explain src/" "List bugs"  two tasks with your own model
   subagents run --offline "Count the lines in README.md"
 
 \b
 Afterwards:
-  subagents runs                            what ran, how it ended, tokens
+  subagents runs                            what ran, how it ended, how many tokens
   subagents show RUN                        one run: answer, transcript, files
-  subagents stop RUN                        end one from another terminal
-  subagents steer RUN "Use the other file"  tell one something while it works
+  subagents stop RUN                        stop one from another terminal
+  subagents resume RUN "Now the tests"      go on with a run that ended, from all it knows
+  subagents steer RUN "Use the other file"  send one a message while it works
+  subagents answer RUN "Yes"                answer what one asks
   subagents doctor                          what works here, and how to fix the rest
   subagents install HOST                    let Claude Code, Codex, Cursor ... delegate
 
-Which model the children use is decided by pi itself; the README says how to set one.
+Which model they use: that of a profile or --model, else the one set in pi (subagents pi).
 """
 
 
-class LazyGroup(click.Group):
+class LazyGroup(SuggestingGroup):
     """A group whose commands are imported when they are needed."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -113,14 +124,14 @@ class LazyGroup(click.Group):
 
 
 @click.group(cls=LazyGroup, help=HELP, context_settings={"help_option_names": ["-h", "--help"]})
-@click.option("-q", "--quiet", is_flag=True, help="No progress: answers, summaries and errors.")
-@click.option("-v", "--verbose", is_flag=True, help="More progress: tool results, ids, paths.")
+@click.option("-q", "--quiet", is_flag=True, help="Print answers and errors only.")
+@click.option("-v", "--verbose", is_flag=True, help="Show more progress: tool results, ids, paths.")
 @click.version_option(__version__, prog_name="subagents")
 @click.pass_context
 def group(ctx: click.Context, *, quiet: bool, verbose: bool) -> None:
     """Keep what every verb needs."""
     if quiet and verbose:
-        raise click.UsageError("--quiet and --verbose contradict each other.")
+        raise click.UsageError("--quiet and --verbose cannot be used together.")
     level = Verbosity.QUIET if quiet else Verbosity.VERBOSE if verbose else Verbosity.NORMAL
     ctx.obj = Console(level)
 

@@ -10,40 +10,46 @@ who does not answer a question in time is not waited for.
 from __future__ import annotations
 
 import asyncio
-import time
 from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from pi_subagents import api
 from pi_subagents.core import messages as core_messages
-from pi_subagents.core.run.progress import LastWords
-from pi_subagents.core.run.result import RunResult
 from pi_subagents.core.session.retrieval import MAX_WAIT_S, say_how_it_stands, with_words
 from pi_subagents.core.stop_switch import StopSwitch
+from pi_subagents.core.value import value
 from pi_subagents.service import call as launch
 from pi_subagents.service.call import Pool
 from pi_subagents.service.tools.offer import offered_tools
+from pi_subagents.service.work_so_far import WorkSoFar
 from pi_subagents.view import messages as view_messages
-from pi_subagents.view.answers import progress_line, refusal_to_json, unfinished_to_json
+from pi_subagents.view.answers import refusal_to_json
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Awaitable, Callable, Coroutine, Mapping
 
     from pi_subagents.service.call import Options
-    from pi_subagents.service.delegation import Update
     from pi_subagents.service.foreground import Windows
+    from pi_subagents.service.questions.people import PutQuestion
     from pi_subagents.service.tools.offer import Offer
     from pi_subagents.service.tools.tool import LiveWork, Tool
 
     Answer = dict[str, object]
-    Ask = Callable[[str], Awaitable[bool | None]]
     Report = Callable[[float, str], Awaitable[None]]
 
 _TICK_S = 1.0
 _HEARTBEAT_TICKS = 5  # a host may take silence for death
 _QUESTION_S = 40.0  # hosts cut calls after a minute, and have to hear why it was refused
 MAX_TEXT = 40_000  # about what a host puts before its model at once
+
+
+@value
+class Person:
+    """How the person in front of a host is asked: yes or no, and for a sub-agent."""
+
+    ask: Callable[[str], Awaitable[bool | None]]
+    put: Callable[[PutQuestion], Awaitable[str | None]]
 
 
 class McpCalls:
@@ -70,9 +76,9 @@ class McpCalls:
         tool: Tool[Any],
         parameters: Mapping[str, Any],
         report: Report,
-        ask: Ask | None = None,
+        person: Person | None = None,
     ) -> Answer:
-        """Return the tool's answer, or how its work stands when the time is up."""
+        """Return the tool's answer, or how its work stands when the time is up or it asks."""
         notes: list[str] = []
         # A call that only waits ends with the server, and answers what is known then.
         options: Options = {
@@ -83,12 +89,12 @@ class McpCalls:
         }
         if tool.live is not None:
             work = _Work(tool.live, parameters)
-            answer = await self._delegate(tool.name, work, options, report, ask)
+            answer = await self._delegate(tool.name, work, options, report, person)
         else:
             given = self._bounded(tool, parameters)
-            answer = await _safely(tool.name, given, self._asking(options, ask, self._ending))
+            answer = await _safely(tool.name, given, self._asking(options, person, self._ending))
             if tool.reading is not None and not answer["isError"]:
-                answer = tool.reading.mark_cut(given, answer, MAX_TEXT)
+                answer = tool.reading.mark_cut(given, answer)
                 answer = say_how_it_stands(answer, self._within_s or MAX_WAIT_S)
         return with_words(answer, *map(view_messages.note, notes))
 
@@ -102,15 +108,15 @@ class McpCalls:
         await self._pool.close()
 
     async def _delegate(
-        self, tool: str, work: _Work, options: Options, report: Report, ask: Ask | None
+        self, tool: str, work: _Work, options: Options, report: Report, person: Person | None
     ) -> Answer:
-        watched = self._asking(work.watched(options), ask, work.stop)
+        watched = self._asking(work.watched(options, person), person, work.stop)
         task = asyncio.create_task(_safely(tool, work.parameters, watched))
         self._running[task] = work.stop
         task.add_done_callback(self._running.pop)
         reporting = asyncio.create_task(work.report(report, self._tick_s))
         try:
-            await self._end_or_deadline(task)
+            await work.asks_or(self._end_or_deadline(task))
             if not task.done():  # without session ids there is nothing to come back to
                 await work.known_or(task)
         except asyncio.CancelledError:
@@ -118,20 +124,20 @@ class McpCalls:
             raise
         finally:
             reporting.cancel()
+            work.leave()
         if task.done():
             return task.result()
-        assert self._within_s is not None, "without a limit it is waited for"
         can_stop = any(each.effect == "stops" for each in self.offer.tools)
-        return work.unfinished(self._within_s, can_stop=can_stop)
+        return work.unfinished(self._within_s or MAX_WAIT_S, can_stop=can_stop)
 
-    def _asking(self, options: Options, ask: Ask | None, stop: StopSwitch) -> Options:
+    def _asking(self, options: Options, person: Person | None, stop: StopSwitch) -> Options:
         """Return the options of a call in which a person can be asked, if there is one."""
-        if ask is None:
+        if person is None:
             return options
         limit_s = min(self._within_s or _QUESTION_S, _QUESTION_S)
 
         async def wait(question: str) -> bool | None:
-            asking = asyncio.ensure_future(ask(question))
+            asking = asyncio.ensure_future(person.ask(question))
 
             def cancel(_level: int) -> None:
                 asking.cancel()
@@ -169,20 +175,51 @@ class _Work:
         self.stop = StopSwitch()
         self.parameters = parameters
         self._live = live
-        self._windows: Windows | None = None
-        self._results: dict[int, RunResult] = {}
-        self._words = LastWords()
-        self._began = time.monotonic()
+        self._so_far = WorkSoFar()
         self._known = asyncio.Event()
+        self._left = asyncio.Event()  # the host has its answer: nobody is in front of it any more
+        self.asked = asyncio.Event()  # something that no person answers
 
-    def watched(self, options: Options) -> Options:
+    def watched(self, options: Options, person: Person | None) -> Options:
         """Return the options of a call that reports while it runs."""
+
+        async def ask_person(question: PutQuestion) -> str | None:
+            said = await self._unless_left(person.put(question)) if person else None
+            if said is None:
+                self.asked.set()
+            return said
+
         return {
             **options,
             "stop": self.stop,
             "on_windows": self._show,
-            "on_update": self._changed,
+            "on_update": self._so_far.changed,
+            "on_question": ask_person,
         }
+
+    def leave(self) -> None:
+        """Let nobody be asked any more: the call is answered."""
+        self._left.set()
+
+    async def _unless_left(self, asking: Awaitable[str | None]) -> str | None:
+        answer = asyncio.ensure_future(asking)
+        left = asyncio.create_task(self._left.wait())
+        try:
+            await asyncio.wait({answer, left}, return_when=asyncio.FIRST_COMPLETED)
+            answered = answer.done() and answer.exception() is None
+            return answer.result() if answered else None
+        finally:
+            answer.cancel()
+            left.cancel()
+
+    async def asks_or(self, over: Coroutine[Any, Any, None]) -> None:
+        """Wait until something is asked that no person answers, or until the wait is over."""
+        waits = [asyncio.ensure_future(each) for each in (over, self.asked.wait())]
+        try:
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for each in waits:
+                each.cancel()
 
     async def known_or(self, task: asyncio.Task[Answer]) -> None:
         """Wait until the runs are known, or all is over."""
@@ -194,16 +231,8 @@ class _Work:
 
     def unfinished(self, wait_s: float, *, can_stop: bool) -> Answer:
         """Return how the work stands."""
-        assert self._windows is not None
-        return unfinished_to_json(
-            self._windows.now(),
-            self._results,
-            self._words.of_each,
-            after_s=time.monotonic() - self._began,
-            wait_s=wait_s,
-            request=self._live.presets(self.parameters),  # which were taken, or nothing would run
-            can_stop=can_stop,
-        )
+        request = self._live.presets(self.parameters)  # which were taken, or nothing would run
+        return self._so_far.unfinished(request, wait_s, can_stop=can_stop)
 
     async def report(self, report: Report, tick_s: float) -> None:
         """Report how the work stands, when that changed and now and then anyway."""
@@ -211,23 +240,17 @@ class _Work:
         with suppress(TimeoutError):
             await asyncio.wait_for(self._known.wait(), tick_s)
         while True:
-            line = progress_line(self._windows.now(), self._words.latest) if self._windows else ""
+            line = self._so_far.line()
             silent += 1
             if line != before or silent >= _HEARTBEAT_TICKS:
                 before, silent = line, 0
                 with suppress(Exception):  # a host that does not listen is no reason to stop
-                    await report(time.monotonic() - self._began, line)
+                    await report(self._so_far.elapsed_s, line)
             await asyncio.sleep(tick_s)
 
     def _show(self, windows: Windows) -> None:
-        self._windows = windows
+        self._so_far.show(windows)
         self._known.set()
-
-    def _changed(self, update: Update) -> None:
-        if isinstance(update.what, RunResult):
-            self._results[update.run.index] = update.what
-        else:
-            self._words.hear(update.run.index, update.what)
 
 
 async def _safely(tool: str, parameters: Mapping[str, Any], options: Options) -> Answer:

@@ -39,10 +39,12 @@ from mcp.types import (
 from pi_subagents._version import __version__
 from pi_subagents.core.session.retrieval import in_one_text
 from pi_subagents.faces.mcp_server import messages, resources
+from pi_subagents.faces.mcp_server.calls import Person
 from pi_subagents.faces.mcp_server.prompts import prompt_text, prompts_for
-from pi_subagents.service.tools.offer import instructions
+from pi_subagents.service.tools.offer import RETURNED, instructions
 from pi_subagents.service.tools.outputs import sendable, structured
 from pi_subagents.service.tools.registry import find_tool
+from pi_subagents.view.answers import all_failed
 
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
@@ -53,15 +55,16 @@ if TYPE_CHECKING:
         ReadResourceRequestParams,
     )
 
-    from pi_subagents.faces.mcp_server.calls import Ask, McpCalls
+    from pi_subagents.faces.mcp_server.calls import McpCalls
     from pi_subagents.service.call import Options
+    from pi_subagents.service.questions.people import PutQuestion
     from pi_subagents.service.tools.offer import Offer
 
     Context = ServerRequestContext[Any]
     Page = PaginatedRequestParams | None
 
 
-_FIELD = "use"
+_FIELD, _ANSWER = "use", "answer"
 _FORM: dict[str, Any] = {
     "type": "object",
     "properties": {_FIELD: {"type": "boolean", "title": messages.ASK_TITLE}},
@@ -76,7 +79,7 @@ def tool_list(offer: Offer) -> list[Tool]:
             name=tool.name,
             description=tool.description,
             input_schema=dict(tool.parameters),
-            output_schema=dict(tool.returns),
+            output_schema=dict(RETURNED),
             annotations=ToolAnnotations(
                 read_only_hint=tool.effect == "reads",
                 destructive_hint=tool.effect != "reads",
@@ -88,7 +91,7 @@ def tool_list(offer: Offer) -> list[Tool]:
     ]
 
 
-def person_at(context: Context) -> Ask | None:
+def person_at(context: Context) -> Person | None:
     """Return how to ask the person in front of the host that made a call; None if it cannot."""
     session = context.session
     can_show = ClientCapabilities(elicitation=ElicitationCapability())
@@ -100,7 +103,17 @@ def person_at(context: Context) -> Ask | None:
         chosen = (said.content or {}).get(_FIELD) if said.action == "accept" else None
         return chosen if isinstance(chosen, bool) else None
 
-    return ask
+    async def put(question: PutQuestion) -> str | None:
+        answer: dict[str, Any] = {"type": "string", "title": messages.ANSWER_TITLE}
+        if question.options:
+            answer["enum"] = list(question.options)
+        form = {"type": "object", "properties": {_ANSWER: answer}, "required": [_ANSWER]}
+        asked = messages.asked_by(question.name, question.text, question.problem)
+        said = await session.elicit_form(asked, form, context.request_id)
+        chosen = (said.content or {}).get(_ANSWER) if said.action == "accept" else None
+        return chosen if isinstance(chosen, str) and chosen.strip() else None
+
+    return Person(ask, put)
 
 
 def build_server(calls: McpCalls, options: Options) -> Server[Any]:
@@ -120,6 +133,7 @@ def build_server(calls: McpCalls, options: Options) -> Server[Any]:
         arguments = asked.arguments or {}
         answer = sendable(await calls.answer(tool, arguments, report, person_at(context)))
         refused = bool(answer["isError"])
+        failed = refused or (tool.live is not None and all_failed(answer))
         value = None if refused else structured(tool, answer)
         if tool.reading is not None:
             answer = in_one_text(answer)
@@ -128,7 +142,7 @@ def build_server(calls: McpCalls, options: Options) -> Server[Any]:
         return CallToolResult(
             content=[TextContent(type="text", text=block["text"]) for block in content],
             structured_content=value,
-            is_error=refused,
+            is_error=failed,
         )
 
     async def list_resources(_context: Context, _page: Page) -> ListResourcesResult:

@@ -1,7 +1,8 @@
 """
 Ask with menus and lines that are worked by keys.
 
-In: questions, and the keys of a terminal.  Out: answers; Esc skips, Ctrl+C cancels.  A question is
+In: questions, and the keys of a terminal.  Out: answers; Esc skips, Shift+Tab goes back, Ctrl+C
+cancels; the keys stand below each question.  A question is
 painted in place, on standard error, and leaves one line behind when it is answered.
 """
 
@@ -12,7 +13,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from pi_subagents.core.plain_text import one_line, printable
-from pi_subagents.core.profile.questions import CANCEL, SKIP, Choose, Gesture
+from pi_subagents.core.profile.questions import BACK, CANCEL, ESCAPE, SKIPS, Choose, Gesture
 from pi_subagents.faces.profile_wizard.editor import any_editor, written_in
 from pi_subagents.faces.profile_wizard.keys import Keys, key_mode
 from pi_subagents.faces.profile_wizard.line_prompts import LinePrompts
@@ -25,14 +26,14 @@ if TYPE_CHECKING:
 
     Row = tuple[tuple[str, str], ...]  # pieces of text, each with how it is painted
 
-LEAVE_KEYS = ("escape skip", "ctrl+c leave without saving")
-MENU_KEYS = ("↑↓ navigate", "enter select", *LEAVE_KEYS)
-TEXT_KEYS = ("enter submit", *LEAVE_KEYS)
+MENU_KEYS = ("↑↓ navigate", "enter select")
+TEXT_KEYS = ("enter submit",)
 OFFER_KEYS = ("↑↓ choose", "tab complete", *TEXT_KEYS)
+LEAVE_KEYS = ("shift+tab back", "ctrl+c quit")
 BETWEEN_KEYS = "  "
 LEFT_OUT = "(left out)"
-GESTURES = {"escape": SKIP, "cancel": CANCEL}
-PLAIN, BOLD, DIM, REVERSED = "", "\x1b[1m", "\x1b[2m", "\x1b[7m"
+GESTURES = {"escape": ESCAPE, "back": BACK, "cancel": CANCEL}
+PLAIN, BOLD, DIM, REVERSED, YELLOW = "", "\x1b[1m", "\x1b[2m", "\x1b[7m", "\x1b[33m"
 RESET = "\x1b[0m"
 LEAST_WIDTH = 8
 FALLBACK_WIDTH = 80  # a terminal that does not know its size says 0
@@ -63,7 +64,8 @@ class ArrowPrompts:
         """Take a yes or a no from a menu."""
         if question.text:
             _write(f"\n{printable(question.text).rstrip()}\n\n")
-        at = self.choose(Choose(question.question, ("Yes", "No"), 0 if question.default else 1))
+        place = 0 if question.default else 1
+        at = self.choose(Choose(question.question, ("Yes", "No"), place, question.escape))
         return at if isinstance(at, Gesture) else at == 0
 
     def text(self, question: Text) -> str | Gesture:
@@ -107,13 +109,13 @@ class ArrowPrompts:
     def _close(self, title: str, answer: str | Gesture) -> None:
         """Leave one line of a question that was answered."""
         self._clear()
-        if answer is not CANCEL:
+        if answer not in (CANCEL, BACK):
             _write(f"{_answered(title, answer if isinstance(answer, str) else '')}\n")
 
 
 def _menu_rows(question: Choose, at: int) -> list[Row]:
     options = [_option(each, chosen=place == at) for place, each in enumerate(question.options)]
-    return [*_title_rows(question.title), *options, *_key_rows(MENU_KEYS)]
+    return [*_title_rows(question.title), *options, *_key_rows(MENU_KEYS, question.escape)]
 
 
 def _line_rows(line: TypedLine) -> list[Row]:
@@ -123,17 +125,18 @@ def _line_rows(line: TypedLine) -> list[Row]:
     typed = (("> ", PLAIN), (before, PLAIN), (behind[:1] or " ", REVERSED), (behind[1:], PLAIN))
     offered = [_option(each, chosen=pointed) for each, pointed in line.offered]
     keys = OFFER_KEYS if line.question.offers else TEXT_KEYS
-    return [*_title_rows(line.question.title), typed, *offered, *_key_rows(keys)]
+    note: list[Row] = [((part, YELLOW),) for part in wrapped(line.question.note, _room()) if part]
+    return [*_title_rows(line.question.title), *note, typed, *offered, *_key_rows(keys, SKIPS)]
 
 
 def _title_rows(title: str) -> list[Row]:
     return [((part, BOLD),) for part in wrapped(title, _room())]
 
 
-def _key_rows(keys: tuple[str, ...]) -> list[Row]:
+def _key_rows(keys: tuple[str, ...], escape: str) -> list[Row]:
     """Return what the keys do, on as many rows as that takes."""
     rows = [keys[0]]
-    for key in keys[1:]:
+    for key in (*keys[1:], f"escape {escape}", *LEAVE_KEYS):
         longer = f"{rows[-1]}{BETWEEN_KEYS}{key}"
         rows[-1:] = [longer] if cells(longer) <= _room() else [rows[-1], key]
     return [((row, DIM),) for row in rows]

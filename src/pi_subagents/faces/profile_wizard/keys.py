@@ -25,7 +25,7 @@ ESCAPE = "\x1b"
 # The last character of a sequence, or its number before `~`.
 SEQUENCES = {
     "A": "up", "B": "down", "C": "right", "D": "left", "H": "home", "F": "end",
-    "1": "home", "3": "delete", "4": "end", "7": "home", "8": "end",
+    "Z": "back", "1": "home", "3": "delete", "4": "end", "7": "home", "8": "end",
 }  # fmt: skip
 CONTROLS = {
     "\r": "enter", "\n": "enter", "\t": "tab", "\x7f": "backspace", "\b": "backspace",

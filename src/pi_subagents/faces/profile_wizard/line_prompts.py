@@ -2,7 +2,8 @@
 Ask line by line: for a dumb terminal, or answers that come through a pipe.
 
 In: lines of standard input.  Out: answers; an empty line takes what is offered, `-` alone skips,
-and the end of the input cancels.  Ctrl+C is the caller's: it raises KeyboardInterrupt.
+`<` alone goes back, and the end of the input cancels.  Ctrl+C is the caller's: it raises
+KeyboardInterrupt.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from pi_subagents.core.plain_text import printable
-from pi_subagents.core.profile.questions import CANCEL, SKIP
+from pi_subagents.core.profile.questions import BACK, CANCEL, SKIP
 from pi_subagents.faces.profile_wizard.editor import chosen_editor, written_in
 from pi_subagents.faces.profile_wizard.messages import editor_opens
 
@@ -21,12 +22,12 @@ if TYPE_CHECKING:
 
     from pi_subagents.core.profile.questions import Choose, Confirm, Gesture, LongText, Text
 
-LEAVE_OUT = "-"
+GESTURES = {"-": SKIP, "<": BACK}
 END_OF_TEXT = "."
 MAX_SHOWN = 12
 MAX_LINE = 1024 * 1024
 WORDS = {"y": True, "yes": True, "n": False, "no": False}
-HOW_TO_SKIP = "Enter takes what stands in brackets, - leaves a field out, Ctrl+C saves nothing."
+HOW_TO_SKIP = "Enter accepts [default], - skips, < goes back, Ctrl+C quits without saving."
 
 
 class LinePrompts:
@@ -69,6 +70,8 @@ class LinePrompts:
     def text(self, question: Text) -> str | Gesture:
         """Take a line."""
         self._say(f"\n{question.title}")
+        if question.note:
+            self._say(question.note)
         if question.offers:
             self._say(f"  known: {_some(question.offers)}")
         answer = self._line(f"[{printable(question.prefill)}] > ")
@@ -102,7 +105,7 @@ class LinePrompts:
         if not given:
             return CANCEL
         line = given.strip() if strips else given.rstrip("\r\n")
-        return SKIP if skips and line == LEAVE_OUT else line
+        return GESTURES.get(line, line) if skips else line
 
     @staticmethod
     def _say(text: str, *, newline: bool = True) -> None:

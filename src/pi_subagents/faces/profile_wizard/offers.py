@@ -7,6 +7,7 @@ needed.  Where pi has no models, or cannot tell them, that is said once, and non
 
 from __future__ import annotations
 
+import sys
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +18,7 @@ from pi_subagents.errors import SubagentsError
 from pi_subagents.faces.profile_wizard import messages
 
 if TYPE_CHECKING:
+    from pi_subagents.core.profile.profile import Profile
     from pi_subagents.faces.cli.console import Console
 
 
@@ -38,4 +40,9 @@ def offers_here(console: Console) -> Offers:
             console.notice(messages.models_not_offered(why))
         return found
 
-    return Offers(models, place.tools(), cache(place.skills))
+    def problem(profile: Profile, field: str) -> str:
+        # Lines that come through a pipe were written without a second question in mind.
+        asks = console.ask is not None or sys.stdin.isatty()
+        return place.unknown_name(profile, field, models()) if asks else ""
+
+    return Offers(models, place.tools(), cache(place.skills), problem)

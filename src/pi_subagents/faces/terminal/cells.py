@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 Style = Literal[
     "plain", "muted", "added", "removed", "steer", "error", "running", "done", "bold", "name",
+    "warning", "stopped", "lost",
 ]  # fmt: skip
 StyledLine = tuple[tuple[str, Style], ...]
 
@@ -28,8 +29,8 @@ _WIDE = ("W", "F")
 _NO_CELL = ("Mn", "Me", "Cf")
 _AS_EMOJI = "\ufe0f"  # makes a wide picture of the narrow sign before it
 _CODES: Mapping[Style, str] = {
-    "muted": "2", "added": "32", "removed": "31", "steer": "36", "error": "31", "running": "33",
-    "done": "32", "bold": "1", "name": "1;36",
+    "muted": "2", "added": "32", "removed": "31", "steer": "36", "error": "31", "running": "36",
+    "done": "32", "bold": "1", "name": "1;36", "warning": "33", "stopped": "35", "lost": "94",
 }  # fmt: skip
 
 

@@ -13,7 +13,10 @@ import os
 import signal
 from typing import TYPE_CHECKING, Protocol
 
+from pi_subagents.core.plain_text import one_line
 from pi_subagents.core.value import replace
+from pi_subagents.faces.terminal import messages
+from pi_subagents.faces.terminal.asking import question_lines, typed_line
 from pi_subagents.faces.terminal.cells import as_text, changes
 from pi_subagents.faces.terminal.painting import AROUND, View, paint, paint_ended
 from pi_subagents.faces.terminal.terminal import KeyReader, open_terminal
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
 
     from pi_subagents.faces.terminal.cells import StyledLine
     from pi_subagents.faces.terminal.terminal import Key, Terminal
+    from pi_subagents.service.questions.people import PutQuestion
     from pi_subagents.view.window import Window
 
 GATHER_S = 0.05
@@ -74,11 +78,17 @@ class Display:
         self._timer: asyncio.TimerHandle | None = None
         self._ticker: asyncio.TimerHandle | None = None
         self._overdue = False
+        self._answering = asyncio.Event()  # the person wants to answer what is asked
 
     def show(self, windows: Source) -> None:
         """Take the terminal and show these."""
         self._windows = windows
+        self._enter()
+
+    def _enter(self) -> None:
         self._terminal.enter()
+        self._on_screen = ()
+        self._overdue = False
         loop = asyncio.get_running_loop()
         loop.add_reader(self._terminal.descriptor, self._on_input)
         loop.add_signal_handler(signal.SIGWINCH, self._on_resize)
@@ -104,6 +114,31 @@ class Display:
             self._notices.append(text)
         else:
             self._tell(text)
+
+    async def ask(self, question: PutQuestion) -> str | None:
+        """Ask below the windows; once a key is pressed, in their place.  Until it is answered."""
+        while True:
+            asks = messages.question_waits(one_line(question.name, 30), question.text)
+            self.say(asks)
+            self._answering.clear()
+            try:
+                if not question.problem:  # else somebody is at it already
+                    await self._answering.wait()
+                if (line := await self._typed(question)) is not None:
+                    return line
+            finally:
+                if self._view.notice == asks:
+                    self._view = replace(self._view, notice="")
+                self._paint_in(0)
+
+    async def _typed(self, question: PutQuestion) -> str | None:
+        """Give the screen to a question and its answer; the sub-agents go on meanwhile."""
+        self._stop_listening()
+        self._terminal.leave(question_lines(question) + "\n> ")
+        try:
+            return await typed_line(self._terminal.descriptor)
+        finally:
+            self._enter()
 
     def close(self) -> None:
         """Give the terminal back, with the windows as they are at the end."""
@@ -133,6 +168,7 @@ class Display:
         for timer in (self._timer, self._ticker):
             if timer is not None:
                 timer.cancel()
+        self._timer = None
 
     def _tick(self) -> None:
         self._paint_in(0)
@@ -192,6 +228,9 @@ class Display:
         for key in self._keys.feed(data):
             if key == "suspend":
                 self._suspend(_WHOLE_JOB)
+                continue
+            if key == "answer":
+                self._answering.set()
                 continue
             self._view = after_key(self._view, key, page=self._terminal.size()[1] - AROUND)
         self._paint_in(0)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from pi_subagents.core.plain_text import one_line
+from pi_subagents.core.run.record import short_id
+
+MAX_ASKED = 60  # characters of a question, so that the key behind it is seen
+
 # What a display of windows says around them.
 
 DISPLAY_KEYS = "Ctrl+O full history • Ctrl+C stop"
 DISPLAY_KEYS_EXPANDED = "Ctrl+O back • ↑↓ PgUp PgDn • Ctrl+C stop"
 DISPLAY_KEYS_SCROLLED = "End: follow • Ctrl+O back • ↑↓ PgUp PgDn"
-DISPLAY_SESSIONS = "Session IDs (`subagents output ID` prints the answer of one):"
 
 
 def display_left_out(count: int) -> str:
@@ -17,4 +21,17 @@ def display_left_out(count: int) -> str:
 
 def display_next(session_id: str) -> str:
     """Return the command that goes on with a session."""
-    return f'Go on with one: subagents run --resume {session_id} "..."'
+    return f'To continue: subagents run --resume {short_id(session_id)} "..."'
+
+
+def display_waits(place: int) -> str:
+    """Return where in the queue a task stands."""
+    return f"waiting, place {place}"
+
+
+TYPE_AN_ANSWER = "Type the answer and press Enter; Enter alone: back to the windows."
+
+
+def question_waits(name: str, text: str) -> str:
+    """Return the line below the windows that says what waits for an answer."""
+    return one_line(f"{name} asks: {text}", MAX_ASKED) + " · a: answer"

@@ -10,33 +10,43 @@ those with an error, then the rest; one row each, round by round.
 from __future__ import annotations
 
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from pi_subagents.core.value import value
 from pi_subagents.faces.terminal import messages
 from pi_subagents.faces.terminal.cells import cells, cut, fitted, wrapped
+from pi_subagents.view.failure import ending_lines, explain_failure
+from pi_subagents.view.window import MARK
 from pi_subagents.view.window_view import (
     STATUS_OF_ALL,
+    elapsed,
+    ended_rests,
     header_rests,
     places,
     shown_lines,
-    status_counts,
-    window_icon,
-    window_name,
+    state_counts,
+    window_state,
+    window_title,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from pi_subagents.faces.terminal.cells import Style, StyledLine
+    from pi_subagents.view.preview import LineRole, LineSpan
+    from pi_subagents.view.states import StateRole
     from pi_subagents.view.window import Window, WindowLine, WindowStatus
 
 INDENT = "  "
 AROUND = 2  # rows for the status above and the keys below
-_STATUS_STYLES: Mapping[WindowStatus, Style] = {
-    "queued": "muted", "running": "running", "completed": "done", "error": "error",
+_STYLES: Mapping[StateRole, Style] = {
+    "quiet": "muted", "working": "running", "good": "done", "warning": "warning", "bad": "error",
+    "stopped": "stopped", "lost": "lost",
 }  # fmt: skip
-_RANKS: Mapping[WindowStatus, int] = {"running": 0, "error": 1, "completed": 2, "queued": 3}
+_LINE_STYLES: Mapping[LineRole, Style] = {"figure": "muted", "failed": "error"}
+_RANKS: Mapping[WindowStatus, int] = {
+    "running": 0, "error": 1, "interrupted": 1, "stopped": 2, "completed": 2, "queued": 3,
+}  # fmt: skip
 
 
 @value
@@ -71,20 +81,24 @@ def paint(windows: Sequence[Window], width: int, height: int, view: View) -> Scr
 
 
 def paint_ended(windows: Sequence[Window], width: int) -> list[StyledLine]:
-    """Return what stays to be read: every window, however high, and how to go on."""
-    lines: list[StyledLine] = [_status_of_all(windows)]
-    for window, place in zip(windows, places(windows), strict=True):
-        lines += [(), _header(window, width, place), *_latest(window, width)]
-        lines += _error_lines(window, width)
+    """Return what stays to be read: a line for each window, why it failed, and how to go on."""
+    lines: list[StyledLine] = []
+    for window in windows:
+        lines += [paint_end(window, width), *_ending(window, width)]
     # A command that is to be copied is never cut: the shell's screen wraps it.
-    return [*(fitted(line, width) for line in lines), (), *_footer(windows)]
+    return [*(fitted(line, width) for line in lines), *_next_command(windows)]
+
+
+def paint_end(window: Window, width: int) -> StyledLine:
+    """Return the one line that stays of a window."""
+    return _titled(window, width, list(ended_rests(window)))
 
 
 def _status_of_all(windows: Sequence[Window]) -> StyledLine:
     """Return how many windows stand how, each count in the colour of its status."""
     line: StyledLine = ((STATUS_OF_ALL, "bold"),)
-    for number, (status, text) in enumerate(status_counts(windows)):
-        line += ((", ", "muted"),) * (number > 0) + ((text, _STATUS_STYLES[status]),)
+    for number, (state, text) in enumerate(state_counts(windows)):
+        line += ((", ", "muted"),) * (number > 0) + ((text, _STYLES[state.role]),)
     return line
 
 
@@ -148,13 +162,24 @@ def _latest(window: Window, width: int) -> list[StyledLine]:
 def _content(line: WindowLine, width: int) -> StyledLine:
     if line.kind == "text":
         return ((INDENT, "plain"), (line.text, "plain"))
-    begin = [(span.text, span.role) for span in line.spans if not span.kept]
-    end = [(span.text, span.role) for span in line.spans if span.kept]
-    return fitted(((INDENT, "plain"), (line.mark, "muted"), *begin), width, tuple(end))
+    begin = [_styled(span) for span in line.spans if not span.kept]
+    end = [_styled(span) for span in line.spans if span.kept]
+    return fitted(((INDENT, "plain"), _mark(line), *begin), width, tuple(end))
+
+
+def _styled(span: LineSpan) -> tuple[str, Style]:
+    return span.text, _LINE_STYLES.get(span.role) or cast("Style", span.role)
+
+
+def _mark(line: WindowLine) -> tuple[str, Style]:
+    """Return what stands before a line; a call has an arrow of its own behind its name."""
+    if line.kind == "tool" and line.mark == MARK:
+        return "", "plain"
+    return line.mark, "error" if line.kind == "failed" else "muted"
 
 
 def _wrapped_line(line: WindowLine, width: int) -> list[StyledLine]:
-    if line.kind == "tool":  # a preview is one line by nature
+    if line.kind in ("tool", "failed"):  # a preview is one line by nature
         return [_content(line, width)]
     style: Style = "plain" if line.kind == "text" else "steer"
     return [((INDENT, "plain"), (part, style)) for part in _parts(line.mark + line.text, width)]
@@ -162,11 +187,21 @@ def _wrapped_line(line: WindowLine, width: int) -> list[StyledLine]:
 
 def _error_lines(window: Window, width: int | None = None) -> list[StyledLine]:
     """Return the error, if there is one; wrapped where a width is given."""
-    if not window.error_message:
+    if not window.error_message or window.status == "stopped":  # its sign and word say it
         return []
-    text = f"Error: {window.error_message}"
+    text = f"Error: {explain_failure(window.error_message).what}"
     parts = (text,) if width is None else _parts(text, width)
     return [((INDENT, "plain"), (part, "error")) for part in parts]
+
+
+def _ending(window: Window, width: int) -> list[StyledLine]:
+    """Return why it failed, what to do about that, and what else is to be known of it."""
+    lines: list[StyledLine] = []
+    failed = window.status in ("error", "interrupted")
+    for text in ending_lines(window.error_message, window.notes):
+        style: Style = "error" if failed and not lines else "muted"
+        lines += [((INDENT, "plain"), (part, style)) for part in _parts(text, width)]
+    return lines
 
 
 def _parts(text: str, width: int) -> tuple[str, ...]:
@@ -174,26 +209,29 @@ def _parts(text: str, width: int) -> tuple[str, ...]:
 
 
 def _header(window: Window, width: int, place: int) -> StyledLine:
-    """Return the line above a window; where it does not fit, what matters least goes first."""
-    icon, name = f"{window_icon(window)} ", window_name(window)
-    rests = list(header_rests(window, place, clock=True))
+    """Return the line above a window."""
+    waits = messages.display_waits(place) if place else ""
+    return _titled(
+        window, width, list(header_rests(window, waits, "" if place else elapsed(window)))
+    )
+
+
+def _titled(window: Window, width: int, rests: Sequence[str]) -> StyledLine:
+    """Return sign, name and what stands behind it; where it does not fit, the least goes first."""
+    state, name = window_state(window), window_title(window)
+    icon = f"{state.sign} "
     rest = next((each for each in rests if cells(icon + name + each) <= width), rests[-1])
     name = cut(name, max(width - cells(icon + rest), 1))
-    return ((icon, _STATUS_STYLES[window.status]), (name, "name"), (rest, "muted"))
+    return ((icon, _STYLES[state.role]), (name, "name"), (rest, "muted"))
 
 
-def _footer(windows: Sequence[Window]) -> list[StyledLine]:
-    """Return the session ids and what to type next: of one that failed, if one did."""
+def _next_command(windows: Sequence[Window]) -> list[StyledLine]:
+    """Return what to type to go on: with one that failed, if one did."""
     known = [window for window in windows if window.title.session_id]
+    failed = [window for window in known if window.status == "error"]
     if not known:
         return []
-    failed = [window for window in known if window.status == "error"]
-    lines: list[StyledLine] = [((messages.DISPLAY_SESSIONS, "muted"),)]
-    lines += [
-        ((f"    {window_name(window)}: {window.title.session_id}", "muted"),) for window in known
-    ]
-    next_command = messages.display_next((failed or known)[0].title.session_id)
-    return [*lines, ((next_command, "muted"),)]
+    return [((messages.display_next((failed or known)[0].title.session_id), "muted"),)]
 
 
 @value

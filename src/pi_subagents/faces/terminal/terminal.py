@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-Key = Literal["suspend", "expand", "up", "down", "page up", "page down", "home", "end"]
+Key = Literal["suspend", "expand", "answer", "up", "down", "page up", "page down", "home", "end"]
 
 _ENTER = "\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[2J"  # a screen of our own, no cursor, no wrapping
 _LEAVE = "\x1b[0m\x1b[?7h\x1b[?25h\x1b[?1049l"
@@ -32,6 +32,7 @@ _PATIENCE_S = 5.0  # nobody reads it any more: the command must end all the same
 _KEYS: Mapping[bytes, Key] = {
     b"\x1a": "suspend",  # Ctrl+Z
     b"\x0f": "expand",  # Ctrl+O
+    b"a": "answer",
     b"\x1b[A": "up", b"\x1bOA": "up", b"k": "up",
     b"\x1b[B": "down", b"\x1bOB": "down", b"j": "down",
     b"\x1b[5~": "page up", b"\x1b[6~": "page down", b" ": "page down",

@@ -2,7 +2,7 @@
 The full-screen view in a terminal: list, filter, totals, and what can be done to a run.
 
 In: a fleet, actions.  Out: a screen that follows the disk until the user leaves.  A thread of its
-own waits for news, so the keys always answer; while nothing changes, nothing is painted but ages.
+own waits for news, so the keys always answer; while nothing changes, only the clocks are painted.
 """
 
 from __future__ import annotations
@@ -20,9 +20,17 @@ from textual.binding import Binding
 from textual.content import Content
 from textual.widgets import Footer, Input, Static
 
+from pi_subagents.core.plain_text import one_line, printable
+from pi_subagents.core.run.messages import question_shown
 from pi_subagents.errors import ResumeStillRunning
 from pi_subagents.faces.watch import messages
-from pi_subagents.faces.watch.dialogs import Help, ResumeQuestion, SteerQuestion, StopQuestion
+from pi_subagents.faces.watch.dialogs import (
+    AnswerQuestion,
+    Help,
+    ResumeQuestion,
+    SteerQuestion,
+    StopQuestion,
+)
 from pi_subagents.faces.watch.fleet_list import FleetList
 from pi_subagents.faces.watch.once import today_ms
 from pi_subagents.faces.watch.transcript import Transcript
@@ -42,7 +50,7 @@ if TYPE_CHECKING:
     from pi_subagents.service.fleet_actions import ActionReport, FleetActions
 
 TICK_S = 1.0
-QUIET_TICKS = 30
+MAX_NAME = 60
 OF_THE_LIST = ("open", "filter", "next_which", "clear", "quit")
 
 
@@ -67,6 +75,7 @@ class WatchApp(App[None]):
         Binding("f", "next_which", "Status"),
         Binding("s", "stop", "Stop"),
         Binding("m", "steer", "Message"),
+        Binding("a", "answer", "Answer"),
         Binding("r", "resume", "Resume"),
         Binding("c", "copy_id", "Copy id"),
         Binding("d", "directory", "Directory"),
@@ -87,7 +96,6 @@ class WatchApp(App[None]):
         self._machine = machine
         self._wanted = Wanted()
         self._rows: tuple[RunRecord, ...] = ()
-        self._ticks = 0
         self._home = os.environ.get("HOME", "")
         self._totals = Static(id="totals", markup=False)
         self._filter = Static(id="wanted")
@@ -156,13 +164,16 @@ class WatchApp(App[None]):
     # What is painted
 
     def _tick(self) -> None:
-        self._ticks += 1
-        if any(row.active for row in self._rows) or self._ticks % QUIET_TICKS == 0:
-            self._list.refresh()
-            self._paint_totals()  # the day may have changed
+        """Let every clock go on."""
+        self._list.refresh()
+        self._paint_totals()  # the day may have changed
+        self._paint_details()
+        for screen in self.screen_stack:
+            if isinstance(screen, Transcript):
+                screen.tick()
 
     def _paint_totals(self) -> None:
-        found = totals(self._rows, today_ms())
+        found = totals(self._rows, today_ms(), self._wanted.text)
         self._totals.update(totals_line(found, self._totals.content_size.width))
 
     def _paint_wanted(self) -> None:
@@ -180,6 +191,9 @@ class WatchApp(App[None]):
 
     def on_fleet_list_chosen(self) -> None:
         """Show more of the chosen run."""
+        self._paint_details()
+
+    def _paint_details(self) -> None:
         row = self._list.chosen
         now_ms = time.time_ns() // 1_000_000
         self._details.update(details(row, now_ms, self._home) if row else "")
@@ -242,16 +256,28 @@ class WatchApp(App[None]):
     def action_stop(self) -> None:
         """Ask, then stop."""
         if row := self._active():
-            question = StopQuestion(messages.stop_question(row.name))
+            question = StopQuestion(messages.stop_question(_name(row)))
             work = partial(self._actions.stop, row.run_id)
-            self._ask(question, lambda _: work(), messages.stopping(row.name))
+            self._ask(question, lambda _: work(), messages.stopping(_name(row)))
 
     def action_steer(self) -> None:
         """Ask for a message, then send it."""
         if row := self._active():
-            question = SteerQuestion(messages.steer_question(row.name))
+            question = SteerQuestion(messages.steer_question(_name(row)))
             work = partial(self._actions.steer, row.run_id)
-            self._ask(question, work, messages.steering(row.name))
+            self._ask(question, work, messages.steering(_name(row)))
+
+    def action_answer(self) -> None:
+        """Show what it asks, then take an answer to that very question."""
+        row = self._active()
+        if row is None:
+            return
+        if (waiting := row.waiting_for) is None:
+            self.notify(service_messages.ASKS_NOTHING)
+            return
+        asked = question_shown(_name(row), waiting.text, waiting.options)
+        act = partial(self._actions.answer, row.run_id, question=waiting.id)
+        self._ask(AnswerQuestion(printable(asked)), act)
 
     def action_resume(self) -> None:
         """Ask what to do now, then resume; ask nothing where it would be refused."""
@@ -262,13 +288,13 @@ class WatchApp(App[None]):
             refusal = ResumeStillRunning(row.session_id)
             self.notify(service_messages.not_resumed(str(refusal)), markup=False)
             return
-        question = ResumeQuestion(messages.resume_question(row.name))
+        question = ResumeQuestion(messages.resume_question(_name(row)))
         self._ask(question, partial(self._actions.resume, row.run_id))
 
     def action_copy_id(self) -> None:
         """Put the id on the clipboard."""
         if row := self._current():
-            self._copy(row.run_id)
+            self._copy(row.run_id, row.short_id)
 
     def action_directory(self) -> None:
         """Show the directory on the desktop, or copy where it is."""
@@ -276,15 +302,15 @@ class WatchApp(App[None]):
             if self._actions.open_on_desktop(row.path):
                 self.notify(messages.opened(row.path), markup=False)
             else:
-                self._copy(row.path)
+                self._copy(row.path, row.path)
 
     def action_help(self) -> None:
         """Show the keys."""
         self.push_screen(Help())
 
-    def _copy(self, text: str) -> None:
+    def _copy(self, text: str, shown: str) -> None:
         self.copy_to_clipboard(text)
-        self.notify(messages.copied(text), markup=False)
+        self.notify(messages.copied(shown), markup=False)
 
     def _ask(
         self, question: ModalScreen[Any], act: Callable[[Any], ActionReport], notice: str = ""
@@ -311,3 +337,7 @@ class WatchApp(App[None]):
                 self._in_loop(self._break, error)
 
         threading.Thread(target=guarded, name="watch", daemon=True).start()
+
+
+def _name(row: RunRecord) -> str:
+    return one_line(row.title, MAX_NAME)

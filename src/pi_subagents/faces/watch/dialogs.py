@@ -23,9 +23,10 @@ KEYS = """\
 ⏎ o ^O  open the transcript, follow it
 Esc     back
 /       filter by words (Esc clears)
-f       all, active, completed, failed
+f       the next filter: all, active, ...
 s       stop the run (asks first)
 m       send it a message while it works
+a       answer what it asks
 r       go on with it: a new prompt
 c       copy the run id
 d       open the run directory
@@ -36,9 +37,10 @@ Mouse: click, double click to open,
 wheel; the words above and below the
 list can be clicked.
 
-● at work    ✓ completed  ✗ failed
-■ aborted    ! interrupted
-○ planned    ◌ stopping"""
+○ waiting    ● running    ◌ stopping
+? asks, and waits for an answer
+✓ completed  ⚠ completed, no answer
+✗ failed     ■ stopped    ! interrupted"""
 
 BOX = """
     align: center middle;
@@ -71,8 +73,8 @@ class StopQuestion(ModalScreen[bool]):
         with Vertical(classes="box"):
             yield Static(self._question, markup=False)
             with Horizontal():
-                yield Button("Stop (y)", id="yes", compact=True)
-                yield Button("Leave it (n)", id="no", compact=True)
+                yield Button("Stop", id="yes", compact=True)
+                yield Button("Cancel", id="no", compact=True)
 
     def on_mount(self) -> None:
         """Let Enter do no harm."""
@@ -123,7 +125,7 @@ class ResumeQuestion(ModalScreen[str | None]):
     def compose(self) -> ComposeResult:
         """Show the question with room for an answer."""
         with Vertical(classes="box"):
-            yield Static(self._question, markup=False)
+            yield Static(self._question, markup=False, classes="question")
             yield Prompt(id="prompt")
             yield Static(self.HINT, classes="hint")
 
@@ -143,6 +145,13 @@ class SteerQuestion(ResumeQuestion):
 
     CSS = f"SteerQuestion {{ {BOX} }}"  # what is inherited counts for the other class only
     HINT = "Enter: send · Ctrl+J: new line · Esc: back"
+
+
+class AnswerQuestion(ResumeQuestion):
+    """Show what a sub-agent asks, and take the answer."""
+
+    CSS = f"AnswerQuestion {{ {BOX} & .question {{ max-height: 14; overflow-y: auto; }} }}"
+    HINT = SteerQuestion.HINT
 
 
 class Help(ModalScreen[None]):

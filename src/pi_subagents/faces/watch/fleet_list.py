@@ -19,7 +19,8 @@ from textual.strip import Strip
 
 from pi_subagents.faces.watch import messages
 from pi_subagents.faces.watch.once import padded
-from pi_subagents.view.fleet_table import cell_text, layout, sign_of
+from pi_subagents.view.fleet_table import cell_text, layout
+from pi_subagents.view.states import state_of
 
 if TYPE_CHECKING:
     from rich.style import Style
@@ -38,7 +39,7 @@ class FleetList(ScrollView, can_focus=True):
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "fleet--heading", "fleet--chosen", "fleet--working", "fleet--good", "fleet--bad",
-        "fleet--stopped", "fleet--quiet",
+        "fleet--stopped", "fleet--lost", "fleet--quiet", "fleet--warning",
     }  # fmt: skip
     DEFAULT_CSS = """
     FleetList { height: 1fr; scrollbar-size: 0 1; }
@@ -46,8 +47,10 @@ class FleetList(ScrollView, can_focus=True):
     FleetList > .fleet--chosen { background: $surface-lighten-2; text-style: bold; }
     FleetList > .fleet--working { color: #56b4e9; text-style: bold; }
     FleetList > .fleet--good { color: #33c19a; }
-    FleetList > .fleet--bad { color: #e69f00; text-style: bold; }
+    FleetList > .fleet--bad { color: #ff7a6b; text-style: bold; }
+    FleetList > .fleet--warning { color: #f0e442; }
     FleetList > .fleet--stopped { color: #cc79a7; }
+    FleetList > .fleet--lost { color: #9d8cff; }
     FleetList > .fleet--quiet { color: $text-muted; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -144,7 +147,7 @@ class FleetList(ScrollView, can_focus=True):
         chosen = place == self._place
         if chosen:
             base += self.get_component_rich_style("fleet--chosen", partial=True)
-        _, role = sign_of(row)
+        role = state_of(row).role
         marked = base + self.get_component_rich_style(f"fleet--{role}", partial=True)
         now_ms = time.time_ns() // 1_000_000
         segments = [Segment(CHOSEN if chosen else NOT_CHOSEN, marked)]

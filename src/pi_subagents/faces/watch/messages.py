@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from pi_subagents.core.plain_text import printable
+
 NO_RUNS = 'No runs here yet. Try: subagents run --offline "List the files"'
 NO_RUNS_ANYWHERE = "No runs on this machine yet."
 NOTHING_WANTED = "No run matches the filter."
 LOADING = "Reading the runs..."
 EARLIER_LEFT_OUT = "(The earlier part of the transcript is not shown; it is in the run directory.)"
-HOW_TO_END = "Ctrl+C ends it; runs go on."
-CLOSING = "The page is gone. Runs go on."
+HOW_TO_END = "Ctrl+C closes the page; runs go on."
+CLOSING = "The page is closed. Runs go on."
 
 
 def serving(address: str) -> str:
@@ -18,7 +20,7 @@ def serving(address: str) -> str:
 
 def stop_question(name: str) -> str:
     """Return the question before a run is stopped."""
-    return f"Stop {name}? Its whole process tree is ended; the run stays in the list as aborted."
+    return f"Stop {name}? Everything it started ends, too; the run stays in the list as stopped."
 
 
 def resume_question(name: str) -> str:
@@ -39,6 +41,14 @@ def steering(name: str) -> str:
 def stopping(name: str) -> str:
     """Return that a run is being stopped."""
     return f"Stopping {name}..."
+
+
+def opening(task: str) -> list[str]:
+    """Return the lines above a transcript: what the run was asked, if that is known."""
+    if not task.strip():
+        return []
+    lines = [line.expandtabs() for line in printable(task).splitlines()]
+    return ["Task", *lines, "", "Transcript"]
 
 
 def copied(text: str) -> str:

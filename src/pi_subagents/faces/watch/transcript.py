@@ -7,6 +7,7 @@ stays at the end while the reader does.  Memory is bounded by `MAX_LINES`.
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from typing import TYPE_CHECKING, ClassVar
 
@@ -16,7 +17,8 @@ from textual.screen import Screen
 from textual.widgets import Footer, RichLog, Static
 
 from pi_subagents.faces.watch import messages
-from pi_subagents.service.run_contents import follow_transcript
+from pi_subagents.service.run_contents import follow_transcript, task_of
+from pi_subagents.view.fleet import ending
 from pi_subagents.view.fleet_table import heading
 
 if TYPE_CHECKING:
@@ -33,6 +35,8 @@ class Transcript(Screen[None]):
 
     CSS = """
     Transcript #heading { height: auto; max-height: 2; background: $surface-lighten-1; }
+    Transcript #ending { height: auto; max-height: 4; padding: 0 1; display: none; }
+    Transcript #ending.said { display: block; }
     Transcript RichLog { height: 1fr; padding: 0 1; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -51,6 +55,7 @@ class Transcript(Screen[None]):
     def compose(self) -> ComposeResult:
         """Show a heading, the transcript and the keys."""
         yield Static(id="heading", markup=False)
+        yield Static(id="ending", markup=False)
         yield RichLog(wrap=True, min_width=1, max_lines=MAX_LINES, auto_scroll=False)
         yield Footer(compact=True, show_command_palette=False)
 
@@ -75,17 +80,28 @@ class Transcript(Screen[None]):
         # Changes may come before the screen did, whose beginning takes them, or while it goes.
         if not self._is_ready or not self.query("#heading"):
             return
-        self.query_one("#heading", Static).update(heading(row))
+        self.tick()
         log = self.query_one(RichLog)
         following = log.is_vertical_scroll_end
         first = not self._kept
         lines = self._tail.new_lines()
         if first and self._tail.skipped:
             lines.insert(0, messages.EARLIER_LEFT_OUT)
+        if first:
+            lines[:0] = messages.opening(task_of(row))
         self._kept.extend(lines)
         self._write(lines)
         if following or first:
             self.call_after_refresh(log.scroll_end, animate=False)
+
+    def tick(self) -> None:
+        """Say how it stands: a clock that goes on, or how it ended and why."""
+        for line in self.query("#heading").results(Static):
+            line.update(heading(self.row, time.time_ns() // 1_000_000))
+        for lines in self.query("#ending").results(Static):
+            said = "\n".join(ending(self.row))
+            lines.update(said)
+            lines.set_class(bool(said), "said")
 
     def action_leave(self) -> None:
         """Leave altogether, as everywhere."""

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, cast
 from pi_subagents.errors import PortUnavailable
 from pi_subagents.faces.loopback_peer import is_own_peer
 from pi_subagents.faces.watch import messages
-from pi_subagents.faces.watch.web_guard import LOOPBACK, Asked, PageGuard
+from pi_subagents.faces.watch.web_guard import LOOPBACK, Admitted, PageGuard
 from pi_subagents.faces.watch.web_stream import Hub, list_events, transcript_events
 from pi_subagents.service.fleet_actions import ActionReport, FleetActions
 from pi_subagents.view.fleet import WHICH, Wanted, Which
@@ -157,6 +157,8 @@ class _Handler(BaseHTTPRequestHandler):
                 self._report(actions.stop(run_id))
             case ("steer", run_id) if isinstance(message, str):
                 self._report(actions.steer(run_id, message))
+            case ("answer", run_id) if isinstance(message, str):
+                self._report(actions.answer(run_id, message, str(body.get("question", ""))))
             case ("resume", run_id) if isinstance(prompt, str):
                 self._report(actions.resume(run_id, prompt))
             case _:
@@ -174,7 +176,7 @@ class _Handler(BaseHTTPRequestHandler):
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base's name
         """Log nothing: an address with its token belongs into no log."""
 
-    def _admitted(self) -> Asked | None:
+    def _admitted(self) -> Admitted | None:
         names = [name.title() for name in self.headers]
         if any(names.count(name) > 1 for name in ("Host", "Origin")):
             return None
@@ -230,7 +232,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.close_connection = True
 
 
-def _wanted(asked: Asked) -> Wanted:
+def _wanted(asked: Admitted) -> Wanted:
     which = asked.query.get("which", "")
     known: Which = next((each for each in WHICH if each == which), "all")
     return Wanted(asked.query.get("words", ""), known)

@@ -20,7 +20,7 @@ LOOPBACK = "127.0.0.1"
 
 
 @value
-class Asked:
+class Admitted:
     """What a request that may be answered asks for."""
 
     words: tuple[str, ...]  # of the path, below the token
@@ -44,7 +44,7 @@ class PageGuard:
         """Where our page is."""
         return f"{self.origin}/{self.token}/"
 
-    def admit(self, method: str, target: str, headers: Mapping[str, str]) -> Asked | None:
+    def admit(self, method: str, target: str, headers: Mapping[str, str]) -> Admitted | None:
         """Return what is asked for, or None."""
         if headers.get("Host") != f"{LOOPBACK}:{self.port}":
             return None  # another name for this machine: a page of somebody else's
@@ -63,4 +63,4 @@ class PageGuard:
             return None
         if not hmac.compare_digest(first.encode(), self.token.encode()) or not words:
             return None
-        return Asked(tuple(words), {key: values[-1] for key, values in query.items()})
+        return Admitted(tuple(words), {key: values[-1] for key, values in query.items()})

@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING
 from pi_subagents.core.plain_text import printable
 from pi_subagents.faces.watch import messages
 from pi_subagents.faces.watch.once import today_ms
-from pi_subagents.service.run_contents import follow_transcript
-from pi_subagents.view.fleet import arranged, row_to_json, totals
-from pi_subagents.view.fleet_table import heading, place, sign_of, spent, totals_line
+from pi_subagents.service.run_contents import follow_transcript, task_of
+from pi_subagents.view.fleet import arranged, ending, row_to_json, totals
+from pi_subagents.view.fleet_table import place, spent, totals_line
+from pi_subagents.view.states import state_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -126,7 +127,7 @@ def list_events(hub: Hub, wanted: Wanted) -> Iterator[bytes]:
         changed = [_row(row) for row, _ in shown if sent.get(row.run_id) != row]
         sent = {row.run_id: row for row, _ in shown}
         now: dict[str, object] = {
-            "totals": totals_line(totals(rows, today_ms()), WIDTH),
+            "totals": totals_line(totals(rows, today_ms(), wanted.text), WIDTH),
             "none": "" if shown else messages.NOTHING_WANTED if rows else messages.NO_RUNS,
             "order": [(row.run_id, follows) for row, follows in shown],
         }
@@ -154,13 +155,15 @@ def transcript_events(hub: Hub, run_id: str) -> Iterator[bytes]:
         lines = tail.new_lines()
         if sent is None and tail.skipped:
             lines.insert(0, messages.EARLIER_LEFT_OUT)
+        if sent is None:
+            lines[:0] = messages.opening(task_of(row))
         if row == sent and not lines:
             yield PING
             continue
         sent = row
         for start in range(0, max(len(lines), 1), LINES_AT_ONCE):
             part = lines[start : start + LINES_AT_ONCE]
-            yield _event({"heading": heading(row), "row": _row(row), "lines": part})
+            yield _event({"row": _row(row), "lines": part})
 
 
 def _find(hub: Hub, run_id: str) -> RunRecord | None:
@@ -168,15 +171,18 @@ def _find(hub: Hub, run_id: str) -> RunRecord | None:
 
 
 def _row(row: RunRecord) -> dict[str, object]:
-    sign, role = sign_of(row)
+    state = state_of(row)
     tokens, cost = spent(row)
     return {
         **row_to_json(row),
         "sessionId": printable(row.session_id),
         "cwd": place(row, os.environ.get("HOME", "")),
         "path": printable(row.path),
-        "sign": sign,
-        "role": role,
+        "title": row.title,
+        "word": state.word,
+        "sign": state.sign,
+        "role": state.role,
+        "ending": ending(row),
         "tokens": tokens or "-",
         "cost": cost or "-",
     }

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from pi_subagents.config.settings_files import load_settings
 from pi_subagents.core.check import Check, Subject
-from pi_subagents.engines.pi.command import VARIABLE
-from pi_subagents.errors import PI_CHOSEN_BY
+from pi_subagents.engines.pi.command import PI_CHOSEN_BY, VARIABLE
 from pi_subagents.hosts.pi.extension import extension_dir, named_packages, pi_settings_file
 
 if TYPE_CHECKING:

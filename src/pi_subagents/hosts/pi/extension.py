@@ -29,6 +29,7 @@ from pi_subagents.system.safe_io import make_private_dirs, read_json, replace_fi
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+HOST_NAME = "pi"  # for `install`, and for people
 INTERPRETERS_NAME = "pi-extension.json"
 MAX_INTERPRETERS_BYTES = 1024 * 1024
 SCHEMA_VERSION = 1

@@ -24,7 +24,7 @@ from pi_subagents.core.run.record import RunMeta, RunRecord
 from pi_subagents.core.run.result import RunResult
 from pi_subagents.core.session.history import ENTRY_TYPE, VERSION, keep_messages
 from pi_subagents.core.session.recent import SessionView
-from pi_subagents.core.usage import Usage, parse_usage
+from pi_subagents.core.usage import Usage, usage_from_json
 from pi_subagents.core.value import replace
 from pi_subagents.engines.pi.records import decode_kept_message
 
@@ -91,7 +91,7 @@ def _said(
     if "version" in data:
         version = data["version"]
         ours = version == VERSION and not isinstance(version, bool)
-        return (parse_usage(data.get("usage")), (), "") if ours else None
+        return (usage_from_json(data.get("usage")), (), "") if ours else None
     kept = data.get("messages")
     if not isinstance(kept, list):
         return None

@@ -20,6 +20,7 @@ from pi_subagents.core.definitions.found import (
     choose_foreign,
     is_foreign,
 )
+from pi_subagents.core.value import value
 from pi_subagents.service import messages
 from pi_subagents.service.call import place_of, trust_of
 from pi_subagents.system.home import data_dir
@@ -28,37 +29,43 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from pi_subagents.core.definitions.found import Definitions
+    from pi_subagents.core.settings import Settings
     from pi_subagents.service.call import CallContext, Options
 
 L = TypeVar("L", bound=Loaded)
 
 
-def choose_definition(
-    kind: str,
-    found: Definitions[L],
-    name: str,
-    *,
-    policy: str,
-    trusted: bool,
-    answers: DefinitionAnswers,
-) -> Choice[L]:
-    """Return what a task that names this gets."""
-    loaded = found.get(name)
-    if loaded is None or not is_foreign(loaded, trusted=trusted):
-        return Choice(loaded)
-    answer = answers.find(kind, loaded) if policy == ASK else None
-    return choose_foreign(kind, loaded, found.get_overridden(name), policy, answer)
+@value
+class DefinitionRules:
+    """What decides in one place: the setting, whether the project is trusted, and the answers."""
+
+    policy: str
+    trusted: bool
+    answers: DefinitionAnswers
+
+    @classmethod
+    def of(cls, settings: Settings, env: Mapping[str, str], *, trusted: bool) -> DefinitionRules:
+        """Return those of a place with these settings."""
+        return cls(settings.project_definitions, trusted, DefinitionAnswers(data_dir(env)))
+
+    def choose(self, kind: str, found: Definitions[L], name: str) -> Choice[L]:
+        """Return what a task that names this gets."""
+        loaded = found.get(name)
+        if loaded is None or not is_foreign(loaded, trusted=self.trusted):
+            return Choice(loaded)
+        answer = self.answers.find(kind, loaded) if self.policy == ASK else None
+        return choose_foreign(kind, loaded, found.get_overridden(name), self.policy, answer)
+
+    def choose_all(self, kind: str, found: Definitions[L]) -> dict[str, Choice[L]]:
+        """Return what tasks get by each name that there is."""
+        return {name: self.choose(kind, found, name) for name in found.by_name}
 
 
 def choose_for(context: CallContext, kind: str, found: Definitions[L], name: str) -> Choice[L]:
     """Return what a task of this call gets."""
-    return choose_definition(
-        kind,
-        found,
-        name,
-        policy=context.settings.project_definitions,
-        trusted=context.trusted(context.cwd),
-        answers=DefinitionAnswers(data_dir(context.env)),
+    trusted = context.trusted(context.cwd)
+    return DefinitionRules.of(context.settings, context.env, trusted=trusted).choose(
+        kind, found, name
     )
 
 

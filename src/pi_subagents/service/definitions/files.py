@@ -10,18 +10,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pi_subagents.config import preset_files, profile_files
+from pi_subagents.config.new_definitions import save_definition, template_text
 from pi_subagents.core.definitions.definition import GLOBAL, PROJECT, FileProblem
+from pi_subagents.core.definitions.found import PRESET, PROFILE
+from pi_subagents.core.messages import NOTE_NO_MODEL
 from pi_subagents.core.preset.preset import preset_profile
-from pi_subagents.engines.base import NOTE, REFUSED, WARNING
-from pi_subagents.errors import ProfileRefused
+from pi_subagents.engines.base import NOTE, REFUSED, UNKNOWN, WARNING
+from pi_subagents.errors import ProfileRefused, SubagentsError
+from pi_subagents.service.answer_schemas import schema_findings
 from pi_subagents.system.safe_io import read_bounded
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from pi_subagents.config.preset_files import Presets
     from pi_subagents.config.profile_files import Profiles
+    from pi_subagents.core.definitions.found import Choice
+    from pi_subagents.core.engine_values import Model
+    from pi_subagents.core.preset.preset import LoadedPreset
     from pi_subagents.core.profile.profile import LoadedProfile, Profile
     from pi_subagents.engines.base import EngineCall, Finding
     from pi_subagents.service.looking import LookingPlace
@@ -37,9 +44,27 @@ class PresetFiles:
         """Return what there is; at most five seconds old."""
         return preset_files.load_presets(self._place.cwd, self._place.env)
 
-    def lint(self) -> tuple[FileProblem, ...]:
-        """Return everything wrong with every file."""
-        return lint_presets(self._place.cwd, self._place.env, self._place.preview())
+    def choices(self) -> dict[str, Choice[LoadedPreset]]:
+        """Return what a task gets by each name: the project's, the user's own, or nothing."""
+        return self._place.rules.choose_all(PRESET, self.load())
+
+    def add(self, template: str, name: str, scope: str, *, model: str, force: bool) -> Path:
+        """Write a file from a template, and return it; DefinitionExists if one is there."""
+        text = template_text(PRESET, template, name, {"model": model} if model else {})
+        return self.save(name, text, scope, force=force)
+
+    def save(self, name: str, text: str, scope: str, *, force: bool) -> Path:
+        """Write the text of a file, and return where it is."""
+        return save_definition(PRESET, name, text, self.directories()[scope], replace=force)
+
+    def lint(self, models: Sequence[Model] = ()) -> tuple[FileProblem, ...]:
+        """Return everything wrong with every file; which models are missing only if some are."""
+        return lint_presets(self._place.cwd, self._place.env, self._place.preview(), models)
+
+    def models_to_check(self) -> tuple[tuple[Model, ...], str]:
+        """Return the models there are, if any file names one, or why they are not known."""
+        every = (*self.load().by_name.values(), *self.load().overridden)
+        return known_models(self._place, (preset_profile(each.preset) for each in every))
 
     def directories(self) -> dict[str, Path]:
         """Return where the files of each scope are, or would be."""
@@ -61,9 +86,27 @@ class ProfileFiles:
         """Return what there is; at most five seconds old."""
         return profile_files.load_profiles(self._place.cwd, self._place.env)
 
-    def lint(self) -> tuple[FileProblem, ...]:
-        """Return everything wrong with every file."""
-        return lint_profiles(self._place.cwd, self._place.env, self._place.preview())
+    def choices(self) -> dict[str, Choice[LoadedProfile]]:
+        """Return what a task gets by each name: the project's, the user's own, or nothing."""
+        return self._place.rules.choose_all(PROFILE, self.load())
+
+    def add(self, template: str, name: str, scope: str, *, model: str, force: bool) -> Path:
+        """Write a file from a template, and return it; DefinitionExists if one is there."""
+        text = template_text(PROFILE, template, name, {"model": model} if model else {})
+        return self.save(name, text, scope, force=force)
+
+    def save(self, name: str, text: str, scope: str, *, force: bool) -> Path:
+        """Write the text of a file, and return where it is."""
+        return save_definition(PROFILE, name, text, self.directories()[scope], replace=force)
+
+    def lint(self, models: Sequence[Model] = ()) -> tuple[FileProblem, ...]:
+        """Return everything wrong with every file; which models are missing only if some are."""
+        return lint_profiles(self._place.cwd, self._place.env, self._place.preview(), models)
+
+    def models_to_check(self) -> tuple[tuple[Model, ...], str]:
+        """Return the models there are, if any file names one, or why they are not known."""
+        every = (*self.load().by_name.values(), *self.load().overridden)
+        return known_models(self._place, (each.profile for each in every))
 
     def directories(self) -> dict[str, Path]:
         """Return where the files of each scope are, or would be."""
@@ -102,7 +145,18 @@ class ProfileFiles:
 
     def _warnings(self, profile: Profile) -> tuple[str, ...]:
         found = self._place.preview().check_profile(profile)
-        return tuple(each.text for each in found if each.kind == WARNING)
+        return tuple(each.text for each in found if each.kind in (WARNING, UNKNOWN))
+
+
+def known_models(place: LookingPlace, profiles: Iterable[Profile]) -> tuple[tuple[Model, ...], str]:
+    """Return the models of a place, if a profile names one, or why they are not known."""
+    if not any(profile.provider or profile.model for profile in profiles):
+        return (), ""
+    try:
+        found = place.models().models
+    except SubagentsError as error:
+        return (), str(error)
+    return found, "" if found else NOTE_NO_MODEL
 
 
 def field_text(path: Path, most_bytes: int) -> str:
@@ -110,23 +164,30 @@ def field_text(path: Path, most_bytes: int) -> str:
     return read_bounded(path.resolve(), most_bytes).decode()
 
 
-def lint_profiles(cwd: Path, env: Mapping[str, str], engine: EngineCall) -> tuple[FileProblem, ...]:
+def lint_profiles(
+    cwd: Path, env: Mapping[str, str], engine: EngineCall, models: Sequence[Model] = ()
+) -> tuple[FileProblem, ...]:
     """Return everything wrong with every file, as it is now, by path and line."""
     problems: list[FileProblem] = []
     for directory in profile_files.read_profile_dirs(cwd, env):
         problems += directory.problems
         for file in directory.files:
-            found = engine.check_profile(file.loaded.profile)
+            profile = file.loaded.profile
+            found = (*engine.check_profile(profile, models), *schema_findings(profile))
             problems += _problems(file.loaded.path, file.lines, found)
     return _sorted(problems)
 
 
-def lint_presets(cwd: Path, env: Mapping[str, str], engine: EngineCall) -> tuple[FileProblem, ...]:
+def lint_presets(
+    cwd: Path, env: Mapping[str, str], engine: EngineCall, models: Sequence[Model] = ()
+) -> tuple[FileProblem, ...]:
     """Return everything wrong with every file, as it is now, by path and line."""
     presets = preset_files.read_presets(cwd, env)
     problems = list(presets.problems)
     for loaded in presets.by_name.values():
-        problems += _problems(loaded.path, {}, engine.check_preset(preset_profile(loaded.preset)))
+        profile = preset_profile(loaded.preset)
+        found = (*engine.check_preset(profile, models), *schema_findings(profile))
+        problems += _problems(loaded.path, {}, found)
     return _sorted(problems)
 
 

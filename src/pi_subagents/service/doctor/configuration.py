@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
-import shutil
-import sys
 from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pi_subagents.config import messages as config_messages
@@ -21,14 +18,15 @@ from pi_subagents.core import messages as core_messages
 from pi_subagents.core import settings as core_settings
 from pi_subagents.core.check import Check, Subject
 from pi_subagents.errors import McpNotInstalled
-from pi_subagents.hosts.files import Configured, configured_hosts
+from pi_subagents.hosts.files import configured_hosts, program_of, starts_this
 from pi_subagents.service.definitions.files import PresetFiles, ProfileFiles
 from pi_subagents.service.looking import LookingPlace
 from pi_subagents.system.home import AGENT_DIR_VARIABLES, CheckedPlace, agent_dir
 from pi_subagents.system.safe_io import read_json
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
+    from pathlib import Path
 
     from pi_subagents.core.definitions.definition import FileProblem
     from pi_subagents.core.settings import SettingsProblem
@@ -63,7 +61,7 @@ def check_agent_dir(place: CheckedPlace) -> Check:
             f"Set {PIS} instead: both read that one.",
         )
     if not directory.exists():
-        return AGENT_DIR.note(f"{found} does not exist yet; pi makes it")
+        return AGENT_DIR.note(f"{found} does not exist yet; pi will create it")
     return AGENT_DIR.ok(found)
 
 
@@ -84,7 +82,7 @@ def _settings(subject: Subject, name: str, path: Path, place: CheckedPlace) -> C
     own = [_words(each, name, path) for each in problems if _concerns(each, name, path)]
     if own:
         return subject.problem(
-            "\n".join([f"{path}", *own]), "Correct the file; until then the defaults count."
+            "\n".join([f"{path}", *own]), "Correct the file; until then, the defaults apply."
         )
     if not os.path.lexists(path):
         return subject.ok(f"none ({path})")
@@ -113,7 +111,7 @@ def _typos(path: Path) -> list[str]:
     for key in settings.extra:
         meant = difflib.get_close_matches(key, core_settings.KEYS, n=1, cutoff=LIKENESS)
         if meant and meant[0] != key:
-            found.append(f"{key} (meant: {meant[0]}?)")
+            found.append(f"{key} (did you mean {meant[0]}?)")
     return found
 
 
@@ -162,12 +160,12 @@ def check_hosts(place: CheckedPlace) -> Check:
     found = list(configured_hosts(place.cwd, place.env))
     unreadable = [each for each in found if each.problem]
     entries = [each for each in found if not each.problem]
-    gone = [each for each in entries if _program(each, place.env) is None]
+    gone = [each for each in entries if program_of(each, place.env) is None]
     titles = ", ".join(dict.fromkeys(each.host.title for each in entries)) or "none"
     found_out = [f"{each.path}: {each.argv[0]} is gone" for each in gone]
     fixes = [f"subagents install {each.host.name}" for each in gone]
     public = [f"{len(gone)} with a command that is gone"] if gone else []
-    if any(_is_ours(each, place.env) for each in entries) and find_spec("mcp") is None:
+    if any(starts_this(each, place.env) for each in entries) and find_spec("mcp") is None:
         found_out.append(NO_LIBRARY)
         fixes.append(str(McpNotInstalled()))
         public.append(NO_LIBRARY)
@@ -181,19 +179,7 @@ def check_hosts(place: CheckedPlace) -> Check:
         count = f"{len(unreadable)} file{'' if len(unreadable) == 1 else 's'}"
         return HOSTS.note(
             "\n".join([titles, *(f"{each.path}: {each.problem}" for each in unreadable)]),
-            "Correct these files, if those hosts are to start our server.",
+            "Correct these files if those hosts should start our server.",
             public=f"{titles}; {count} cannot be read",
         )
     return HOSTS.ok(titles)
-
-
-def _is_ours(entry: Configured, env: Mapping[str, str]) -> bool:
-    """Return whether a host starts this very installation: of others nothing is known here."""
-    program = _program(entry, env)
-    return program is not None and Path(program).resolve().parent == Path(sys.executable).parent
-
-
-def _program(entry: Configured, env: Mapping[str, str]) -> str | None:
-    """Return what a host would start, by its path or from PATH."""
-    program = os.path.expanduser(entry.argv[0])  # noqa: PTH111 - text of a file, not yet a path
-    return shutil.which(program, path=env.get("PATH", os.defpath))

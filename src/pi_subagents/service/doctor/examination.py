@@ -30,7 +30,7 @@ def examine(cwd: Path, env: Mapping[str, str], *, reindex: bool = False) -> Iter
     if sys.platform == "win32":
         return  # the rest needs what Windows does not have
     if not place.cwd.is_dir():
-        yield CWD.fatal(f"{place.cwd} does not exist any more", "Change to another directory.")
+        yield CWD.fatal(f"{place.cwd} no longer exists", "Change to another directory.")
         return
     yield machine.NESTING.guarded(lambda: machine.check_nesting(place))
     yield from _examine_place(place, reindex=reindex)

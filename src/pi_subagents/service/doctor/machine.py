@@ -53,8 +53,8 @@ def check_platform(system: str = sys.platform) -> Check:
     release = platform.release()
     if not handles_are_offered():
         return PLATFORM.problem(
-            f"Linux {release} without process handles: every process is ended all the same, but "
-            "it is proven by its number and start alone before it is signalled",
+            f"Linux {release} without process handles: processes are still ended, but are "
+            "recognised by their number and start time alone before they are signalled",
             "Use a kernel of 5.3 or newer, and a sandbox that allows pidfd_open and "
             "pidfd_send_signal.",
         )

@@ -19,7 +19,7 @@ RUN_DIR = Subject("run-dir", "Run directory")
 INDEX = Subject("index", "Index of runs")
 REINDEX = Subject("reindex", "Reindexing")
 RECOVERY = Subject("recovery", "Lost runs")
-ORPHANS = Subject("leftover-processes", "Leftover processes")
+ORPHANS = Subject("orphans", "Orphaned processes")
 UNKNOWN = Subject("unknown-runs", "Unknown runs")
 SHOWN = 5
 
@@ -64,7 +64,7 @@ def check_index(runs: Runs, place: CheckedPlace) -> Check:
     damaged = sorted(directory.glob("index.damaged-*"))
     if damaged:
         return INDEX.note(
-            f"{known} run{_s(known)}; a damaged index was put aside and built anew: {damaged[-1]}",
+            f"{known} run{_s(known)}; a damaged index was set aside and rebuilt: {damaged[-1]}",
             f"`subagents doctor --reindex` in each project adopts what is still missing; then "
             f"remove {directory}/index.damaged-*",
         )
@@ -76,16 +76,14 @@ def reindex(runs: Runs) -> Check:
     done = runs.reindex()
     parts = [f"{done.adopted} run director{'y' if done.adopted == 1 else 'ies'} adopted"]
     if done.forgotten:
-        parts.append(
-            f"{done.forgotten} forgotten that {'is' if done.forgotten == 1 else 'are'} gone"
-        )
+        parts.append(f"{done.forgotten} missing one{_s(done.forgotten)} forgotten")
     if not done.left_out:
         return REINDEX.ok(", ".join(parts))
     parts.append(f"{done.left_out} left out")
     return REINDEX.note(
         ", ".join(parts),
-        "What is left out cannot be read, or is a copy of a run that is kept elsewhere; remove "
-        "such directories by hand if you do not need them.",
+        "Those left out cannot be read, or are copies of runs kept elsewhere; remove such "
+        "directories by hand if you do not need them.",
     )
 
 
@@ -96,11 +94,11 @@ def check_recovery(runs: Runs) -> Check:
     if concluded:
         return RECOVERY.note(
             f"{concluded} had lost {'its' if concluded == 1 else 'their'} supervisor and "
-            f"{'is' if concluded == 1 else 'are'} concluded as interrupted now",
+            f"{'is' if concluded == 1 else 'are'} now marked as interrupted",
             "Nothing to do: `subagents runs` lists them.",
         )
     if cleared:
-        return RECOVERY.ok(f"none; what {cleared} that ended long ago had left was cleared away")
+        return RECOVERY.ok(f"none; removed the files of {cleared} that ended long ago")
     return RECOVERY.ok("none")
 
 

@@ -34,6 +34,11 @@ def remove_children(env: Mapping[str, str], report: Report) -> SetupOutcome:
     return load_engine(DEFAULT).uninstall(env, report)
 
 
+def children_program(cwd: Path, env: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the command that children run, for a person; SetupError where there is none."""
+    return load_engine(DEFAULT).program(cwd, env)
+
+
 def prepare_demo(cwd: Path, env: Mapping[str, str], report: Report) -> dict[str, str]:
     """Return an environment with nothing of the user's; install what children run if needed."""
     private = with_agent_dir(env, data_dir(env) / DEMO_NAME)

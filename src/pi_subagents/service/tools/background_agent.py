@@ -26,12 +26,10 @@ async def _run(task: PresetTask, options: Options) -> JsonObject:
 
 TOOL = Tool(
     name="background_agent",
-    description="Start a task with a preset in the background and return at once with its run id.",
+    description="Start a task with a preset in the background; returns its run id at once.",
     parameters=schemas.LISTED_PRESET_TASK,
-    returns=schemas.record(
-        {**schemas.BACKGROUND_RUN, "counts": schemas.COUNTS},
-        *schemas.BACKGROUND_RUN_OPTIONAL,
-        "counts",
+    returns=schemas.compact_record(
+        {**schemas.BACKGROUND_RUN, "counts": schemas.COUNTS}, *schemas.BACKGROUND_RUN_IDS
     ),
     parse=lambda given, options: parse_background(given, str(place_of(options)[0])),
     run=_run,

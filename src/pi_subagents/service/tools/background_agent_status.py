@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pi_subagents.core.preset.request import StatusRequest, parse_status
 from pi_subagents.core.settings import PRESET_TOOLS
 from pi_subagents.core.value import replace
-from pi_subagents.service.call import switch_of
+from pi_subagents.service.call import settings_of, switch_of
 from pi_subagents.service.tools import schemas
 from pi_subagents.service.tools.outputs import short_runs
 from pi_subagents.service.tools.tool import Tool
@@ -26,19 +26,18 @@ async def _run(request: StatusRequest, options: Options) -> JsonObject:
     if request.run_id is not None:
         request = replace(request, run_id=known.find(request.run_id))
     runs, counted = await known.wait(request, switch_of(options))
-    return status_to_json(runs, request, counted)
+    return status_to_json(runs, request, settings_of(options).tools, counted)
 
 
 TOOL = Tool(
     name="background_agent_status",
-    description="Tell how background runs stand: counts, active runs, and the result of an ended "
-    "one.",
+    description="Show background runs: counts, active ones, the result of an ended one.",
     parameters={
         "type": "object",
         "properties": {
-            "runId": {"type": "string", "description": "Only this run."},
-            "includeCompleted": {"type": "boolean", "description": "Ended ones too."},
-            "waitSeconds": schemas.seconds("Wait so long for its end, or the first active one's."),
+            "runId": {"type": "string"},
+            "includeCompleted": {"type": "boolean"},
+            "waitSeconds": schemas.seconds("Wait for an end."),
         },
     },
     returns=schemas.BACKGROUND_RUNS,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from pi_subagents.core.preset.request import parse_stop
 from pi_subagents.core.settings import PRESET_TOOLS
+from pi_subagents.service.call import settings_of
 from pi_subagents.service.tools import schemas
 from pi_subagents.service.tools.outputs import short_runs
 from pi_subagents.service.tools.tool import Tool
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
 async def _run(run_id: str | None, options: Options) -> JsonObject:
     from pi_subagents.service.background import known_runs_of
 
-    return stopped_to_json(*await known_runs_of(options).stop(run_id))
+    stopped, counted = await known_runs_of(options).stop(run_id)
+    return stopped_to_json(stopped, counted, settings_of(options).tools)
 
 
 TOOL = Tool(
@@ -28,9 +30,7 @@ TOOL = Tool(
     description="Stop one background run, or all.",
     parameters={
         "type": "object",
-        "properties": {
-            "runId": {"type": "string", "description": "Only this run: its id or session id."}
-        },
+        "properties": {"runId": {"type": "string", "description": "Run or session id."}},
     },
     returns=schemas.BACKGROUND_RUNS,
     parse=lambda given, _: parse_stop(given),

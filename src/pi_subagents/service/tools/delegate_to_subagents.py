@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pi_subagents.core.definitions.found import PROFILE
+from pi_subagents.core.profile.profile import QUESTION_CHOICES
 from pi_subagents.core.settings import PROFILE_TOOLS
 from pi_subagents.core.task.request import MAX_TIMEOUT_S, MIN_TIMEOUT_S, parse_delegate
+from pi_subagents.core.workspace.modes import WORKSPACES
 from pi_subagents.service import foreground
 from pi_subagents.service.tools import messages, schemas
 from pi_subagents.service.tools.outputs import short_results
@@ -34,27 +36,30 @@ _FILE = {
 _TASK = {
     "type": "object",
     "properties": {
-        "name": {"type": "string", "description": "Display name."},
-        "prompt": {"type": "string", "description": "The task, complete in itself."},
-        "cwd": {"type": "string", "description": "Absolute working directory."},
-        "profile": {"type": "string", "description": "Instead of the default profile."},
+        "name": {"type": "string"},
+        "prompt": {"type": "string", "description": "Complete in itself."},
+        "cwd": {"type": "string"},
+        "profile": {"type": "string"},
         "timeout": schemas.seconds("Seconds, default 600.", MIN_TIMEOUT_S, MAX_TIMEOUT_S),
-        "resume": {"type": "string", "description": "Session id to continue, with its history."},
+        "resume": {"type": "string", "description": "Session to go on with."},
+        "budget": {"type": "object"},
         "files": {
             "type": "array",
             "items": {"anyOf": [{"type": "string"}, _FILE]},
-            "description": "Put before the prompt: paths, or lines start to end, the first (head) "
-            "or last (tail).",
+            "description": "Put before the prompt.",
         },
+        "questions": {"enum": [*QUESTION_CHOICES]},
+        "workspace": {"enum": [*WORKSPACES]},
+        "outputSchema": schemas.ANSWER_SCHEMA,
     },
     "required": ["name", "prompt"],
 }
-_RESULT = schemas.record(
+_RESULT = schemas.compact_record(
     {
-        "name": schemas.TEXT, **schemas.RUN, "status": schemas.PROFILE_STATUS, **schemas.OUTPUT,
-        **schemas.ENDING,
+        "name": schemas.TEXT, "sessionId": schemas.TEXT, "status": schemas.PROFILE_STATUS,
+        **schemas.OUTPUT, **schemas.ENDING, **schemas.RESUMED,
     },
-    "runId", "outputTruncated", "exitCode", "durationMs", "usage", "notes",
+    "name", "sessionId", "status",
 )  # fmt: skip
 
 
@@ -64,20 +69,20 @@ async def _run(request: DelegateRequest, options: Options) -> JsonObject:
 
 TOOL = Tool(
     name="delegate_to_subagents",
-    description="Run 1 to 16 independent tasks in parallel, each in a sub-agent with its own "
-    "process and context window. Returns a line and a session id per task.",
+    description="Run 1 to 16 independent tasks in parallel sub-agents, each with its own context "
+    "window. Returns session ids and answers.",
     parameters={
         "type": "object",
         "properties": {
             "tasks": schemas.task_list(_TASK),
-            "profile": {"type": "string", "description": "Default profile for all tasks."},
+            "profile": {"type": "string"},
+            "budget": {"type": "object", "description": "tokens, cost, turns."},
         },
         "required": ["tasks"],
     },
     returns=schemas.record(
         {
             "status": {"type": "string", "enum": ["running", "done"]},
-            "sessionIds": schemas.TEXTS,
             "results": {"type": "array", "items": _RESULT},
         }
     ),

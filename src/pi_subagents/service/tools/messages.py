@@ -12,14 +12,11 @@ CALL_DEFAULT_PROFILE = "(default profile: {})"
 CALL_PROFILES = "profiles: [{}]"
 
 
-def text_goes_on(start: int, end: int, total: int) -> str:
+def text_goes_on(start: int, end: int, total: int, next_call: str) -> str:
     """Return which part of a session's text was shown, and how to see more of it."""
-    return f"(Characters {start} to {end} of {total}; for more: offset {end}.)"
+    return f"(Characters {start} to {end} of {total}; for more: {next_call})"
 
 
-def transcript_goes_on(shown: int, total: int, session_id: str) -> str:
-    """Return where the rest of a long transcript is."""
-    return (
-        f"(The first {shown} of {total} characters; the whole: `subagents session {session_id}`, "
-        f"or the resource subagents://sessions/{session_id}.)"
-    )
+def profile_to_ask_about(name: str) -> str:
+    """Return the line of a profile that the user has to allow first."""
+    return f"profile: {name} (the project's own; the user is asked before it is used)"

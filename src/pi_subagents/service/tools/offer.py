@@ -12,21 +12,19 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from pi_subagents.config.definition_answers import DefinitionAnswers
 from pi_subagents.config.preset_files import load_presets
 from pi_subagents.config.profile_files import load_profiles
 from pi_subagents.config.settings_files import load_settings
 from pi_subagents.core.definitions.definition import Loaded
-from pi_subagents.core.definitions.found import ASK, PRESET, PROFILE
+from pi_subagents.core.definitions.found import PRESET, PROFILE
 from pi_subagents.core.plain_text import one_line
 from pi_subagents.core.preset.preset import preset_line
 from pi_subagents.core.profile.text import profile_line
 from pi_subagents.core.settings import ALL_TOOLS
 from pi_subagents.core.value import replace, value
-from pi_subagents.service.definitions.choice import choose_definition
+from pi_subagents.service.definitions.choice import DefinitionRules
 from pi_subagents.service.tools import messages
 from pi_subagents.service.tools.registry import all_tools
-from pi_subagents.system.home import data_dir
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -40,10 +38,13 @@ L = TypeVar("L", bound=Loaded)
 BYTES_PER_TOKEN = 3.5  # of English and JSON; of other scripts a character has more bytes, too
 MAX_TOKENS = 2000
 MAX_GUIDANCE_TOKENS = 450
+MAX_RETURNED_TOKENS = 100
 MAX_BYTES = int(MAX_TOKENS * BYTES_PER_TOKEN)
 MAX_LIST_BYTES = 480
 LINE_WIDTHS = (60, 40, 24)  # of a line behind a name: as wide as all have room for
 ENUM_BYTES = len(',"enum":')
+# What MCP hosts read of a tool's value: that there is one.  Some show that to their model.
+RETURNED: Mapping[str, object] = {"type": "object"}
 
 
 @value
@@ -89,20 +90,14 @@ def make_offer(
 def offered_tools(cwd: Path, env: Mapping[str, str], *, trusted: bool) -> Offer:
     """Return what there is to offer now."""
     settings, _ = load_settings(cwd, env)
-    answers = DefinitionAnswers(data_dir(env))
+    rules = DefinitionRules.of(settings, env, trusted=trusted)
 
     def lines(kind: str, found: Definitions[L], line: Callable[[L], str]) -> dict[str, str]:
-        policy = settings.project_definitions
-        listed: dict[str, str] = {}
-        for name, loaded in found.by_name.items():
-            choice = choose_definition(
-                kind, found, name, policy=policy, trusted=trusted, answers=answers
-            )
-            if choice.loaded is not None:
-                listed[name] = line(choice.loaded)
-            elif policy == ASK and answers.find(kind, loaded) is None:
-                listed[name] = ""
-        return listed
+        return {
+            name: line(choice.loaded) if choice.loaded else ""
+            for name, choice in rules.choose_all(kind, found).items()
+            if choice.loaded or choice.asks
+        }
 
     profiles = lines(PROFILE, load_profiles(cwd, env), lambda loaded: profile_line(loaded.profile))
     presets = lines(PRESET, load_presets(cwd, env), lambda loaded: preset_line(loaded.preset))
@@ -138,7 +133,7 @@ def pi_context(offer: Offer) -> str:
 
 def mcp_context(offer: Offer) -> str:
     """Return all that a host may put into a main model's context, for counting."""
-    return f"{_as_json(offer.tools)}\n{instructions(offer.tools)}"
+    return f"{_as_json(offer.tools, outputSchema=RETURNED)}\n{instructions(offer.tools)}"
 
 
 def tokens(text: str) -> float:
@@ -159,9 +154,10 @@ def _context_bytes(tools: Sequence[Tool[Any]]) -> int:
     return max(_size(pi_context(offer)), _size(mcp_context(offer)))
 
 
-def _as_json(tools: Sequence[Tool[Any]]) -> str:
+def _as_json(tools: Sequence[Tool[Any]], **more: object) -> str:
     shown = [
-        {"name": t.name, "description": t.description, "parameters": t.parameters} for t in tools
+        {"name": t.name, "description": t.description, "parameters": t.parameters, **more}
+        for t in tools
     ]
     return json.dumps(shown, separators=(",", ":"), ensure_ascii=False)
 

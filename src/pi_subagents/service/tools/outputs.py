@@ -1,9 +1,11 @@
 """
 What hosts that take values instead of texts get: for each tool a value of bounded size.
 
-In: a tool's answer as the registry returns it.  Out: its structured value.  What is left out is
-for painting only (windows, paths beside the run directory); a text that is cut is marked, and what
-Unicode cannot encode is replaced: half a character from a child must not cost the connection.
+In: a tool's answer as the registry returns it.  Out: its structured value, which some hosts put
+before their model in place of the text: so it has what the text has, in as many characters, and no
+word of what is empty, zero, repeated from the call or for painting.  A text that is cut is marked,
+and what Unicode cannot encode is replaced: half a character from a child must not cost the
+connection.
 """
 
 from __future__ import annotations
@@ -12,7 +14,17 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from pi_subagents.view.answers import MAX_ANSWER, MAX_LISTED_OUTPUT, MAX_OUTPUT, with_short_output
+from pi_subagents.core.plain_text import one_line
+from pi_subagents.core.settings import InlineAnswers
+from pi_subagents.view.answers import (
+    MAX_ANSWER,
+    MAX_LISTED_OUTPUT,
+    MAX_OUTPUT,
+    value_beside,
+    with_bounded_value,
+    with_short_output,
+)
+from pi_subagents.view.inline_answers import shares, shortened_answer
 
 if TYPE_CHECKING:
     from pi_subagents.core.value import JsonObject
@@ -20,14 +32,16 @@ if TYPE_CHECKING:
 
 _Value = TypeVar("_Value")
 _SURROGATES = re.compile("[\ud800-\udfff]")
-_PAINTED = ("windows", "maxLines")
+_PAINTED = ("windows", "maxLines", "inlineAnswers")
+# A session's id stands for its run everywhere, and what was asked for is known to whoever asked.
+_NOT_NEEDED = ("runId", "task", "cwd", "requestedModel", "resolvedModel")
+_MEANT_EMPTY = ("text", "value")  # what these hold is an answer, whatever it is
 
 
 def structured(tool: Tool[Any], answer: Mapping[str, object]) -> JsonObject:
     """Return the value of an answer that is no refusal."""
-    details = _mapping(answer["details"])
-    kept = {key: value for key, value in details.items() if key not in _PAINTED}
-    return tool.structured(kept, answer_text(answer))
+    value = tool.structured(dict(_mapping(answer["details"])), answer_text(answer))
+    return {key: each for key, each in value.items() if each is not None}
 
 
 def answer_text(answer: Mapping[str, object]) -> str:
@@ -52,14 +66,34 @@ def sendable(value: _Value) -> _Value:
 
 def with_text(details: JsonObject, text: str) -> JsonObject:
     """Return the details of a session, with the text that was read."""
-    return {**details, "text": text}
+    return compact({**details, "text": text})
 
 
 def short_results(details: JsonObject, _text: str) -> JsonObject:
-    """Return results with as much of each output as their number allows."""
+    """Return results with as much of each output as the text has; where it has none, as it was."""
     results = _items(details, "results")
-    most = MAX_ANSWER if len(results) == 1 else MAX_OUTPUT
-    return {**details, "results": [with_short_output(each, most) for each in results]}
+    room = InlineAnswers(**_mapping(details["inlineAnswers"]))  # type: ignore[arg-type]  # two numbers
+    if not room.each:
+        most = MAX_ANSWER if len(results) == 1 else MAX_OUTPUT
+        room = InlineAnswers(most, most * len(results))
+    given = shares((len(str(each["output"]) + value_beside(each)) for each in results), room)
+    kept = {key: value for key, value in details.items() if key != "sessionIds"}
+    shown = [_result(each, most) for each, most in zip(results, given, strict=True)]
+    return {**compact(kept), "results": shown}
+
+
+def _result(result: Mapping[str, object], most: int) -> JsonObject:
+    shown = _with_answer(result, most)
+    return compact({key: value for key, value in shown.items() if key not in _NOT_NEEDED})
+
+
+def _with_answer(run: Mapping[str, object], most: int) -> Mapping[str, object]:
+    """Return a run with so much of its value and output, and the call that reads the rest."""
+    output, (run, left) = str(run["output"]), with_bounded_value(run, most)
+    if len(output) <= left:
+        return run
+    short = shortened_answer(output, left, str(run["sessionId"]))
+    return {**run, "output": short, "outputTruncated": True}
 
 
 def short_run(details: JsonObject, _text: str) -> JsonObject:
@@ -71,12 +105,34 @@ def short_runs(details: JsonObject, _text: str) -> JsonObject:
     """Return background runs with as much of each output as their number allows."""
     runs = _items(details, "runs")
     most = MAX_ANSWER if len(runs) == 1 else MAX_LISTED_OUTPUT
-    return {**details, "runs": [_row(run, most) for run in runs]}
+    rows = [_row(run, most) for run in runs]
+    return {"counts": compact(_mapping(details["counts"])), "runs": rows}
 
 
 def _row(run: Mapping[str, object], most: int) -> JsonObject:
     row = {key: value for key, value in run.items() if key != "paths"}
-    return with_short_output({**row, "runDir": str(_mapping(run["paths"]).get("runDir", ""))}, most)
+    row["task"] = one_line(str(run["task"]), MAX_LISTED_OUTPUT)
+    row["runDir"] = _mapping(run["paths"]).get("runDir", "")
+    if isinstance(counts := run.get("counts"), Mapping):
+        row["counts"] = compact(counts)
+    if most < MAX_ANSWER:
+        return compact(with_short_output(row, most))
+    return compact(_with_answer(row, most))
+
+
+def compact(value: Mapping[str, object]) -> JsonObject:
+    """Return the value without what is empty, zero or for painting; what was used likewise."""
+    kept: JsonObject = {}
+    for key, each in value.items():
+        shown = _used(each) if key == "usage" and isinstance(each, Mapping) else each
+        if (shown or key in _MEANT_EMPTY) and key not in _PAINTED:
+            kept[key] = shown
+    return kept
+
+
+def _used(usage: Mapping[str, object]) -> JsonObject:
+    cost = usage.get("cost")
+    return compact({**usage, "cost": compact(cost) if isinstance(cost, Mapping) else cost})
 
 
 def _mapping(value: object) -> Mapping[str, object]:

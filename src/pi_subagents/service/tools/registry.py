@@ -28,6 +28,8 @@ TOOLS = {
     "background_agent_status": "pi_subagents.service.tools.background_agent_status",
     "background_agent_stop": "pi_subagents.service.tools.background_agent_stop",
     "steer_subagent": "pi_subagents.service.tools.steer_subagent",
+    "answer_subagent": "pi_subagents.service.tools.answer_subagent",
+    "apply_subagent_changes": "pi_subagents.service.tools.apply_subagent_changes",
 }
 
 

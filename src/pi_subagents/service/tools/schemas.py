@@ -25,10 +25,11 @@ def count(what: str = "", least: int = 0) -> JsonObject:
     return {**schema, "description": what} if what else schema
 
 
-def seconds(what: str, least: float = 0, most: float = MAX_WAIT_S) -> JsonObject:
+def seconds(what: str = "", least: float = 0, most: float = MAX_WAIT_S) -> JsonObject:
     """Return the schema of a time."""
     limits = {"minimum": int(least), "maximum": int(most)}
-    return {"type": "number", **limits, "description": what}
+    schema: JsonObject = {"type": "number", **limits}
+    return {**schema, "description": what} if what else schema
 
 
 def task_list(item: Mapping[str, object]) -> JsonObject:
@@ -36,17 +37,24 @@ def task_list(item: Mapping[str, object]) -> JsonObject:
     return {"type": "array", "minItems": 1, "maxItems": MAX_TASKS, "items": item}
 
 
-PRESET_TASK: Mapping[str, object] = {
-    "preset": {"type": "string", "description": "Its name."},
+ANSWER_SCHEMA: JsonObject = {"type": "object", "description": "JSON Schema of the answer."}
+PRESET_TASK: Mapping[str, JsonObject] = {
+    "preset": {"type": "string"},
     "task": {"type": "string", "description": "Complete in itself."},
     "model": {"type": "string", "description": "Instead of the preset's."},
     "cwd": {"type": "string"},
+    "outputSchema": {"type": "object"},
 }
 # The same once more: what they mean was said.
 LISTED_PRESET_TASK: Mapping[str, object] = {
     "type": "object",
-    "properties": {name: {"type": "string"} for name in PRESET_TASK},
+    "properties": {name: {"type": each["type"]} for name, each in PRESET_TASK.items()},
     "required": ["preset", "task"],
+}
+LISTED_PART: Mapping[str, object] = {
+    **{name: count() for name in ("offset", "limit", "tail", "context")},
+    "grep": {"type": "string"},
+    "regex": {"type": "boolean"},
 }
 
 # What they give
@@ -58,45 +66,63 @@ def record(properties: Mapping[str, object], *optional: str) -> JsonObject:
     return {"type": "object", "properties": dict(properties), "required": required}
 
 
+def compact_record(properties: Mapping[str, object], *required: str) -> JsonObject:
+    """Return the schema of an object that leaves out what is empty; what is named never is."""
+    return {"type": "object", "properties": dict(properties), "required": list(required)}
+
+
 TEXT: JsonObject = {"type": "string"}
-OPTIONAL_TEXT: JsonObject = {"type": ["string", "null"]}
 COUNT: JsonObject = {"type": "integer"}
-OPTIONAL_COUNT: JsonObject = {"type": ["integer", "null"]}
 TEXTS: JsonObject = {"type": "array", "items": TEXT}
 USAGE: JsonObject = {"type": "object", "description": "Tokens and cost, as far as the child told."}
 PROFILE_STATUS: JsonObject = {"type": "string", "enum": ["running", "completed", "error"]}
 _PRESET_STATES = ["running", "completed", "failed", "aborted"]
 PRESET_STATUS: JsonObject = {"type": "string", "enum": _PRESET_STATES}
 
+WAITING_FOR: JsonObject = {
+    "type": "object",
+    "description": "What it asks; answer_subagent goes on.",
+    "properties": {"kind": TEXT, "until": COUNT, "text": TEXT, "options": TEXTS, "id": TEXT},
+}
+
 OUTPUT: JsonObject = {
-    "output": {"type": "string", "description": "The final text, or its beginning."},
-    "outputTruncated": {"type": "boolean", "description": "get_subagent_output has the rest."},
+    "output": {"type": "string", "description": "What it said last; its answer if completed."},
+    "outputTruncated": {"type": "boolean", "description": "A line in it says how to read on."},
+    "value": {"description": "The answer, where it had to fit a schema."},
+    "valueLeftOut": {"type": "boolean", "description": "It is too large to stand here."},
 }
 ENDING: JsonObject = {
-    "errorMessage": OPTIONAL_TEXT,
-    "exitCode": OPTIONAL_COUNT,
+    "errorMessage": TEXT,
+    "nextCall": {"type": "string", "description": "How to go on with it, as it is."},
+    "exitCode": COUNT,
     "durationMs": COUNT,
+    "model": {"type": "string", "description": "The one that answered."},
     "usage": USAGE,
     "notes": TEXTS,
 }
+RESUMED: JsonObject = {"resumed": TEXT}
 PLACE: JsonObject = {"preset": TEXT, "task": TEXT, "cwd": TEXT}
-MODELS: JsonObject = {"requestedModel": OPTIONAL_TEXT, "resolvedModel": OPTIONAL_TEXT}
-TIMES: JsonObject = {"startedAt": OPTIONAL_COUNT, "finishedAt": OPTIONAL_COUNT}
+MODELS: JsonObject = {"requestedModel": TEXT, "resolvedModel": TEXT}
+TIMES: JsonObject = {"startedAt": COUNT, "finishedAt": COUNT}
 RUN: JsonObject = {"sessionId": TEXT, "runId": TEXT}
 SESSION: JsonObject = {
-    "sessionId": TEXT, "status": PROFILE_STATUS, "errorMessage": TEXT, "taskName": TEXT,
-    "runCount": COUNT,
+    "sessionId": TEXT, "status": PROFILE_STATUS, "errorMessage": TEXT, "nextCall": TEXT,
+    "taskName": TEXT, "runCount": COUNT, "model": TEXT, "usage": USAGE,
+}  # fmt: skip
+PART: JsonObject = {
+    "totalCharacters": COUNT, "shownCharacters": COUNT, "matchingLines": COUNT, "text": TEXT,
 }  # fmt: skip
 
-COUNTS = record(dict.fromkeys((*_PRESET_STATES, "total"), COUNT))
+COUNTS = compact_record(dict.fromkeys((*_PRESET_STATES, "total"), COUNT))
 BACKGROUND_RUN: JsonObject = {
     **RUN, **PLACE, **MODELS, "status": PRESET_STATUS, "createdAt": COUNT, **TIMES,
-    "stopReason": TEXT, "runDir": TEXT, **OUTPUT, **ENDING,
+    "stopReason": TEXT, "runDir": TEXT, **OUTPUT, **ENDING, **RESUMED,
+    "waitingFor": WAITING_FOR,
 }  # fmt: skip
-BACKGROUND_RUN_OPTIONAL = ("outputTruncated", "runDir")
+BACKGROUND_RUN_IDS = ("runId", "sessionId", "status")
 BACKGROUND_RUNS = record(
     {
         "counts": COUNTS,
-        "runs": {"type": "array", "items": record(BACKGROUND_RUN, *BACKGROUND_RUN_OPTIONAL)},
+        "runs": {"type": "array", "items": compact_record(BACKGROUND_RUN, *BACKGROUND_RUN_IDS)},
     }
 )

@@ -27,14 +27,13 @@ async def _run(request: SteerRequest, options: Options) -> JsonObject:
 
 TOOL = Tool(
     name="steer_subagent",
-    description="Send a message to a sub-agent that is at work. It reads it after its current "
-    "step; the answer says whether it did.",
+    description="Send a message to a sub-agent at work; it reads it after this step.",
     parameters={
         "type": "object",
         "properties": {
-            "sessionId": {"type": "string", "description": "Its session id or run id."},
-            "message": {"type": "string", "description": "What it is to know or do now."},
-            "waitSeconds": schemas.seconds("Wait so long, default 30."),
+            "sessionId": {"type": "string"},
+            "message": {"type": "string"},
+            "waitSeconds": schemas.seconds(),
         },
         "required": ["sessionId", "message"],
     },
@@ -43,8 +42,9 @@ TOOL = Tool(
             **schemas.RUN,
             "taskName": schemas.TEXT,
             "status": {"type": "string", "enum": ["delivered", "accepted", "refused"]},
-            "reason": schemas.OPTIONAL_TEXT,
-        }
+            "reason": schemas.TEXT,
+        },
+        "reason",
     ),
     parse=lambda given, _: parse_steer_request(given),
     run=_run,

@@ -17,13 +17,12 @@ if TYPE_CHECKING:
     from pi_subagents.core.value import JsonObject
     from pi_subagents.service.call import Options
 
-_RESULT = schemas.record(
+_RESULT = schemas.compact_record(
     {
-        **schemas.PLACE, **schemas.MODELS, **schemas.RUN, "status": schemas.PRESET_STATUS,
-        **schemas.OUTPUT, "stopReason": schemas.OPTIONAL_TEXT, **schemas.TIMES, **schemas.ENDING,
+        "preset": schemas.TEXT, "sessionId": schemas.TEXT, "status": schemas.PRESET_STATUS,
+        **schemas.OUTPUT, "stopReason": schemas.TEXT, **schemas.TIMES, **schemas.ENDING,
     },
-    "task", "cwd", "runId", "outputTruncated", *schemas.MODELS, *schemas.TIMES, "stopReason",
-    "exitCode", "durationMs", "usage", "notes",
+    "preset", "sessionId", "status",
 )  # fmt: skip
 
 
@@ -35,8 +34,8 @@ async def _run(request: SubagentRequest, options: Options) -> JsonObject:
 
 TOOL = Tool(
     name="subagent",
-    description="Run a task with a named preset and return its answer, or up to 16 in parallel "
-    "(`tasks`), each with its own preset.",
+    description="Run a task with a named preset, or up to 16 in parallel (`tasks`), and return the "
+    "answers.",
     parameters={
         "type": "object",
         "properties": {

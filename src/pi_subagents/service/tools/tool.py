@@ -70,7 +70,7 @@ class SessionReading:
     """How a tool that reads a session keeps to the characters that a host takes at once."""
 
     narrow: Callable[[Given, int], Given]  # the parameters, so that the answer is short enough
-    mark_cut: Callable[[Given, JsonObject, int], JsonObject]  # the answer, with what is left out
+    mark_cut: Callable[[Given, JsonObject], JsonObject]  # the answer, with what is left out
 
 
 @value

@@ -6,7 +6,13 @@ from tests.unit.core.given_values import briefly, json_objects
 
 from pi_subagents.core.limits.base import EndRun
 from pi_subagents.core.limits.loop import LoopLimit, call_signature
-from pi_subagents.core.run.events import Activity, AssistantMessage, ToolCall, ToolStarted
+from pi_subagents.core.run.events import (
+    Activity,
+    AssistantMessage,
+    ToolCall,
+    ToolStarted,
+    UserMessage,
+)
 from pi_subagents.core.run.outcome import Cause
 
 
@@ -106,4 +112,14 @@ def test_whatever_is_no_call_neither_counts_nor_begins_the_count_anew() -> None:
         machine.saw(event, 0.0)
     assert machine.verdict(0.0) is None
     machine.saw(ToolStarted(call(path="a")), 0.0)
+    assert machine.verdict(0.0) == EndRun(Cause.LOOPING)
+
+
+def test_who_is_asked_again_may_say_the_same_again() -> None:
+    machine = LoopLimit(2)
+    for _ in range(3):
+        machine.saw(UserMessage("Again."), 0.0)
+        machine.saw(ToolStarted(call("submit_answer", n=1)), 0.0)
+        assert machine.verdict(0.0) is None
+    machine.saw(ToolStarted(call("submit_answer", n=1)), 0.0)
     assert machine.verdict(0.0) == EndRun(Cause.LOOPING)

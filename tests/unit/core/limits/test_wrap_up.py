@@ -28,7 +28,9 @@ def test_nothing_is_said_where_there_is_no_such_moment(
     assert (limit.deadline(), limit.verdict(1e9)) == (None, None)
 
 
-@pytest.mark.parametrize(("can_steer", "moments"), [(True, [1050, 1090]), (False, [1090])])
+@pytest.mark.parametrize(
+    ("can_steer", "moments"), [(True, [1050, 1060, 1090]), (False, [1060, 1090])]
+)
 def test_a_child_that_cannot_be_told_anything_has_no_such_moment(
     can_steer: bool, moments: list[float]
 ) -> None:

@@ -10,7 +10,13 @@ from tests.unit.core.given_values import thoroughly
 from pi_subagents.core import messages
 from pi_subagents.core.definitions.definition import GLOBAL, FileProblem, is_definition_name
 from pi_subagents.core.definitions.frontmatter import Frontmatter, Value, parse_frontmatter
-from pi_subagents.core.preset.preset import LoadedPreset, Preset, parse_preset, preset_profile
+from pi_subagents.core.preset.preset import (
+    LoadedPreset,
+    Preset,
+    parse_preset,
+    preset_profile,
+    preset_to_markdown,
+)
 from pi_subagents.core.profile.profile import Profile
 from pi_subagents.engines.pi.profile.options import profile_invocation
 from pi_subagents.engines.pi.versions import traits_of
@@ -207,3 +213,40 @@ def test_any_fields_are_a_preset_or_have_a_fatal_problem(
         assert preset.prompt == body.strip()
         assert (preset.tools is None) == ("tools" not in fields)  # no restriction is lost
         assert "\0" not in f"{preset.description}{preset.model}{preset.prompt}{preset.tools}"
+
+
+SCHEMA = '{"type": "object", "properties": {"n": {"minimum": 1, "const": "1"}}, "x": null}'
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [f"outputSchema: {SCHEMA}"],
+        [f"outputSchema: '{SCHEMA}'"],
+        ["outputSchema: |", f"  {SCHEMA}"],
+        ["outputSchema:", "  type: object", "  properties:", "    n: {minimum: 1, const: '1'}", "  x:"],
+    ],
+)  # fmt: skip
+def test_a_schema_is_json_or_the_same_in_yaml(lines: list[str]) -> None:
+    preset, problems = read(*lines)
+    assert problems == []
+    assert preset is not None
+    assert preset.output_schema == SCHEMA
+    assert preset_profile(preset).output_schema == SCHEMA
+    again, _ = parse_preset("p", parse_frontmatter(preset_to_markdown(preset)))
+    assert again == preset
+
+
+@pytest.mark.parametrize(
+    ("written", "problem"),
+    [
+        ("object", "must be a JSON schema: an object"),
+        ("[1]", "must be a JSON schema: an object"),
+        ("true", "must be a JSON schema: an object"),
+        ("{$ref: x.json}", "refers to x.json; only references into the schema itself (#...) are followed"),
+    ],
+)  # fmt: skip
+def test_what_is_no_schema_keeps_the_file_from_use(written: str, problem: str) -> None:
+    preset, problems = read(f"outputSchema: {written}")
+    assert preset is None
+    assert problems == [(4, f'"outputSchema" {problem}', True)]

@@ -94,7 +94,7 @@ def test_null_means_left_out() -> None:
         (
             {"tasks": [{**TASK, "prompt": "x"}]},
             "tasks[0]",
-            'unknown field "prompt"; known: preset, task, model, cwd',
+            'unknown field "prompt"; known: preset, task, model, cwd, outputSchema',
         ),
         (
             {**TASK, "tasks": [TASK]},
@@ -104,7 +104,7 @@ def test_null_means_left_out() -> None:
         (
             {**TASK, "chain": [TASK]},
             "parameters",
-            'unknown field "chain"; known: preset, task, model, cwd, tasks',
+            'unknown field "chain"; known: preset, task, model, cwd, outputSchema, tasks',
         ),
     ],
 )
@@ -123,7 +123,7 @@ def test_what_subagent_cannot_take_is_refused_with_its_place(
         (
             {"tasks": [TASK]},
             "parameters",
-            'unknown field "tasks"; known: preset, task, model, cwd',
+            'unknown field "tasks"; known: preset, task, model, cwd, outputSchema',
         ),
     ],
 )
@@ -177,7 +177,7 @@ def test_an_empty_id_never_stops_all_runs() -> None:
         parse_stop({"runId": ""})
     assert (refusal.value.where, refusal.value.problem) == (
         "runId",
-        "must not be empty; leave it out to stop all that are active",
+        "must not be empty; leave it out to stop all active runs",
     )
 
 

@@ -51,8 +51,9 @@ def test_the_documented_examples_are_all_there() -> None:
 
 
 def test_the_seeds_fields_and_ours_each_belong_to_one_of_a_profile() -> None:
-    assert len(KEYS) == 16 + 2
-    assert sorted(KEYS) == sorted(["name", *TEXTS, *FLAGS, *LISTS, "isolation", "mcp"])
+    assert len(KEYS) == 16 + 6
+    ours = ["isolation", "mcp", "questions", "permissions", "outputSchema", "budget"]
+    assert sorted(KEYS) == sorted(["name", *TEXTS, *FLAGS, *LISTS, *ours])
     assert set(FIELDS.values()) == set(Profile.__slots__)
 
 

@@ -10,6 +10,8 @@ from hypothesis import given
 from tests.unit.core.given_values import thoroughly
 from tests.unit.core.profile.test_text import FULL, profiles
 
+from pi_subagents.core.profile.asking import run_steps
+from pi_subagents.core.profile.messages import SAVES_NOTHING
 from pi_subagents.core.profile.profile import THINKING_LEVELS, Profile
 from pi_subagents.core.profile.questions import (
     CANCEL,
@@ -22,7 +24,7 @@ from pi_subagents.core.profile.questions import (
     WizardAnswer,
     WizardQuestion,
 )
-from pi_subagents.core.profile.steps import SAMPLE_PROMPT, Offers, Start, WizardOutcome, run_steps
+from pi_subagents.core.profile.steps import SAMPLE_PROMPT, Offers, Start, WizardOutcome
 from pi_subagents.core.value import replace
 
 if TYPE_CHECKING:
@@ -148,7 +150,7 @@ def test_questions_say_what_they_said_in_the_original_and_offer_what_exists() ->
     extensions = ("Disable all extensions", "Load extensions from paths, beside those that pi finds",
                   "Load extensions from paths, and no others")  # fmt: skip
     assert script.asked == [
-        Choose(TITLES[0], ("Global (~/g/demo.md)", "Project (.pi/demo.md)")),
+        Choose(TITLES[0], ("Global (~/g/demo.md)", "Project (.pi/demo.md)"), escape="take global"),
         Text(TITLES[1], "", ("anthropic", "openai")),
         Text(TITLES[2], "", ("opus", "sonnet")),
         Confirm("System prompt?", TITLES[3], False),
@@ -165,7 +167,9 @@ def test_questions_say_what_they_said_in_the_original_and_offer_what_exists() ->
         Confirm("Configure skills?", TITLES[14], False),
         Text(TITLES[15], "", ("review", "plan"), is_list=True),
         Text(TITLES[16], "", ("review", "plan"), is_list=True),
-        Confirm('Save profile "demo"?', TITLES[17], True, text="global: demo"),
+        Confirm(
+            'Save profile "demo"?', TITLES[17], True, text="global: demo", escape=SAVES_NOTHING
+        ),
     ]
 
 

@@ -61,6 +61,18 @@ EXAMPLES: list[tuple[ev.Event, dict[str, object]]] = [
         {"kind": "steer", "number": "7", "status": "refused", "text": "faster",
          "reason": "too late"},
     ),
+    (
+        ev.Asked("1", "Which?", ("a", "b"), 600),
+        {"kind": "asked", "number": "1", "text": "Which?", "options": ["a", "b"], "withinS": 600},
+    ),
+    (
+        ev.Replied("1", ev.GIVEN, "a", "", "7f"),
+        {"kind": "replied", "question": "1", "status": "given", "text": "a", "reason": "",
+         "reply": "7f"},
+    ),
+    (ev.ValueGiven({"n": [1]}), {"kind": "value", "value": {"n": [1]}}),
+    (ev.ValueRefused("/n: no"), {"kind": "value_refused", "problem": "/n: no"}),
+    (ev.ValueGiven(None), {"kind": "value", "value": None}),
     (ev.Activity("x"), {"kind": "activity", "of": "x"}),
 ]  # fmt: skip
 

@@ -11,6 +11,7 @@ from pi_subagents.core import messages as core_messages
 from pi_subagents.core.run import events as ev
 from pi_subagents.core.run.outcome import Cause, Ending, Outcome, RunFold, Status
 from pi_subagents.core.usage import Usage
+from pi_subagents.core.value import replace
 from pi_subagents.engines.pi.records import decode_pi_line
 
 GOOD_EXIT = Ending(exit_code=0)
@@ -46,6 +47,14 @@ INTERRUPTED = Outcome(
     error_message="Session was interrupted (main agent session ended unexpectedly)",
 )
 ANSWERED = Outcome("completed", "Done.")
+
+
+def saying(text: str, outcome: Outcome) -> Outcome:
+    """Return an end without an answer which has what was said before it."""
+    return replace(outcome, output=text)
+
+
+REMARK = "Let me look."
 
 TABLE: list[tuple[str, list[ev.Event], Ending, Outcome]] = [
     ("settled and exited", [ASKED, said(), SETTLED], GOOD_EXIT, ANSWERED),
@@ -118,7 +127,7 @@ TABLE: list[tuple[str, list[ev.Event], Ending, Outcome]] = [
     (
         "settled without a stop reason",
         [said("Hm", ""), SETTLED], GOOD_EXIT,
-        failed("Sub-agent stopped without an answer (stop reason: none)"),
+        failed("Sub-agent stopped without an answer (stop reason: none)", "Hm"),
     ),
     # An answer counts even if the process would not exit, or ends badly.
     ("settled, then ended by force", [said(), SETTLED], Ending(exit_code=None), ANSWERED),
@@ -138,17 +147,40 @@ TABLE: list[tuple[str, list[ev.Event], Ending, Outcome]] = [
                 notes=("The process ended with SIGKILL after it had answered.",)),
     ),
     # What we did to it.
-    ("time-out at work", [ASKED, WORKING], ended(Cause.TIMED_OUT, **TERM), TIMED_OUT),
+    (
+        "time-out at work",
+        [ASKED, WORKING], ended(Cause.TIMED_OUT, **TERM), saying(REMARK, TIMED_OUT),
+    ),
+    (
+        "time-out at work without words: what was said before it is kept",
+        [ASKED, WORKING, ev.AssistantMessage("", (CALL,), "toolUse")],
+        ended(Cause.TIMED_OUT, **TERM), saying(REMARK, TIMED_OUT),
+    ),
     ("time-out in silence", [], ended(Cause.TIMED_OUT, **KILLED), TIMED_OUT),
-    ("time-out, then a good exit", [WORKING], ended(Cause.TIMED_OUT, exit_code=0), TIMED_OUT),
+    (
+        "time-out, then a good exit",
+        [WORKING], ended(Cause.TIMED_OUT, exit_code=0), saying(REMARK, TIMED_OUT),
+    ),
     ("time-out while retrying", [ASKED, BUSY], ended(Cause.TIMED_OUT, **TERM), TIMED_OUT),
-    ("time-out, answer not settled", [said()], ended(Cause.TIMED_OUT, **TERM), TIMED_OUT),
-    ("loop", [ASKED, WORKING, WORKING], ended(Cause.LOOPING, **TERM), LOOPED),
-    ("stop at work", [ASKED, WORKING], ended(Cause.STOP_REQUESTED, **TERM), ABORTED),
-    ("stop, answer not settled", [said()], ended(Cause.STOP_REQUESTED, exit_code=0), ABORTED),
+    (
+        "time-out, answer not settled",
+        [said()], ended(Cause.TIMED_OUT, **TERM), saying("Done.", TIMED_OUT),
+    ),
+    ("loop", [ASKED, WORKING, WORKING], ended(Cause.LOOPING, **TERM), saying(REMARK, LOOPED)),
+    (
+        "stop at work",
+        [ASKED, WORKING], ended(Cause.STOP_REQUESTED, **TERM), saying(REMARK, ABORTED),
+    ),
+    (
+        "stop, answer not settled",
+        [said()], ended(Cause.STOP_REQUESTED, exit_code=0), saying("Done.", ABORTED),
+    ),
     ("stop in silence", [], ended(Cause.STOP_REQUESTED, **KILLED), ABORTED),
     ("stop while retrying", [BUSY], ended(Cause.STOP_REQUESTED, **TERM), ABORTED),
-    ("lifeline lost", [ASKED, WORKING], ended(Cause.LIFELINE_LOST, **TERM), INTERRUPTED),
+    (
+        "lifeline lost",
+        [ASKED, WORKING], ended(Cause.LIFELINE_LOST, **TERM), saying(REMARK, INTERRUPTED),
+    ),
     ("lifeline lost in silence", [], ended(Cause.LIFELINE_LOST, **TERM), INTERRUPTED),
     # What it did by itself.
     (
@@ -176,12 +208,12 @@ TABLE: list[tuple[str, list[ev.Event], Ending, Outcome]] = [
     (
         "died on a tool call: an old remark is not the answer",
         [ASKED, WORKING, ev.ToolStarted(CALL)], GOOD_EXIT,
-        failed("Sub-agent exited with code 0 before it finished"),
+        failed("Sub-agent exited with code 0 before it finished", REMARK),
     ),
     (
         "killed by a signal at work",
         [ASKED, WORKING], ended(**KILLED),
-        failed("Sub-agent was killed by SIGKILL before it finished"),
+        failed("Sub-agent was killed by SIGKILL before it finished", REMARK),
     ),
     (
         "killed by a signal in silence",
@@ -189,12 +221,13 @@ TABLE: list[tuple[str, list[ev.Event], Ending, Outcome]] = [
     ),
     (
         "answered, not settled, killed",
-        [said()], ended(**KILLED), failed("Sub-agent was killed by SIGKILL before it finished"),
+        [said()], ended(**KILLED),
+        failed("Sub-agent was killed by SIGKILL before it finished", "Done."),
     ),
     (
         "asked again after it had settled",
         [said(), SETTLED, ev.UserMessage("And now?"), WORKING], ended(**KILLED),
-        failed("Sub-agent was killed by SIGKILL before it finished"),
+        failed("Sub-agent was killed by SIGKILL before it finished", REMARK),
     ),
 ]  # fmt: skip
 
@@ -225,7 +258,7 @@ ABORTED_BY_US = said("", "aborted", "This operation was aborted")
 FAILED_BY_US = said("half", "error", "This operation was aborted")
 
 
-@pytest.mark.parametrize("last_words", [ABORTED_BY_US, FAILED_BY_US])
+@pytest.mark.parametrize(("last_words", "kept"), [(ABORTED_BY_US, REMARK), (FAILED_BY_US, "half")])
 @pytest.mark.parametrize(
     ("cause", "outcome"),
     [
@@ -237,7 +270,7 @@ FAILED_BY_US = said("half", "error", "This operation was aborted")
 )
 @pytest.mark.parametrize("exit_facts", [TERM, KILLED, {"exit_code": 0}])
 def test_what_a_child_says_of_our_abort_is_not_how_its_run_ended(
-    last_words: ev.Event, cause: Cause, outcome: Outcome, exit_facts: dict[str, Any]
+    last_words: ev.Event, kept: str, cause: Cause, outcome: Outcome, exit_facts: dict[str, Any]
 ) -> None:
     fold = RunFold()
     fold.apply(ASKED)
@@ -245,7 +278,7 @@ def test_what_a_child_says_of_our_abort_is_not_how_its_run_ended(
     fold.asked_to_stop()
     fold.apply(last_words)
     fold.apply(SETTLED)
-    assert fold.decide(ended(cause, **exit_facts)) == outcome
+    assert fold.decide(ended(cause, **exit_facts)) == saying(kept, outcome)
     assert fold.last is WORKING
     assert (fold.settled, fold.answered()) == (False, False)
 
@@ -263,7 +296,7 @@ def test_an_answer_before_our_request_to_stop_counts_if_it_settles() -> None:
     fold = RunFold()
     fold.apply(said())
     fold.asked_to_stop()
-    assert fold.decide(ended(Cause.STOP_REQUESTED, **TERM)) == ABORTED
+    assert fold.decide(ended(Cause.STOP_REQUESTED, **TERM)) == saying("Done.", ABORTED)
     fold.apply(SETTLED)
     assert fold.decide(ended(Cause.STOP_REQUESTED, **TERM)) == ANSWERED
 
@@ -275,7 +308,7 @@ def test_an_answer_after_which_the_child_was_asked_more_is_not_its_last() -> Non
     fold.asked_to_stop()
     for event in (ABORTED_BY_US, SETTLED):
         fold.apply(event)
-    assert fold.decide(ended(Cause.STOP_REQUESTED, **TERM)) == ABORTED
+    assert fold.decide(ended(Cause.STOP_REQUESTED, **TERM)) == saying("Done.", ABORTED)
 
 
 def test_asking_a_child_that_has_settled_changes_nothing() -> None:
@@ -299,7 +332,7 @@ def test_what_a_stopped_child_used_is_counted_with_its_last_words() -> None:
     fold = RunFold()
     fold.asked_to_stop()
     fold.apply(ev.AssistantMessage("", (CALL,), "aborted", usage=Usage(1, 2, 0, 0, 3, 0.5)))
-    assert (fold.usage, fold.messages, fold.tool_calls, fold.last) == (
+    assert (fold.usage, fold.messages, fold.facts()["tool_call_count"], fold.last) == (
         Usage(1, 2, 0, 0, 3, 0.5), 1, 1, None,
     )  # fmt: skip
 
@@ -343,22 +376,18 @@ def test_the_same_cost_in_the_childs_own_account_is_billed_if_that_of_its_messag
 
 
 @pytest.mark.parametrize(
-    ("refusal", "told", "notes"),
+    ("refusal", "shown"),
     [
-        ("an extension handled it", "an extension handled it", ()),
-        (
-            "No API key found for \x1b[31mx.\n\nUse /login",
-            "No API key found for x. Use /login",
-            (core_messages.NOTE_NO_MODEL,),
-        ),
-        ("x" * 999, "x" * 499 + "…", ()),
+        ("an extension handled it", "an extension handled it"),
+        ("No key for \x1b[31mx.\n\nUse /login", "No key for x. Use /login"),
+        ("x" * 999, "x" * 499 + "…"),
     ],
 )
-def test_a_refused_prompt_is_told_in_one_bounded_line(
-    refusal: str, told: str, notes: tuple[str, ...]
-) -> None:
-    outcome = RunFold().decide(Ending(exit_code=0, refusal=refusal, error_tail="noise"))
-    assert outcome == failed(f"Sub-agent could not begin: {told}", notes=notes)
+def test_a_refused_prompt_is_told_in_one_bounded_line(refusal: str, shown: str) -> None:
+    ending = Ending(exit_code=0, refusal=refusal, error_tail="noise", advice=("Log in.",))
+    assert RunFold().decide(ending) == failed(
+        f"Sub-agent could not start: {shown}", notes=("Log in.",)
+    )
 
 
 @thoroughly
@@ -372,6 +401,7 @@ def test_a_refused_prompt_is_told_in_one_bounded_line(
         timeout_s=st.none() | st.floats(1, 9),
         spawn_error=st.sampled_from(["", "no"]),
         refusal=st.sampled_from(["", "no"]),
+        why=st.just("The budget of the task is used up."),
     ),
     st.integers(0, 9),
 )
@@ -415,7 +445,7 @@ def test_messages_calls_and_usage_are_added_up() -> None:
     once = ev.AssistantMessage("", (CALL, CALL), "toolUse", usage=Usage(1, 2, 3, 4, 10, 0.5))
     for event in (ASKED, once, ev.ToolFinished("c1", "bash", "", False), once, ev.Note("n")):
         fold.apply(event)
-    assert (fold.messages, fold.tool_calls, fold.usage, fold.last) == (
+    assert (fold.messages, fold.facts()["tool_call_count"], fold.usage, fold.last) == (
         4, 4, Usage(2, 4, 6, 8, 20, 1.0), once,
     )  # fmt: skip
 
@@ -434,11 +464,49 @@ def test_the_messages_of_the_seeds_are_contract() -> None:
     )
 
 
-def test_a_missing_key_is_told_with_a_way_out() -> None:
-    ending = Ending(exit_code=1, error_tail="No API key found for x.\nUse /login")
+def test_what_the_engine_advises_is_a_note() -> None:
+    ending = Ending(exit_code=1, error_tail="No key for x.\nUse /login", advice=("Give it a key.",))
     assert RunFold().decide(ending) == Outcome(
         "failed",
-        error_message="Sub-agent exited with code 1 without an answer: "
-        "No API key found for x. Use /login",
-        notes=(core_messages.NOTE_NO_MODEL,),
+        error_message="Sub-agent exited with code 1 without an answer: No key for x. Use /login",
+        notes=("Give it a key.",),
     )
+
+
+GIVEN = ev.ValueGiven({"n": 1})
+SUBMITTING = ev.AssistantMessage("", (CALL,), "toolUse")
+COMPLETED = Outcome("completed", '{"n": 1}')
+
+
+@pytest.mark.parametrize("after", [[], [SETTLED], [BUSY], [BAD_REQUEST, SETTLED], [WORKING]])
+@pytest.mark.parametrize("ending", [GOOD_EXIT, ended(**KILLED), ended(Cause.TIMED_OUT, **TERM)])
+def test_an_answer_that_was_taken_completes_the_run_whatever_comes_after_it(
+    after: list[ev.Event], ending: Ending
+) -> None:
+    fold = RunFold()
+    for event in (ASKED, SUBMITTING, GIVEN, *after):
+        fold.apply(event)
+    outcome = fold.decide(ending)
+    assert (outcome.status, outcome.error_message) == ("completed", "")
+    assert fold.facts()["value"] == {"n": 1}
+    assert outcome.output == ("Let me look." if WORKING in after else '{"n": 1}')
+
+
+def test_the_first_value_counts_until_it_is_refused() -> None:
+    fold = RunFold()
+    for event in (ASKED, SUBMITTING, GIVEN, ev.ValueGiven(None), SETTLED):
+        fold.apply(event)
+    assert (fold.given, fold.answered()) == (GIVEN, True)
+    fold.apply(ev.ValueRefused("no"))
+    assert (fold.given, fold.answered(), fold.facts()["has_value"]) == (None, False, False)
+    fold.apply(ev.ValueGiven(None))
+    assert (fold.given, fold.facts()["has_value"]) == (ev.ValueGiven(None), True)
+    assert fold.decide(GOOD_EXIT) == Outcome("completed", "null")
+
+
+def test_a_message_after_the_answer_does_not_take_it_back() -> None:
+    fold = RunFold()
+    for event in (ASKED, SUBMITTING, GIVEN, ev.UserMessage("Hurry up."), SETTLED):
+        fold.apply(event)
+    assert fold.answered()
+    assert fold.decide(GOOD_EXIT) == COMPLETED

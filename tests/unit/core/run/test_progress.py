@@ -35,7 +35,7 @@ def finished(name: str, call_id: str = "c", *, failed: bool = False) -> ev.ToolF
     return ev.ToolFinished(call_id, name, "whatever it printed", failed)
 
 
-def told(*happened: ev.Event) -> list[str]:
+def said(*happened: ev.Event) -> list[str]:
     formatter = ProgressFormatter()
     return [formatter.text(event) for event in happened]
 
@@ -71,21 +71,21 @@ def told(*happened: ev.Event) -> list[str]:
 )  # fmt: skip
 def test_the_words_of_seed_003(name: str, arguments: dict[str, object], texts: list[str]) -> None:
     begin = ev.ToolStarted(ev.ToolCall("c", name, arguments))
-    assert [*told(begin, finished(name)), told(begin, finished(name, failed=True))[1]] == texts
+    assert [*said(begin, finished(name)), said(begin, finished(name, failed=True))[1]] == texts
 
 
 def test_a_result_without_a_known_call_is_told_by_its_name() -> None:
-    assert told(finished("read"), finished("grep", failed=True)) == ["read finished", "grep failed"]
-    assert told(finished(""), finished("", failed=True)) == ["tool finished", "tool failed"]
+    assert said(finished("read"), finished("grep", failed=True)) == ["read finished", "grep failed"]
+    assert said(finished(""), finished("", failed=True)) == ["tool finished", "tool failed"]
 
 
 def test_a_call_without_arguments_is_told_by_its_name() -> None:
     call = ev.ToolCall("c", "read", None)
-    assert told(ev.ToolStarted(call), finished("read")) == ["Running read", "read finished"]
+    assert said(ev.ToolStarted(call), finished("read")) == ["Running read", "read finished"]
 
 
 def test_results_are_tied_to_their_calls_by_id_in_any_order() -> None:
-    assert told(
+    assert said(
         started("bash", "c1", command="sleep 9"),
         started("read", "c2", path="a"),
         started("read", "c3", path="b"),
@@ -103,19 +103,19 @@ def test_a_call_journaled_without_arguments_has_those_of_its_message() -> None:
     """The supervisor journals the arguments of a call once, with the message that asked for it."""
     message = ev.AssistantMessage("", (ev.ToolCall("c", "read", {"path": "a"}),), "toolUse")
     again = ev.ToolStarted(ev.ToolCall("c", "read", None))
-    assert told(message, again, finished("read")) == ["", "Reading a", "Finished reading a"]
+    assert said(message, again, finished("read")) == ["", "Reading a", "Finished reading a"]
 
 
 @pytest.mark.parametrize("text", ["", " ", "\n\t \n"])
 def test_blank_text_says_nothing(text: str) -> None:
-    assert told(
+    assert said(
         ev.AssistantMessage(text), ev.OutputText(text), ev.ErrorText(text), ev.AssistantMessage("")
     ) == ["", "", "", ""]
 
 
 def test_the_childs_own_words_come_as_they_are() -> None:
     message = ev.AssistantMessage("\nI\u2019m inspecting the auth flow now.\nThen tests.\n")
-    assert told(message) == ["I\u2019m inspecting the auth flow now.\nThen tests."]
+    assert said(message) == ["I\u2019m inspecting the auth flow now.\nThen tests."]
 
 
 @pytest.mark.parametrize(
@@ -127,14 +127,14 @@ def test_the_childs_own_words_come_as_they_are() -> None:
 )
 def test_what_the_child_says_is_not_replaced_by_the_call_it_makes(intent: str) -> None:
     call = ev.ToolCall("c", "read", {"path": "src/auth.ts"})
-    assert told(
+    assert said(
         ev.AssistantMessage(intent, (call,), "toolUse"), ev.ToolStarted(call), finished("read")
     ) == [intent, "Reading src/auth.ts", "Finished reading src/auth.ts"]
 
 
 def test_a_child_that_only_acts_is_told_by_its_actions() -> None:
     call = ev.ToolCall("c", "edit", {"path": "src/tool.ts"})
-    assert told(
+    assert said(
         ev.AssistantMessage(" \n", (call,), "toolUse"),
         ev.ToolStarted(call),
         finished("edit", failed=True),
@@ -154,6 +154,7 @@ WORK: list[ev.Event] = [
 ]
 IN_WORDS = [
     "I look first.", "Searching code for auth", "Search finished", "make", "Command failed: make",
+    "✗ whatever it printed",
     "Retrying (1/3): busy", "A line was skipped.",
 ]  # fmt: skip
 
@@ -185,7 +186,7 @@ def test_live_lines_leave_out_what_went_well_unless_asked(
 
 
 def test_everything_else_that_can_happen() -> None:
-    assert told(
+    assert said(
         ev.Retrying(1, 3, 2000, "429\nToo many"),
         ev.OutputText("no record  \n"),
         ev.ErrorText("Warning: x\n"),
@@ -201,7 +202,7 @@ def test_everything_else_that_can_happen() -> None:
 
 
 def test_a_message_to_the_child_is_told_once_with_what_became_of_it() -> None:
-    assert told(
+    assert said(
         ev.UserMessage("Use the other file.\nNot this one."),
         ev.Steer("1", ev.DELIVERED, "Use the other file.\nNot this one.\n"),
         ev.Steer("2", ev.REFUSED, "Stop that.", "It had finished."),
@@ -211,28 +212,28 @@ def test_a_message_to_the_child_is_told_once_with_what_became_of_it() -> None:
         "",
         "Steered: Use the other file.\nNot this one.",
         "Steering refused: Stop that. (It had finished.)",
-        "Told to finish: its time is almost up",
-        "Not told to finish: its time is almost up (It is being stopped.)",
+        "Asked to finish: its time is almost up",
+        "Could not be asked to finish: its time is almost up (It is being stopped.)",
     ]
 
 
 def test_commands_are_shortened_to_one_line_without_escapes() -> None:
     long = "echo a\n\tb\x1b]52;c;aGk=\x07 " + "x" * 500
     shown = "echo a b " + "x" * (COMMAND_WIDTH - 10) + "…"
-    assert told(started("bash", command=long), finished("bash")) == [
+    assert said(started("bash", command=long), finished("bash")) == [
         shown, f"Command finished: {shown}",
     ]  # fmt: skip
     assert len(shown) == COMMAND_WIDTH
 
 
 def test_a_hostile_tool_name_is_made_printable() -> None:
-    assert told(started("\x1b[2Jevil\n" + "n" * 500))[0] == "Running evil " + "n" * 114 + "…"
+    assert said(started("\x1b[2Jevil\n" + "n" * 500))[0] == "Running evil " + "n" * 114 + "…"
 
 
 @briefly
 @given(st.lists(events, max_size=10))
 def test_raw_event_names_never_appear_and_nothing_raises(happened: list[ev.Event]) -> None:
-    for text in told(*happened):
+    for text in said(*happened):
         assert "tool_call" not in text
         assert "tool_result" not in text
 
@@ -251,7 +252,6 @@ def test_calls_that_never_finish_are_forgotten_oldest_first() -> None:
     formatter = ProgressFormatter()
     for n in range(MAX_OPEN_CALLS + 10):
         formatter.text(started("read", f"c{n}", path=f"{n}"))
-    assert len(formatter._calls) == MAX_OPEN_CALLS
     assert formatter.text(finished("read", "c9")) == "read finished"
     assert formatter.text(finished("read", "c10")) == "Finished reading 10"
 

@@ -15,6 +15,6 @@ def test_an_end_that_only_the_journal_tells_is_not_called_an_end_yet(end: str) -
 
 
 def test_a_run_under_way_stands_as_its_journal_tells_and_a_lost_one_is_interrupted() -> None:
-    told = RunProgress("running")
-    assert RunRecord("r", progress=told).status == "running"
-    assert RunRecord("r", progress=told, lost=True).status == "interrupted"
+    heard = RunProgress("running")
+    assert RunRecord("r", progress=heard).status == "running"
+    assert RunRecord("r", progress=heard, lost=True).status == "interrupted"

@@ -37,6 +37,8 @@ WHOLE = RunResult(
     finished_at_ms=1700000001500,
     duration_ms=1500,
     artifacts_truncated=True,
+    resumed="native",
+    session_seal="5ea1",
 )
 # result.json of version 1, kept for ever: what was written once must stay readable.
 WHOLE_JSON = {
@@ -63,6 +65,8 @@ WHOLE_JSON = {
     "finishedAt": 1700000001500,
     "durationMs": 1500,
     "artifactsTruncated": True,
+    "resumed": "native",
+    "sessionSeal": "5ea1",
 }  # fmt: skip
 statuses = st.sampled_from(get_args(Status))
 results = st.builds(
@@ -86,6 +90,8 @@ results = st.builds(
     finished_at_ms=counts,
     duration_ms=counts,
     artifacts_truncated=st.booleans(),
+    resumed=texts,
+    session_seal=texts,
 )
 
 

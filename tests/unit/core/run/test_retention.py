@@ -142,11 +142,11 @@ def look(days: float, *, up_days: float | None = None, boot: str | None = "b") -
 def proven(*looks: Look) -> list[float | None]:
     """Return what each look proves, in days since NOW."""
     watch: Watch | None = None
-    told: list[float | None] = []
+    heard: list[float | None] = []
     for each in looks:
         watch, now_ms = watched(watch, each)
-        told.append(None if now_ms is None else (now_ms - NOW) / DAY_MS)
-    return told
+        heard.append(None if now_ms is None else (now_ms - NOW) / DAY_MS)
+    return heard
 
 
 def test_one_look_proves_nothing_and_two_a_day_apart_prove_the_first() -> None:
@@ -206,11 +206,11 @@ def test_what_is_proven_was_seen_at_two_looks_that_are_really_a_day_apart(
         seen.append((real_days, now.now_ms))
         watch, now_ms = watched(watch, now)
         if now_ms is not None:
-            apart = (real_days - min(when for when, told in seen if told == now_ms)) * DAY_S
-            later = [told for _, told in seen[-1:]]
+            apart = (real_days - min(when for when, heard in seen if heard == now_ms)) * DAY_S
+            later = [heard for _, heard in seen[-1:]]
             assert now_ms <= min(later)
             assert apart >= 0
             assert any(
-                (real_days - when) * DAY_S >= APART_S - 1e-3 and told >= now_ms
-                for when, told in seen
+                (real_days - when) * DAY_S >= APART_S - 1e-3 and heard >= now_ms
+                for when, heard in seen
             )

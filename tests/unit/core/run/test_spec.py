@@ -11,14 +11,13 @@ from tests.unit.core.given_values import briefly, json_objects, json_values, tex
 from pi_subagents.core.run.spec import RunSpec, spec_from_json, spec_to_json
 from pi_subagents.core.settings import CHILD_MODES
 
-SPEC = make_spec("r", "s", "name", "/runs/r", ("pi", "-p"), "/project")
+SPEC = make_spec("r", "s", "name", ("pi", "-p"), "/project")
 seconds = st.floats(0, 1e6)
 specs = st.builds(
     make_spec,
     run_id=texts,
     session_id=texts,
     name=texts,
-    run_dir=texts,
     argv=st.lists(texts, max_size=3).map(tuple),
     cwd=texts,
     environment=st.dictionaries(texts, texts, max_size=3),
@@ -30,16 +29,20 @@ specs = st.builds(
     stop_grace_s=seconds,
     settled_grace_s=seconds,
     max_run_bytes=st.integers(0, 2**40),
-    desk=st.text(),
-    lock_fd=st.none() | st.integers(0, 1000),
-    screen_fd=st.none() | st.integers(0, 1000),
     mode=st.sampled_from(CHILD_MODES),
-    keeps_session=st.booleans(),
+    session_option=texts,
+    no_session_option=texts,
     keep=st.booleans(),
     prewarm=st.booleans(),
     wrap_up_s=seconds,
+    answer_within_s=seconds,
     kind=texts,
     follows=texts,
+    schema=texts,
+    by_tool=st.booleans(),
+    how=texts,
+    why=texts,
+    model=texts,
 )
 
 
@@ -59,7 +62,10 @@ def test_the_defaults_are_those_of_the_design() -> None:
             "engine": "pi",
             "mode": "",
             "takes_commands": False,
-            "keeps_session": False,
+            "session_option": "",
+            "no_session_option": "",
+            "writes_in": (),
+            "rereads": (),
         },
         "limits": {
             "timeout_s": None,
@@ -71,17 +77,15 @@ def test_the_defaults_are_those_of_the_design() -> None:
             "max_run_bytes": 256 * 1024 * 1024,
             "max_children": 0,
             "wrap_up_s": 0,
-        },
-        "place": {
-            "run_dir": "/runs/r",
-            "desk": "",
-            "dir_mark": "",
-            "slots_dir": "",
-            "lock_fd": None,
-            "envelope_fd": None,
-            "screen_fd": None,
+            "budgets": {},
+            "prices": {},
+            "answer_within_s": 0,
         },
         "reuse": {"kind": "", "follows": "", "keep": False, "prewarm": False},
+        "answer": {"schema": "", "by_tool": False},
+        "resume": {"how": "", "why": "", "model": ""},
+        "workspace": {"home": "", "prefix": "", "max_bytes": 0, "keep": False},
+        "check": {"command": "", "rounds": 1},
     }
 
 

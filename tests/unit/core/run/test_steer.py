@@ -98,7 +98,7 @@ def test_the_fields_of_the_schema_are_those_the_parser_takes() -> None:
         (
             "accepted",
             service_messages.STEER_AFTER_THIS_STEP,
-            "Accepted, not read yet. The sub-agent reads it after its current step.",
+            "Accepted, not read yet. The sub-agent will read it after its current step.",
         ),
         (
             "refused",

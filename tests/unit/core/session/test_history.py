@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -41,6 +41,12 @@ def test_a_transcript_has_texts_calls_and_shortened_results() -> None:
         "[tool result]: " + ("7\n" + "x" * 600)[:500] + "...\n---\n"
         "There are 7."
     )
+
+
+def test_a_value_stands_below_the_text_unless_it_is_the_text() -> None:
+    given: Any = {"value": {"n": 7}, "has_value": True}
+    assert output_text(run(**given)) == 'There are 7.\n\n{"n": 7}'
+    assert output_text(run(output='{"n": 7}', **given)) == '{"n": 7}'
 
 
 def test_arguments_are_cut_at_120_characters() -> None:
@@ -84,14 +90,14 @@ def test_the_output_is_the_whole_final_text_or_the_placeholder() -> None:
 @briefly
 @given(st.lists(events, max_size=40), st.integers(0, 1300))
 def test_the_task_and_the_latest_messages_are_kept(some: list[ev.Event], more: int) -> None:
-    told = [*some, *(ev.AssistantMessage(str(i)) for i in range(more))]
+    heard = [*some, *(ev.AssistantMessage(str(i)) for i in range(more))]
     messages = [
         each
-        for each in told
+        for each in heard
         if isinstance(each, ev.UserMessage | ev.AssistantMessage)
         or (isinstance(each, ev.ToolFinished) and not each.parent_id)
     ]
-    kept = keep_messages(told)
+    kept = keep_messages(heard)
     assert len(kept) == min(len(messages), MAX_MESSAGES)
     assert kept[:1] == tuple(messages[:1])
     assert kept[1:] == tuple(messages[1:][-(MAX_MESSAGES - 1) :])

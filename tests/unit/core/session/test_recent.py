@@ -155,8 +155,8 @@ def test_whatever_is_registered_the_bounds_hold_and_nothing_running_is_lost(
         assert len(session.runs) <= MAX_RUNS or not idle
         assert all(newest[session.session_id, each.run_id] == each for each in session.runs)
     running = {key for key, each in newest.items() if each.status == "running"}
-    told = {(s.session_id, each.run_id) for s in view.sessions() for each in s.runs}
-    assert running <= told
+    heard = {(s.session_id, each.run_id) for s in view.sessions() for each in s.runs}
+    assert running <= heard
 
 
 # From a host's session log

@@ -11,8 +11,9 @@ from tests.fakes.records import record, with_facts
 from tests.unit.core.given_values import thoroughly
 
 from pi_subagents.core import messages as core_messages
+from pi_subagents.core.session.history import output_text
 from pi_subagents.core.session.retrieval import (
-    OutputRequest,
+    ReadingRequest,
     in_one_text,
     output_to_json,
     parse_list_request,
@@ -22,21 +23,32 @@ from pi_subagents.core.session.retrieval import (
     say_how_it_stands,
     session_to_json,
 )
+from pi_subagents.core.session.text_part import Grep, PartRequest, part_of
+from pi_subagents.core.settings import Settings
+from pi_subagents.core.usage import Usage, usage_to_json
 from pi_subagents.errors import InvalidRequest
 from pi_subagents.service.tools.outputs import structured
 from pi_subagents.service.tools.registry import find_tool
 
+NOTHING = usage_to_json(Usage())
+GO_ON = (
+    "(There is no whole answer. To go on: delegate_to_subagents "
+    '{"tasks": [{"name": "count", "prompt": "Go on.", "resume": "s"}]})'
+)
 RUN = record("r", "s", "count", "completed", output="0123456789", exit_code=0, model="m")
 
 
 def test_the_parameters_are_read() -> None:
-    assert parse_output_request({"sessionId": "s"}) == OutputRequest("s")
-    assert parse_output_request(
-        {"sessionId": "s", "waitSeconds": 2.5, "offset": 1, "limit": 2, "tail": 3}
-    ) == OutputRequest("s", 2.5, 1, 2, 3)
-    nothing_said = dict.fromkeys(("waitSeconds", "offset", "limit", "tail"))
-    assert parse_output_request({"sessionId": "s", **nothing_said}) == OutputRequest("s")
-    assert parse_session_request({"sessionId": "s"}) == "s"
+    assert parse_output_request({"sessionId": "s"}) == ReadingRequest("s")
+    part = {"offset": 1, "limit": 2, "tail": 3, "grep": "x", "regex": True, "context": 4}
+    wanted = PartRequest(1, 2, 3, Grep("x", is_pattern=True, context=4))
+    assert parse_output_request({"sessionId": "s", "waitSeconds": 2.5, **part}) == ReadingRequest(
+        "s", 2.5, wanted
+    )
+    nothing_said = dict.fromkeys(("waitSeconds", *part))
+    assert parse_output_request({"sessionId": "s", **nothing_said}) == ReadingRequest("s")
+    assert parse_session_request({"sessionId": "s"}) == ReadingRequest("s")
+    assert parse_session_request({"sessionId": "s", **part}) == ReadingRequest("s", part=wanted)
 
 
 @pytest.mark.parametrize(
@@ -57,8 +69,17 @@ def test_the_parameters_are_read() -> None:
         (
             {"sessionId": "s", "id": "s"},
             "parameters",
-            'unknown field "id"; known: sessionId, waitSeconds, offset, limit, tail',
+            (
+                'unknown field "id"; known: sessionId, waitSeconds, offset, limit, tail, grep, '
+                "regex, context"
+            ),
         ),
+        ({"sessionId": "s", "grep": 1}, "grep", core_messages.MUST_BE_STRING),
+        ({"sessionId": "s", "grep": ""}, "grep", "must have 1 to 200 characters"),
+        ({"sessionId": "s", "grep": "x" * 201}, "grep", "must have 1 to 200 characters"),
+        ({"sessionId": "s", "grep": "x\n"}, "grep", core_messages.MUST_BE_ONE_LINE),
+        ({"sessionId": "s", "regex": 1}, "regex", core_messages.MUST_BE_FLAG),
+        ({"sessionId": "s", "context": -1}, "context", core_messages.MUST_BE_LINES),
     ],
 )
 def test_wrong_parameters_are_refused_with_their_place(
@@ -70,27 +91,29 @@ def test_wrong_parameters_are_refused_with_their_place(
 
 
 @pytest.mark.parametrize(
-    ("request_", "text"),
+    ("wanted", "text"),
     [
-        (OutputRequest("s"), "0123456789"),
-        (OutputRequest("s", offset=4), "456789"),
-        (OutputRequest("s", offset=4, limit=2), "45"),
-        (OutputRequest("s", tail=3), "789"),
-        (OutputRequest("s", tail=99), "0123456789"),
-        (OutputRequest("s", limit=0), ""),
-        (OutputRequest("s", tail=0), ""),
+        (PartRequest(), "0123456789"),
+        (PartRequest(offset=4), "456789"),
+        (PartRequest(offset=4, limit=2), "45"),
+        (PartRequest(tail=3), "789"),
+        (PartRequest(tail=99), "0123456789"),
+        (PartRequest(limit=0), ""),
+        (PartRequest(tail=0), ""),
     ],
 )
 def test_a_part_of_the_output_is_never_passed_off_as_the_whole(
-    request_: OutputRequest, text: str
+    wanted: PartRequest, text: str
 ) -> None:
-    answer = output_to_json([RUN], request_, max_lines=15)
+    answer = output_to_json([RUN], part_of(RUN.output, wanted), Settings())
     details = {
         "sessionId": "s",
         "status": "completed",
         "taskName": "count",
         "runCount": 1,
         "maxLines": 15,
+        "model": "m",
+        "usage": NOTHING,
         "totalCharacters": 10,
     }
     if len(text) < 10:
@@ -104,7 +127,7 @@ def test_a_part_of_the_output_is_never_passed_off_as_the_whole(
 
 def test_the_latest_run_speaks_for_the_session() -> None:
     later = record("r2", "s", "again", "running")
-    answer = session_to_json([RUN, later], max_lines=15)
+    answer = session_to_json([RUN, later], part_of("", PartRequest()), Settings())
     assert answer["details"] == {
         "sessionId": "s",
         "status": "running",
@@ -114,6 +137,8 @@ def test_the_latest_run_speaks_for_the_session() -> None:
         "messageCount": 0,
         "exitCode": None,
         "model": None,
+        "usage": NOTHING,
+        "totalCharacters": 0,
     }
 
 
@@ -129,7 +154,7 @@ def test_the_latest_run_speaks_for_the_session() -> None:
         (
             "running",
             "",
-            ["(This session is still running. To wait for its end: waitSeconds, up to 60.)"],
+            ["(This session is still running. To wait for it, set waitSeconds, up to 60.)"],
         ),
     ],
 )
@@ -137,24 +162,29 @@ def test_a_model_that_sees_no_details_is_told_that_a_session_goes_on_or_why_it_f
     status: str, problem: str, beside: list[str]
 ) -> None:
     why = {"error_message": problem} if problem else {}
+    part = part_of("0123456789", PartRequest())
     run = with_facts(RUN, status=status, **why)
+    if status in ("failed", "interrupted"):
+        beside = [*beside, GO_ON]
     answers = {
-        tool_names.GET_OUTPUT: output_to_json([run], OutputRequest("s"), max_lines=15),
-        tool_names.GET_SESSION: session_to_json([run], max_lines=15),
+        tool_names.GET_OUTPUT: output_to_json([run], part, Settings()),
+        tool_names.GET_SESSION: session_to_json([run], part, Settings()),
     }
     for name, answer in answers.items():
         tool = find_tool(name)
-        told: dict[str, Any] = say_how_it_stands(answer, 60)
+        heard: dict[str, Any] = say_how_it_stands(answer, 60)
         texts = [answer_block(answer)["text"], *beside]
-        assert in_one_text(told) == {
+        assert in_one_text(heard) == {
             **answer,
             "content": [{"type": "text", "text": "\n\n".join(texts)}],
         }
-        assert told["content"][0] == answer_block(answer)
-        assert told["content"][1:] == [{"type": "text", "text": text} for text in beside]
-        assert told == {**answer, "content": told["content"]}
-        assert told["details"].get("errorMessage") == (problem if beside and problem else None)
-        Draft202012Validator(tool.returns).validate(structured(tool, told))
+        assert heard["content"][0] == answer_block(answer)
+        assert heard["content"][1:] == [{"type": "text", "text": text} for text in beside]
+        assert heard == {**answer, "content": heard["content"]}
+        assert heard["details"].get("errorMessage") == (
+            problem if run.tool_status == "error" and problem else None
+        )
+        Draft202012Validator(tool.returns).validate(structured(tool, heard))
 
 
 def answer_block(answer: dict[str, Any]) -> dict[str, str]:
@@ -165,7 +195,8 @@ def answer_block(answer: dict[str, Any]) -> dict[str, str]:
 
 def test_of_a_resumed_session_only_the_latest_output_is_told() -> None:
     later = record("r2", "s", "again", "completed", output="fourteen")
-    assert output_to_json([RUN, later], OutputRequest("s"), max_lines=9) == {
+    part = part_of(output_text(later), PartRequest())
+    assert output_to_json([RUN, later], part, Settings(max_lines_per_window=9)) == {
         "content": [{"type": "text", "text": "fourteen"}],
         "details": {
             "sessionId": "s",
@@ -173,12 +204,14 @@ def test_of_a_resumed_session_only_the_latest_output_is_told() -> None:
             "taskName": "again",
             "runCount": 2,
             "maxLines": 9,
+            "model": None,
+            "usage": NOTHING,
             "totalCharacters": 8,
         },
         "isError": False,
     }
-    silent = output_to_json([RUN, record("r2", "s", "again", "failed")], OutputRequest("s"), max_lines=9)  # fmt: skip
-    assert silent["content"] == [{"type": "text", "text": "(no text output from sub-agent)"}]
+    silent = record("r2", "s", "again", "failed")
+    assert output_text(silent) == "(no text output from sub-agent)"
 
 
 def test_profiles_are_told_a_line_each_with_scope_and_problems() -> None:

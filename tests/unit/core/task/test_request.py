@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import math
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -143,7 +144,10 @@ def test_an_empty_profile_is_none() -> None:
         ({"tasks": None}, "tasks: is required and must be a list of task objects"),
         ({"tasks": []}, "tasks: must hold 1 to 16 tasks, not 0"),
         ({"tasks": call()["tasks"] * 17}, "tasks: must hold 1 to 16 tasks, not 17"),  # type: ignore[operator]  # a schema is plain JSON
-        ({"tasks": [], "task": 1}, 'parameters: unknown field "task"; known: tasks, profile'),
+        (
+            {"tasks": [], "task": 1},
+            'parameters: unknown field "task"; known: tasks, profile, budget',
+        ),
         ({**call(), "profile": 1}, "profile: must be a string"),
         (call(profile=[]), "tasks[0].profile: must be a string"),
         (call(resume=7), "tasks[0].resume: must be a string"),
@@ -181,7 +185,8 @@ def test_an_empty_profile_is_none() -> None:
             call(time_out=1),
             (
                 'tasks[0]: unknown field "time_out"; '
-                "known: name, prompt, cwd, profile, timeout, resume, files"
+                "known: name, prompt, cwd, profile, timeout, resume, files, budget, "
+                "questions, outputSchema, workspace, check, checkRounds"
             ),
         ),
     ],
@@ -262,3 +267,28 @@ def test_any_json_is_a_request_or_refused(parameters: object) -> None:
 def test_a_huge_number_in_json_is_refused(number: str) -> None:
     with pytest.raises(InvalidRequest):
         parse_delegate(json.loads(f'{{"tasks":[{{"name":"a","prompt":"b","timeout":{number}}}]}}'))
+
+
+def test_a_text_is_the_prompt_of_a_task() -> None:
+    task = Task("mine", "b")
+    assert checked_request("hello").tasks == (Task("task-1", "hello"),)
+    assert checked_request(task).tasks == (task,)
+    assert checked_request([task, "hello"]).tasks == (task, Task("task-2", "hello"))
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (3, "tasks: must be a prompt, a Task, or a list of these"),
+        (None, "tasks: must be a prompt, a Task, or a list of these"),
+        (b"hello", "tasks: must be a prompt, a Task, or a list of these"),
+        ({"name": "a"}, "tasks: must be a prompt, a Task, or a list of these"),
+        ([3], "tasks[0]: must be a prompt or a Task"),
+        (["a", None], "tasks[1]: must be a prompt or a Task"),
+        ("  ", "tasks[0].prompt: must not be empty"),
+    ],
+)
+def test_what_is_neither_a_task_nor_a_prompt_is_refused(given: Any, said: str) -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        checked_request(given)
+    assert str(refused.value) == said

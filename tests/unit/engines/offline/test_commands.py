@@ -18,7 +18,7 @@ from pi_subagents.engines.offline.commands import ToolMissing, operand, plan_cal
 from pi_subagents.engines.offline.understand import understand
 
 BASH = shutil.which("bash") or "bash"
-LEFT_OUT = ".git, .pi, .venv, node_modules, __pycache__ left out"
+LEFT_OUT = "`.git`, `.pi`, `.venv`, `node_modules`, `__pycache__` left out"
 
 
 @pytest.fixture
@@ -70,7 +70,7 @@ def ran(text: str, cwd: Path) -> str:
         ("list src", "src holds 4 entries:\n- .venv/\n- __pycache__/\n- a.py\n- deep/"),
         ("list src/*.py", "src/*.py holds 1 entry:\n- src/a.py"),
         ("count the Python files in src", f"There are 2 Python files in src ({LEFT_OUT})."),
-        ("count the files in src/.venv", "There is 1 file in src/.venv (.git, .pi, node_modules, __pycache__ left out)."),
+        ("count the files in src/.venv", "There is 1 file in src/.venv (`.git`, `.pi`, `node_modules`, `__pycache__` left out)."),
         ("count the folders in src", f"There is 1 folder in src ({LEFT_OUT})."),
         ("count the Rust files", f"There are 0 Rust files in . ({LEFT_OUT})."),
         ("count the lines in README.md", "README.md has 4 lines."),

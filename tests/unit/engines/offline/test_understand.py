@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from pi_subagents.engines.offline.asks import (
     Ask,
     AskKind,
+    AskSomebody,
     CountText,
     FindFiles,
     Headings,
@@ -29,6 +30,8 @@ def named(pattern: str) -> AskKind:
     ("text", "ask"),
     [
         ("list docs", ListFolder("docs")),
+        ("Ask which database to use.", AskSomebody("Which database to use?")),
+        ("ask me whether 'a and b' is right", AskSomebody("Whether a and b is right?")),
         ("List all files in the current directory.", ListFolder(".")),
         ("What is in docs?", ListFolder("docs")),
         ("what files are in docs", ListFolder("docs")),

@@ -42,7 +42,7 @@ class Machine:
         (target / managed_pi.BUNDLE).mkdir(parents=True)
         node = write_fake_node(self.root / "managed-node", "24.19.0")
         pi = managed_pi.ManagedPi(version, target, node, "24.19.0", "2026-11-15T00:00:00+00:00")
-        managed_pi._write_marker(pi)
+        managed_pi.write_marker(pi)
         return PiCommand(pi.argv, "managed", version)
 
 

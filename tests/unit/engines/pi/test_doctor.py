@@ -42,12 +42,10 @@ def test_a_configured_command_shows_its_program_and_files_only(place: CheckedPla
         place, {"subagents": {"pi_command": ["node", str(script), "--a", "b", "/no/file", "-c"]}}
     )
     with pi.Consultation(place) as consultation:
-        assert consultation.command is not None
-        assert pi._shown(consultation.command) == (
-            f"from the setting subagents.pi_command: {node} {script} …"
+        assert pi.check_pi(consultation, place) == pi.PI.ok(
+            f"1.5.0, from the setting subagents.pi_command: {node} {script} …",
+            public="1.5.0, from the setting subagents.pi_command: node …",
         )
-        assert pi._public(consultation.command) == "from the setting subagents.pi_command: node …"
-        assert pi.check_pi(consultation, place).state == "ok"
 
 
 def test_an_older_managed_pi_is_a_problem_that_set_up_solves(place: CheckedPlace) -> None:

@@ -43,8 +43,8 @@ def machine(tmp_path: Path) -> Machine:
 def test_node_with_a_script_gets_the_option_before_everything_else(machine: Machine) -> None:
     assert machine.closed(machine.node, "/pi/cli.js") == (machine.node, CLOSED, "/pi/cli.js")
     large = "--max-old-space-size=9000"
-    told = machine.closed(machine.node, large, "/pi/cli.js", "--model", "x")
-    assert told == (machine.node, CLOSED, large, "/pi/cli.js", "--model", "x")
+    heard = machine.closed(machine.node, large, "/pi/cli.js", "--model", "x")
+    assert heard == (machine.node, CLOSED, large, "/pi/cli.js", "--model", "x")
     assert machine.closed(machine.node, CLOSED, "/cli.js") == (machine.node, CLOSED, "/cli.js")
 
 
@@ -101,8 +101,8 @@ def test_no_program_is_none(machine: Machine) -> None:
 def test_a_debugger_that_the_user_opens_stays_open_and_the_child_alone(machine: Machine) -> None:
     assert machine.closed(machine.node, "--inspect=0", "cli.js") is None
     assert machine.closed(machine.node, "cli.js", NODE_OPTIONS="--inspect-brk") is None
-    told = machine.closed(machine.node, "cli.js", NODE_OPTIONS="--enable-source-maps")
-    assert told == (machine.node, CLOSED, "cli.js")
+    heard = machine.closed(machine.node, "cli.js", NODE_OPTIONS="--enable-source-maps")
+    assert heard == (machine.node, CLOSED, "cli.js")
 
 
 def test_a_node_inside_the_working_directory_is_not_taken(machine: Machine) -> None:

@@ -11,7 +11,7 @@ from pi_subagents.core.settings import Settings
 from pi_subagents.engines.base import CallPlace
 from pi_subagents.engines.pi.engine import ENGINE
 from pi_subagents.engines.pi.installed_version import find_version, is_first_sight
-from pi_subagents.errors import PINNED_PI_VERSION
+from pi_subagents.engines.pi.versions import PINNED_PI_VERSION
 
 if TYPE_CHECKING:
     from pathlib import Path

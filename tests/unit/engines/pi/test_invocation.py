@@ -4,7 +4,7 @@ import pytest
 
 from pi_subagents.engines.pi.invocation import Invocation, ModelOverride, plan_invocation
 
-MODE = ("--mode", "json", "-p", "--no-session")
+MODE = ("--mode", "json", "-p")
 MARKS = {"PI_SUBAGENTS_CHILD": "1", "PI_SUBAGENTS_RUN": "r"}
 
 
@@ -25,21 +25,15 @@ def test_another_model_is_added_and_cannot_unmark_the_child() -> None:
 
 
 @pytest.mark.parametrize(
-    ("mode", "session_file", "expected"),
-    [
-        ("json", None, MODE),
-        ("json", "/s.jsonl", ("--mode", "json", "-p", "--session", "/s.jsonl")),
-        # The child is told of its session when its run begins, so that it can serve any run.
-        ("rpc", None, ("--mode", "rpc", "--no-session")),
-        ("rpc", "/s.jsonl", ("--mode", "rpc", "--no-session")),
-    ],
+    ("mode", "expected"), [("json", MODE), ("rpc", ("--mode", "rpc"))], ids=["json", "rpc"]
 )
 def test_a_child_is_started_for_the_way_it_is_spoken_to(
-    mode: str, session_file: str | None, expected: tuple[str, ...]
+    mode: str, expected: tuple[str, ...]
 ) -> None:
-    assert plan_invocation(
-        ("pi",), run_id="r", trusted=True, mode=mode, session_file=session_file
-    ) == Invocation(("pi", *expected, "--approve"), MARKS)
+    # Its session is added by the supervisor: what the arguments are decides which runs share one.
+    assert plan_invocation(("pi",), run_id="r", trusted=True, mode=mode) == Invocation(
+        ("pi", *expected, "--approve"), MARKS
+    )
 
 
 @pytest.mark.parametrize("mode", ["json", "rpc"])

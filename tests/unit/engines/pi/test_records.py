@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 from tests.golden.reading import Golden, read_stream
 from tests.unit.core.given_values import json_objects, json_values, texts, thoroughly
 
+from pi_subagents.core import messages as core_messages
 from pi_subagents.core.run import events as ev
 from pi_subagents.core.run.journal import JournalEntry, bounded, encode_entry
 from pi_subagents.core.usage import Usage
-from pi_subagents.engines.pi.records import MAX_ARGUMENT_DEPTH, decode_pi_line
+from pi_subagents.engines.pi.records import MAX_ARGUMENT_DEPTH, advice_on, decode_pi_line
 from pi_subagents.engines.pi.versions import TESTED_VERSIONS
 
 GOLDEN = sorted((Path(__file__).parents[3] / "golden").glob("pi-*.jsonl"))
@@ -257,7 +258,7 @@ def test_every_tested_pi_gives_the_same_progress_and_outcome() -> None:
         promised = json.loads(stream.with_suffix(".json").read_text(encoding="utf-8"))
         name = stream.stem.split("-", 2)[2]
         found.setdefault(name, []).append([promised["progress"], promised["outcome"]])
-    assert {name: told for name, told in found.items() if told != told[:1] * len(told)} == {}
+    assert {name: heard for name, heard in found.items() if heard != heard[:1] * len(heard)} == {}
 
 
 def test_the_recorded_streams_cover_what_they_are_there_for() -> None:
@@ -274,3 +275,8 @@ def test_the_recorded_streams_cover_what_they_are_there_for() -> None:
     }  # fmt: skip
     for separator in ("\u2028", "\u0085"):
         assert separator.encode() in everything
+
+
+def test_of_a_missing_key_a_user_can_know_the_way_out() -> None:
+    assert advice_on("No API key found for x.\nUse /login") == (core_messages.NOTE_NO_MODEL,)
+    assert advice_on("Segmentation fault") == ()

@@ -61,11 +61,18 @@ DIALOGS = ("select", "confirm", "input", "editor")
                 b'{"type":"extension_ui_request","id":"d1","method":"confirm","title":"Sure?",'
                 b'"message":"Really"}'
             ),
-            DialogAsked("d1", "confirm", "Sure?"),
+            DialogAsked("d1", "confirm", "Sure?", "Really"),
         ),
         (
             b'{"type":"extension_ui_request","id":"d1","method":"input","title":7}',
             DialogAsked("d1", "input", ""),
+        ),
+        (
+            (
+                b'{"type":"extension_ui_request","id":"d1","method":"select","title":"Which?",'
+                b'"options":["a",7],"timeout":1500}'
+            ),
+            DialogAsked("d1", "select", "Which?", "", ("a", ""), 1.5),
         ),
         (b'{"type":"agent_start"}', WorkBegan()),
         (b' { "type" : "agent_start" } ', WorkBegan()),

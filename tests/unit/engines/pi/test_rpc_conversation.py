@@ -61,8 +61,8 @@ class Conversation:
 
     def hears(self, *heard: Heard, now: float = 0.0) -> list[ev.Event]:
         """Tell the talk these, and return those that it says are events of the run."""
-        told = [self.talk.take(each, now) for each in heard]
-        return [event for event in told if event is not None]
+        noted = [self.talk.take(each, now) for each in heard]
+        return [event for event in noted if event is not None]
 
     def sent(self) -> list[dict[str, Any]]:
         """Return what was sent since the last look."""
@@ -164,6 +164,43 @@ def test_a_session_that_is_not_opened_ends_the_run_before_its_prompt(
     conversation.hears(reply)
     assert conversation.state() == (Stage.OVER, True, reason, None)
     assert conversation.sent() == []
+
+
+def test_orders_come_after_the_session_and_before_the_prompt(conversation: Conversation) -> None:
+    conversation.talk.begin(Beginning(PROMPT, "/s", orders='{"schema":{}}'))
+    conversation.hears(answer("switch_session"))
+    given = {"id": "r-orders", "type": "prompt", "message": '/pi-subagents-orders {"schema":{}}'}
+    assert conversation.sent()[1:] == [given]
+    assert conversation.state() == (Stage.ORDERING, False, "", None)
+    assert conversation.hears(answer("orders"), answer("orders")) == []
+    assert conversation.sent() == [said("prompt", message=PROMPT)]
+
+
+@pytest.mark.parametrize(
+    ("reply", "reason"),
+    [
+        (answer("orders", "no such thing"), "no such thing"),
+        (answer("orders", data={"disposition": "started"}), messages.ORDERS_NOT_TAKEN),
+    ],
+)
+def test_orders_that_are_not_taken_end_the_run_before_its_prompt(
+    conversation: Conversation, reply: Answered, reason: str
+) -> None:
+    conversation.talk.begin(Beginning(PROMPT, orders="{}"))
+    conversation.sent()
+    conversation.hears(reply)
+    assert conversation.state() == (Stage.OVER, True, reason, None)
+    assert conversation.sent() == []
+
+
+def test_a_child_that_is_up_takes_its_orders_in_time_or_not_at_all(
+    conversation: Conversation,
+) -> None:
+    talk = conversation.talk
+    talk.begin(Beginning(PROMPT, orders="{}", is_up=True))
+    talk.check_time(100.0)
+    talk.check_time(100.0 + START_LIMIT_S)
+    assert conversation.state() == (Stage.OVER, True, messages.ORDERS_NOT_TAKEN, None)
 
 
 def test_a_child_that_is_up_opens_its_session_in_time_or_not_at_all(
@@ -639,9 +676,9 @@ class AnyChild(RuleBasedStateMachine):
     @rule(event=events | st.builds(ev.UserMessage, spoken) | st.just(SETTLED))
     def happened(self, event: ev.Event) -> None:
         before = self.talk.stage
-        told = self.talk.take(event, self.now)
+        noted = self.talk.take(event, self.now)
         counted = before not in (Stage.GREETING, Stage.SWITCHING)
-        assert told == (event if counted else None)
+        assert noted == (event if counted else None)
 
     @rule(text=spoken)
     def steered(self, text: str) -> None:
@@ -687,7 +724,7 @@ class AnyChild(RuleBasedStateMachine):
 
     @invariant()
     def the_fate_of_a_steer_is_told_at_most_once(self) -> None:
-        assert all(len(told) <= 1 for told in self.steers.values())
+        assert all(len(noted) <= 1 for noted in self.steers.values())
         sent = [each["id"] for each in self.sent if each["type"] == "steer"]
         assert len(sent) == len(set(sent))
 

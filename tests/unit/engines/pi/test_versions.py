@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 from tests.unit.core.given_values import thoroughly
 
 from pi_subagents.core.value import as_dict
-from pi_subagents.engines.pi.versions import TESTED_VERSIONS, PiTraits, traits_of
-from pi_subagents.errors import PINNED_PI_VERSION
+from pi_subagents.engines.pi.versions import PINNED_PI_VERSION, TESTED_VERSIONS, PiTraits, traits_of
 
 FILES = (
     "models.json", "auth.json", "settings.json", "trust.json", "SYSTEM.md", "APPEND_SYSTEM.md",

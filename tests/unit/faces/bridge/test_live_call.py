@@ -33,7 +33,7 @@ class FakeHost:
     """Takes notifications, and keeps up as fast as a test lets it."""
 
     def __init__(self) -> None:
-        self.told: asyncio.Queue[tuple[str, Any]] = asyncio.Queue()
+        self.heard: asyncio.Queue[tuple[str, Any]] = asyncio.Queue()
         self.reads = asyncio.Event()
         self.reads.set()
         self.gone = False
@@ -41,7 +41,7 @@ class FakeHost:
     def notify(self, method: str, params: dict[str, object]) -> None:
         if self.gone:
             raise BrokenPipeError
-        self.told.put_nowait((method, params))
+        self.heard.put_nowait((method, params))
 
     async def drain(self) -> None:
         await self.reads.wait()
@@ -49,12 +49,12 @@ class FakeHost:
     async def next(self, method: str) -> Any:
         async with asyncio.timeout(PATIENCE_S):
             while True:
-                name, params = await self.told.get()
+                name, params = await self.heard.get()
                 if name == method:
                     return params
 
     def rest(self) -> list[tuple[str, Any]]:
-        return [self.told.get_nowait() for _ in range(self.told.qsize())]
+        return [self.heard.get_nowait() for _ in range(self.heard.qsize())]
 
 
 class Shown:
@@ -140,10 +140,10 @@ async def test_the_end_is_told_once_with_what_was_not_told_yet() -> None:
         call.show(shown(windows))
         await host.next("update")
         windows.windows[0] = replace(windows.windows[0], status="completed", **lines(1))
-    (picture, last), (update, told) = host.rest()
+    (picture, last), (update, heard) = host.rest()
     assert (picture, update) == ("picture", "update")
     assert last["parts"][0]["add"] == [[["Sub-agents: ", "bold toolTitle"], ["1 done", "success"]]]
-    assert text_of(told) == "Sub-agents: 1 done\n\n✓ t • 0s/600s\n  0"
+    assert text_of(heard) == "Sub-agents: 1 done\n\n✓ t • 0s/600s\n  0"
 
 
 async def test_a_call_that_was_refused_shows_nothing() -> None:
@@ -165,8 +165,8 @@ async def test_a_host_that_does_not_read_is_told_the_latest_when_it_does(at_once
             await turns(5)
         assert host.rest() == []
         host.reads.set()
-        told = await host.next("picture")
-        assert told["parts"][0]["add"] == [[str(number)] for number in range(99)]
+        heard = await host.next("picture")
+        assert heard["parts"][0]["add"] == [[str(number)] for number in range(99)]
 
 
 async def test_a_host_that_is_gone_ends_nothing_but_the_telling() -> None:
@@ -196,9 +196,9 @@ async def test_updates_tell_each_new_line_and_nothing_twice(at_once: None) -> No
         for count in range(1, 20):
             windows.windows[0] = replace(windows.windows[0], **lines(count))
             call.changed(0, SOMETHING)
-            told = text_of(await host.next("update")).splitlines()
-            assert told[0] == "Sub-agents: 1 running, 1 queued"
-            assert told[min(count, 7) + 2] == f"  {count - 1}"
+            heard = text_of(await host.next("update")).splitlines()
+            assert heard[0] == "Sub-agents: 1 running, 1 queued"
+            assert heard[min(count, 7) + 2] == f"  {count - 1}"
         windows.windows[0] = replace(windows.windows[0], elapsed_ms=60_000)
         call.changed(0, SOMETHING)
         await turns(20)
@@ -211,10 +211,10 @@ async def test_words_are_told_one_by_one_and_those_at_the_end_are_not_lost(at_on
         call.show(shown(windows))
         for text in ("one", "two", "three"):
             call.changed(0, ev.AssistantMessage(text))
-        told = [text_of(await host.next("update")) for _ in range(3)]
+        heard = [text_of(await host.next("update")) for _ in range(3)]
         call.changed(0, ev.AssistantMessage("four"))
         call.changed(0, ev.AssistantMessage("five"))
-    assert told == ["one", "two", "three"]
+    assert heard == ["one", "two", "three"]
     assert [text_of(params) for name, params in host.rest() if name == "update"] == ["four", "five"]
 
 
@@ -230,7 +230,7 @@ async def test_what_the_host_repeats_is_bounded_by_bytes_its_arguments_included(
     call.show(shown(windows))
     for count in range(1, 4000):
         windows.windows[0] = replace(windows.windows[0], **lines(count % 400 + 1))
-        call._send()
+        call.send()
     updates = [params for name, params in host.rest() if name == "update"]
     sizes = [repeated + len(json.dumps(params)) for params in updates]
     assert sum(sizes[:-1]) < BURST_BYTES <= sum(sizes)
@@ -246,11 +246,11 @@ async def test_words_without_room_give_way_and_the_latest_are_told_when_there_is
     call.show(shown(windows))
     for number in range(100):
         call.changed(0, ev.AssistantMessage(str(number)))
-        call._send()
+        call.send()
     now_s = 1000.0
-    call._send()
-    told = [text_of(params) for name, params in host.rest() if name == "update"]
-    assert told == ["0", "99"]
+    call.send()
+    heard = [text_of(params) for name, params in host.rest() if name == "update"]
+    assert heard == ["0", "99"]
 
 
 def text_of(update: Any) -> str:

@@ -21,7 +21,7 @@ parsers = st.sampled_from(
     [
         bridge_params.parse_session,
         bridge_params.parse_call,
-        bridge_params.parse_ahead,
+        bridge_params.parse_prewarm,
         bridge_params.parse_call_id,
         bridge_params.parse_profile,
         bridge_params.parse_prefix,
@@ -43,10 +43,12 @@ def test_a_call_has_what_is_known_of_the_host() -> None:
 
 
 def test_a_call_that_is_still_being_written_has_no_id_and_no_columns() -> None:
-    ahead = HostToolCall("", "t", {"a": 1}, "/p", ("read",), ("a/b",), trusted=True, columns=None)
-    assert bridge_params.parse_ahead({**CALL, **KNOWN}) == ahead
+    prewarmed = HostToolCall(
+        "", "t", {"a": 1}, "/p", ("read",), ("a/b",), trusted=True, columns=None
+    )
+    assert bridge_params.parse_prewarm({**CALL, **KNOWN}) == prewarmed
     without_id = {key: value for key, value in CALL.items() if key != "callId"}
-    assert bridge_params.parse_ahead({**without_id, **KNOWN, "columns": "?"}) == ahead
+    assert bridge_params.parse_prewarm({**without_id, **KNOWN, "columns": "?"}) == prewarmed
 
 
 @pytest.mark.parametrize("reason", ["startup", "reload", "resume", "fork"])

@@ -172,7 +172,7 @@ async def test_a_request_that_is_cut_short_is_answered_too() -> None:
     end = End()
     await end.peer.serve(framed(line(id=1, method="wait")))
     await asyncio.sleep(0)
-    for task in end.peer._under_way:
+    for task in asyncio.all_tasks() - {asyncio.current_task()}:
         task.cancel()
     await end.peer.settled()
     (said,) = end.written.said

@@ -14,6 +14,7 @@ from pi_subagents import errors
 from pi_subagents.config.profile_files import invalidate_profiles_cache
 from pi_subagents.core import messages as core_messages
 from pi_subagents.core.json_rpc import Failure
+from pi_subagents.core.profile.messages import QUIT_TITLE
 from pi_subagents.core.profile.profile import THINKING_LEVELS
 from pi_subagents.faces.bridge import messages as bridge_messages
 from pi_subagents.faces.bridge.params import ProfileLine
@@ -61,11 +62,16 @@ class Asked:
     def __init__(self, answer: Callable[[dict[str, Any]], object]) -> None:
         self._answer = answer
         self.dialogs: list[dict[str, Any]] = []
+        self.hints: list[str] = []  # what Escape does in each
 
     async def request(self, method: str, params: dict[str, Any]) -> object | Failure:
         assert method == "dialog"
         kind, given = params["kind"], params["arguments"]
-        dialog = {"kind": kind, **dict(zip(_NAMES[kind], given, strict=False))}
+        whole = {"kind": kind, **dict(zip(_NAMES[kind], given, strict=False))}
+        place = "message" if kind == "confirm" else "title"
+        shown, _, hint = whole[place].rpartition("\n(Escape: ")
+        self.hints.append(hint.removesuffix(")"))
+        dialog = {**whole, place: shown}
         self.dialogs.append(dialog)
         value = self._answer(dialog)
         if value is GONE:
@@ -98,12 +104,14 @@ async def test_profiles_are_listed_as_the_command_lists_them(home: ProfileHome, 
 
 
 async def test_what_a_script_would_read_is_said_too(home: ProfileHome) -> None:
-    told = json.loads((await said("list --json")).text)
-    assert told == {"schemaVersion": 1, "profiles": [], "problems": []}
+    heard = json.loads((await said("list --json")).text)
+    assert heard == {"schemaVersion": 1, "profiles": [], "problems": []}
 
 
 async def test_without_any_it_says_where_to_put_them(home: ProfileHome) -> None:
-    assert await said("list") == ProfileReply(core_messages.NO_PROFILES, "info")
+    assert await said("list") == ProfileReply(
+        f"{core_messages.NO_PROFILES}\n{cli_messages.ADD_PROFILE}", "info"
+    )
 
 
 @pytest.mark.parametrize("line", ["show fast", "fast", "  fast ", "show 'fast'"])
@@ -136,10 +144,10 @@ async def test_a_broken_file_is_a_warning_beside_the_list(home: ProfileHome) -> 
     home.user.mkdir(parents=True, exist_ok=True)
     (home.user / "bad.md").write_text("---\nname: bad\n")
     write_profile(home.user, "odd", "model: m", "colour: red")
-    told = await said("list")
-    assert told.text == "Subagent profiles:\n  profile: odd, model=m (global)"
-    assert told.level == "info"
-    broken, odd = told.warning.split("\n")
+    heard = await said("list")
+    assert heard.text == "Subagent profiles:\n  profile: odd, model=m (global)"
+    assert heard.level == "info"
+    broken, odd = heard.warning.split("\n")
     assert broken.startswith("Not loaded: ")
     assert core_messages.FENCE_NOT_CLOSED in broken
     assert odd.startswith(str(home.user / "odd.md")), "that it is a warning, pi says"
@@ -171,8 +179,8 @@ async def test_a_fault_of_ours_is_told_and_not_raised(
         raise ZeroDivisionError
 
     monkeypatch.setattr(profile_write, "_free_places", fail)
-    told = await said("create x")
-    assert told == ProfileReply("internal error, please report it: ZeroDivisionError:", "error")
+    heard = await said("create x")
+    assert heard == ProfileReply("internal error, please report it: ZeroDivisionError:", "error")
 
 
 # Creating
@@ -193,11 +201,13 @@ async def test_a_profile_is_created_by_dialogs(home: ProfileHome) -> None:
             "Tools to allow (comma-separated):": "read, grep",
             'Save profile "demo"?': True,
         }
-        return replies.get(dialog["title"], False if dialog["kind"] == "confirm" else None)
+        return replies.get(
+            dialog["title"].partition("\n")[0], False if dialog["kind"] == "confirm" else None
+        )
 
     host = Asked(answer)
-    told = await said("new demo", host)
-    assert told.text.startswith('Profile "demo" saved to project agent-profiles.')
+    heard = await said("new demo", host)
+    assert heard.text.startswith('Profile "demo" saved to project agent-profiles.')
     assert (home.project / "demo.md").read_text() == (
         "---\nname: demo\nprovider: acme hub\nmodel: big\nthinkingLevel: high\ntools:\n- read\n- grep\n---\n\n"
         "Be kind.\nAlways.\n"
@@ -207,7 +217,7 @@ async def test_a_profile_is_created_by_dialogs(home: ProfileHome) -> None:
     assert kinds["Model (supports provider/id and :thinking shorthand):"] == "input"
     assert kinds["System prompt:"] == "editor"
     offered = [dialog.get("placeholder") for dialog in host.dialogs if dialog["kind"] == "input"]
-    assert offered[:2] == ["acme, other", None]
+    assert offered[0] == "acme, other"
     review = host.dialogs[-1]
     assert (review["kind"], review["title"]) == ("confirm", 'Save profile "demo"?')
     assert review["message"].startswith("---\nname: demo\nprovider: acme hub\n")
@@ -216,10 +226,44 @@ async def test_a_profile_is_created_by_dialogs(home: ProfileHome) -> None:
 
 async def test_leaving_every_dialog_saves_nothing(home: ProfileHome) -> None:
     host = Asked(lambda _: None)
+    heard = await said("create demo", host)
+    assert heard.text.endswith(cli_messages.NOTHING_SAVED)
+    assert not home.user.exists() or list(home.user.iterdir()) == []
+    assert host.titles.count(QUIT_TITLE) == 5  # after every two
+    assert len(host.dialogs) == 15
+    assert host.hints[:3] == ["take global", bridge_messages.SKIPS_FIELD, "go on"]
+    assert host.hints[-2:] == ["save nothing", "go on"]
+
+
+async def test_who_leaves_two_dialogs_in_a_row_can_answer_them_again_or_quit(
+    home: ProfileHome,
+) -> None:
+    answers = iter([None, None, "Answer the last two questions again", None, None])
+    host = Asked(lambda _: next(answers, "Quit without saving"))
     told = await said("create demo", host)
     assert told.text.endswith(cli_messages.NOTHING_SAVED)
-    assert not home.user.exists() or list(home.user.iterdir()) == []
-    assert len(host.dialogs) == 10
+    first, second = host.titles[:2]
+    assert host.titles == [first, second, QUIT_TITLE, first, second, QUIT_TITLE]
+    assert list(home.user.iterdir()) == []
+
+
+async def test_a_name_that_does_not_exist_is_asked_about_again(home: ProfileHome) -> None:
+    answers = {"Model (supports provider/id and :thinking shorthand):": iter(["gtp", "openai/gpt"])}
+
+    def answer(dialog: dict[str, Any]) -> object:
+        title, _, _ = dialog["title"].partition("\n")
+        if title in answers:
+            return next(answers[title])
+        if dialog["kind"] == "confirm":
+            return title.startswith("Save")
+        return dialog["options"][0] if dialog["kind"] == "select" else ""
+
+    host = Asked(answer)
+    told = await said("create demo", host)
+    assert told.text.startswith('Profile "demo" saved')
+    again = [dialog for dialog in host.dialogs if "Enter keeps it" in dialog["title"]]
+    assert [(dialog["kind"], dialog["prefill"]) for dialog in again] == [("editor", "gtp")]
+    assert "model: openai/gpt" in (home.user / "demo.md").read_text()
 
 
 @pytest.mark.parametrize("value", [GONE, Failure(-32603, "no ui"), 7, "no such option", ["x"]])
@@ -232,8 +276,8 @@ async def test_an_answer_that_is_none_saves_nothing(home: ProfileHome, value: ob
 
 
 async def test_options_on_the_line_need_no_dialog(home: ProfileHome) -> None:
-    told = await said("create quick --model m --scope global")
-    assert told.text.startswith('Profile "quick" saved to global agent-profiles.')
+    heard = await said("create quick --model m --scope global")
+    assert heard.text.startswith('Profile "quick" saved to global agent-profiles.')
     there = str(errors.ProfileExists("quick", str(home.user / "quick.md")))
     assert await said("create quick") == ProfileReply(there, "error")
 
@@ -256,8 +300,8 @@ async def test_what_is_there_is_edited_in_place_and_stands_first(home: ProfileHo
                 return dialog.get("prefill", "")
 
     host = Asked(keep)
-    told = await said("edit p", host)
-    assert told.text.endswith(cli_messages.NOTHING_CHANGED)
+    heard = await said("edit p", host)
+    assert heard.text.endswith(cli_messages.NOTHING_CHANGED)
     prefilled = {d["title"]: d["prefill"] for d in host.dialogs if d["kind"] == "editor"}
     assert list(prefilled.values()) == ["acme", "m"]
     levels = next(d["options"] for d in host.dialogs if d["title"] == "Thinking level:")
@@ -285,8 +329,8 @@ async def test_enter_at_every_dialog_of_an_edit_leaves_the_file_as_it_is_to_the_
     path = home.user / "demo.md"
     path.write_bytes(ODD_PROFILES[what])
     host = Asked(enter_in_pi)
-    told = await said("edit demo", host)
-    assert (told.text, told.level) == (cli_messages.NOTHING_CHANGED, "info")
+    heard = await said("edit demo", host)
+    assert (heard.text, heard.level) == (cli_messages.NOTHING_CHANGED, "info")
     assert path.read_bytes() == ODD_PROFILES[what]
     assert [each.name for each in home.user.iterdir()] == ["demo.md"]
     assert list(home.project.iterdir()) == []
@@ -319,8 +363,10 @@ async def test_a_profile_is_deleted_after_a_yes(home: ProfileHome, verb: str) ->
         assert refused == ProfileReply("Nothing was deleted.", "info")
         assert (home.user / "old.md").exists()
     host = Asked(lambda _: True)
-    told = await said(f"{verb} old", host)
-    assert told == ProfileReply(f'Deleted the global profile "old": {home.user / "old.md"}', "info")
+    heard = await said(f"{verb} old", host)
+    assert heard == ProfileReply(
+        f'Deleted the global profile "old": {home.user / "old.md"}', "info"
+    )
     assert not (home.user / "old.md").exists()
     (dialog,) = host.dialogs
     assert (dialog["kind"], dialog["title"]) == ("confirm", "Delete profile?")

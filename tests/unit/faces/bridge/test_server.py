@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pi_subagents.faces.bridge.peer import HostPeer
 
 PATIENCE_S = 10.0
-AHEAD: dict[str, object] = {"tool": "t", "cwd": "/"}
+EARLY_CALL: dict[str, object] = {"tool": "t", "cwd": "/"}
 GREETING = {"protocol": PROTOCOL, "sessionId": "s", "reason": "startup", "cwd": "/", "entries": []}
 
 
@@ -64,7 +64,7 @@ async def test_what_comes_behind_a_greeting_waits_for_it_in_its_order(bridge: Sl
     async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as together:
         greeted = together.create_task(bridge.answer("hello", GREETING))
         together.create_task(bridge.answer("complete", {"prefix": "x"}))
-        together.create_task(bridge.take("ahead", AHEAD))
+        together.create_task(bridge.take("prewarm", EARLY_CALL))
         together.create_task(bridge.take("cancel", {"callId": "c"}))
         for _ in range(10):
             await asyncio.sleep(0)
@@ -83,7 +83,7 @@ async def test_behind_a_refused_greeting_everything_is_refused_but_the_end(
     refusal = Failure(REFUSED, messages.bridge_protocol_unknown(spoken, PROTOCOL))
     assert await bridge.answer("hello", {**GREETING, "protocol": spoken}) == refusal
     assert await bridge.answer("complete", {"prefix": "x"}) == refusal
-    await bridge.take("ahead", AHEAD)
+    await bridge.take("prewarm", EARLY_CALL)
     assert await bridge.answer("bye", {"reason": "quit"}) == {}
     assert bridge.done == []
     bridge.may_open.set()
@@ -91,12 +91,12 @@ async def test_behind_a_refused_greeting_everything_is_refused_but_the_end(
     assert await bridge.answer("complete", {"prefix": "x"}) == {}
 
 
-async def test_nothing_is_started_ahead_by_nonsense_or_when_the_host_takes_its_leave(
+async def test_nothing_is_prewarmed_by_nonsense_or_when_the_host_takes_its_leave(
     bridge: SlowBridge,
 ) -> None:
-    await bridge.take("ahead", {"tool": "t"})
+    await bridge.take("prewarm", {"tool": "t"})
     await bridge.answer("bye", {"reason": "quit"})
-    await bridge.take("ahead", AHEAD)
+    await bridge.take("prewarm", EARLY_CALL)
     assert bridge.done == []
 
 

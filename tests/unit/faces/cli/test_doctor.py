@@ -77,7 +77,7 @@ def test_a_healthy_machine_has_a_line_and_a_tick_for_everything(
         "✓ Lost runs",
         "✓ Index of runs",
         "✓ Unknown runs",
-        "✓ Leftover processes",
+        "✓ Orphaned processes",
         "✓ MCP hosts",
         "✓ tmux",
     ]
@@ -95,7 +95,9 @@ def test_what_keeps_delegation_from_working_is_told_with_a_way_out_and_exit_code
         "                     → Correct PI_SUBAGENTS_PI (a program on PATH or an absolute path, "
         "then its arguments), or unset it and run `subagents setup`.\n"
     ) in result.output
-    assert result.output.endswith("Sub-agents cannot run here yet. To fix first: Delegation, pi.\n")
+    assert result.output.endswith(
+        "Sub-agents cannot run here yet. Fix this first: Delegation, pi.\n"
+    )
 
 
 def test_every_failing_line_says_how_to_fix_it(run: Any, place: CheckedPlace) -> None:
@@ -130,7 +132,7 @@ def test_problems_are_named_at_the_end(run: Any, place: CheckedPlace) -> None:
 
 
 def test_the_two_forms_for_others_exclude_each_other(run: Any) -> None:
-    assert "exclude each other" in str(run("--json", "--report").exception)
+    assert "cannot be used together" in str(run("--json", "--report").exception)
 
 
 def test_a_stream_without_ticks_still_tells_good_from_bad(
@@ -154,7 +156,7 @@ def test_a_working_directory_that_is_gone_is_told(
         "id": "cwd",
         "title": "Working directory",
         "state": "fatal",
-        "found": "/nowhere does not exist any more",
+        "found": "/nowhere no longer exists",
         "fix": "Change to another directory.",
     }
 

@@ -55,7 +55,7 @@ def test_every_verb_reads_its_numbers_in_this_way() -> None:
     ]
     # A task's time-out is checked with the task, in words of its own.
     assert [each for each in fractions if each[2] is not FiniteRange] == [
-        ("run", "timeout", click.types.FloatParamType)
+        (verb, "timeout", click.types.FloatParamType) for verb in ("run", "resume")
     ]
     assert len(fractions) > 5
 
@@ -95,7 +95,7 @@ def test_whoever_has_to_type_is_told_so(
     assert text_or_typed(Console(), "-", "JSON") == "Grüße"
     told = f"{messages.type_it('JSON')}\n" if typed else ""
     assert capsys.readouterr() == ("", told)
-    assert messages.type_it("the message") == "Type the message; Ctrl+D sends it."
+    assert messages.type_it("the message") == "Type the message, then press Ctrl+D."
 
 
 @pytest.mark.parametrize(

@@ -78,7 +78,7 @@ def test_it_is_shown_written_and_copied(home: Home) -> None:
         (
             f'Installed "subagents" in Cursor: {home.cursor}\n'
             f"The old file: {home.cursor}.bak-1\n"
-            "Restart Cursor, then see whether it works: cursor-agent mcp list\n"
+            "Restart Cursor, then check that it works: cursor-agent mcp list\n"
         ),
     )
     assert f"+++ {home.cursor}" in err
@@ -115,8 +115,8 @@ def test_where_nobody_can_be_asked_it_is_refused(home: Home, verb: str) -> None:
     assert (code, out) == (2, "")
     assert err.endswith(
         f"Try 'subagents {verb} --help' for help.\n\n"
-        "Error: Nobody can be asked: standard input is not a terminal. To change "
-        f"{home.cursor}, add --yes; to see what would change, --print.\n"
+        "Error: Cannot ask for confirmation without a terminal; add --yes to change "
+        f"{home.cursor}, or --print to see what would change.\n"
     )
     assert home.files() == before
 
@@ -163,7 +163,7 @@ def test_uninstall_prints_what_would_go(home: Home) -> None:
     code, out, err = home.run("uninstall", "cursor", "--print")
     assert (code, out) == (0, "")
     assert '-    "subagents": {' in err
-    assert err.endswith(f"Nothing else is in {home.cursor}: it will be removed.\n")
+    assert err.endswith(f"{home.cursor} holds nothing else: it will be removed.\n")
     assert home.files() == before
 
 
@@ -209,7 +209,7 @@ def test_a_project_has_a_file_of_its_own(home: Home) -> None:
     code, _, err = home.run("install", "claude-code", "--project", "--yes")
     assert code == 0
     assert err.endswith(
-        "It names a path of this machine: others who use the project need their own.\n"
+        "It contains a path on this machine: others who use the project need their own.\n"
     )
     assert json.loads(home.files()["project/.mcp.json"]) == {
         "mcpServers": {"subagents": entry("claude-code")}

@@ -36,7 +36,7 @@ def test_windows_is_refused_with_a_line_that_names_wsl(
     monkeypatch.setattr(sys, "platform", "win32")
     code, out, err = ended(capsys, "--version")
     assert (code, out) == (2, "")
-    assert err.startswith("Error: pi-subagents supervises processes with POSIX means")
+    assert err.startswith("Error: pi-subagents needs the processes of a POSIX system")
     assert "WSL" in err
 
 
@@ -178,6 +178,25 @@ def test_progress_that_nobody_can_read_harms_nothing(
     assert capsys.readouterr().err == "read\n"
 
 
+@pytest.mark.parametrize(
+    ("is_terminal", "shown"),
+    [
+        (True, "Offline: a script\nstands in.\n\nIt is in\n/a/rather/long/path.\n"),
+        (False, "Offline: a script stands in.\n\nIt is in /a/rather/long/path.\n"),
+    ],
+)
+def test_a_notice_is_cut_between_words_on_a_terminal_alone(
+    monkeypatch: pytest.MonkeyPatch, is_terminal: bool, shown: str
+) -> None:
+    stream = io.StringIO()
+    monkeypatch.setattr(stream, "isatty", lambda: is_terminal)
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setenv("COLUMNS", "18")
+    monkeypatch.setenv("NO_COLOR", "1")
+    Console().notice("Offline: a script stands in.\n\nIt is in /a/rather/long/path.")
+    assert click.unstyle(stream.getvalue()) == shown
+
+
 def test_an_error_that_quotes_somebody_elses_name_cannot_drive_the_terminal(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -188,3 +207,51 @@ def test_an_error_that_quotes_somebody_elses_name_cannot_drive_the_terminal(
     ):
         code, _, err = ended(capsys, *arguments)
         assert (code, "\x1b" in err) == (2, False)
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ("rnu", 'No such command "rnu". Did you mean run or runs?'),
+        ("wach", 'No such command "wach". Did you mean watch or path?'),
+        ("xyzzy", 'No such command "xyzzy".'),
+        ("background strat", 'No such command "strat". Did you mean start or status?'),
+        ("profile lsit", 'No such command or profile "lsit". Did you mean list or lint?'),
+        ("preset ad scout", 'No such command or preset "ad". Did you mean add?'),
+        ("preset sceut", 'Unknown preset: "sceut". Available presets: (none)'),
+    ],
+)
+def test_a_mistyped_verb_is_answered_with_those_that_are_like_it(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    typed: str,
+    said: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("PI_CODING_AGENT_DIR", str(tmp_path / "agent"))
+    code, out, err = ended(capsys, *typed.split())
+    assert (code, out, err.splitlines()[-1]) == (2, "", f"Error: {said}")
+
+
+def test_a_file_or_profile_that_is_not_there_refuses_the_call(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("PI_CODING_AGENT_DIR", str(tmp_path / "agent"))
+    (tmp_path / "large.txt").write_bytes(b"x" * (1024 * 1024 + 1))
+    broken = tmp_path / "agent/agent-profiles/broken.md"
+    broken.parent.mkdir(parents=True)
+    broken.write_text("no front matter")
+    for arguments, said in (
+        (["--file", "nope.txt"], "--file: file not found: nope.txt"),
+        (["--file", "."], "--file: could not read file: ."),
+        (["--file", "large.txt"], "--file: file too large: large.txt (1025KB, limit 1024KB)"),
+        (["--profile", "nope"], 'Profile "nope" not found. Available: (none)'),
+    ):
+        code, out, err = ended(capsys, "run", "x", *arguments)
+        assert (code, out, err.splitlines()[0]) == (2, "", f"Error: {said}")
+    assert str(broken) in err
+    assert not (tmp_path / ".pi").exists()

@@ -51,7 +51,7 @@ def asker(
 
 def test_models_are_listed_by_the_names_that_presets_use(asker: Asker) -> None:
     assert asker.ask() == (
-        0, "acme/big    Big One\nacme/small\n", "2 models, as pi told just now.\n",
+        0, "acme/big    Big One\nacme/small\n", "2 models, asked pi just now.\n",
     )  # fmt: skip
 
 
@@ -64,7 +64,7 @@ def test_a_list_that_was_kept_is_told_as_such(asker: Asker) -> None:
     asker.ask()
     code, out, err = asker.ask()
     assert (code, out) == (0, "acme/big    Big One\nacme/small\n")
-    assert err.startswith("2 models, as pi told ")
+    assert err.startswith("2 models, asked pi ")
     assert err.endswith("s ago; --refresh asks again.\n")
     assert len(asker.place.starts()) == 1
 
@@ -72,7 +72,7 @@ def test_a_list_that_was_kept_is_told_as_such(asker: Asker) -> None:
 def test_a_refresh_asks_pi(asker: Asker) -> None:
     asker.ask()
     asker.place.has(("acme", "new", ""))
-    assert asker.ask("--refresh") == (0, "acme/new\n", "1 model, as pi told just now.\n")
+    assert asker.ask("--refresh") == (0, "acme/new\n", "1 model, asked pi just now.\n")
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_a_pattern_keeps_models_whose_id_or_name_has_it(
 ) -> None:
     code, out, err = asker.ask(pattern)
     count = "2 models" if lines == 2 else f"{lines} of 2 models"
-    assert (code, len(out.splitlines()), err) == (0, lines, f"{count}, as pi told just now.\n")
+    assert (code, len(out.splitlines()), err) == (0, lines, f"{count}, asked pi just now.\n")
 
 
 def test_json_tells_all_parts_and_whether_they_were_kept(asker: Asker) -> None:

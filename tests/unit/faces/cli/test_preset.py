@@ -50,6 +50,7 @@ def test_where_there_are_no_presets_the_list_says_where_to_put_them(home: Profil
         (
             "No presets found. Add .md files to ~/.pi/agent/subagents/ or .pi/subagents/ of the "
             "project.\n"
+            "Or begin with one of ours: subagents preset add scout (or reviewer, worker)\n"
         ),
         "",
     )
@@ -103,7 +104,9 @@ def test_one_is_shown_with_all_it_sets_and_where_it_comes_from(home: ProfileHome
         f"  scope:             project, overrides {other}\n"
         f"  path:              {path}\n"
     )
-    assert home.run("show", "scout") == (0, shown, "")
+    replaces = messages.note_replaces("preset", "scout", str(path))
+    assert home.run("show", "scout") == (0, shown, f"{replaces}\n")
+    home.trust()
     assert home.run("scout") == (0, shown, "")
 
 
@@ -196,8 +199,8 @@ def test_lint_tells_every_problem_of_both_directories_and_fails(home: ProfileHom
         "",
     )
     _, out, _ = home.run("lint", "--json")
-    told = json.loads(out)
-    assert (told["ok"], told["presets"], len(told["problems"])) == (False, 1, 2)
+    heard = json.loads(out)
+    assert (heard["ok"], heard["presets"], len(heard["problems"])) == (False, 1, 2)
 
 
 def test_warnings_fail_only_a_strict_lint(home: ProfileHome) -> None:
@@ -248,7 +251,10 @@ def test_a_name_that_no_preset_may_have_is_refused_and_shown_harmless(
 def test_the_help_lists_each_verb_once(home: ProfileHome) -> None:
     code, out, _ = home.run("--help")
     commands = out.partition("Commands:\n")[2].splitlines()
-    assert (code, [line.split()[0] for line in commands]) == (0, ["list", "show", "path", "lint"])
+    assert (code, [line.split()[0] for line in commands]) == (
+        0,
+        ["list", "show", "add", "path", "lint"],
+    )
     assert out.startswith("Usage: subagents preset [OPTIONS] COMMAND|NAME [ARGS]...\n")
 
 
@@ -287,7 +293,7 @@ def test_the_example_of_the_documentation_is_listed_as_documented(home: ProfileH
     (example,) = blocks("markdown")
     (home.project / "repo-scout.md").write_text(example)
     assert home.run("list") == (0, blocks("text")[0], "")
-    assert home.run("lint") == (0, "1 preset, 0 problems\n", "")
+    assert home.run("lint")[:2] == (0, "1 preset, 0 problems\n")
 
 
 def test_the_documented_mistakes_are_told_as_documented(home: ProfileHome) -> None:

@@ -14,6 +14,7 @@ from tests.fakes.profile_home import ProfileHome, make_profile_home, write_profi
 
 from pi_subagents.config.profile_files import invalidate_profiles_cache
 from pi_subagents.core import messages
+from pi_subagents.faces.cli import messages as cli_messages
 from pi_subagents.faces.cli.main import group
 
 if TYPE_CHECKING:
@@ -51,7 +52,11 @@ def test_the_list_has_a_line_per_profile_with_its_scope_and_what_it_overrides(
 
 
 def test_where_there_are_no_profiles_the_list_says_where_to_put_them(home: ProfileHome) -> None:
-    assert home.run("list") == (0, f"{messages.NO_PROFILES}\n", "")
+    assert home.run("list") == (
+        0,
+        f"{messages.NO_PROFILES}\n{cli_messages.ADD_PROFILE}\n",
+        "",
+    )
 
 
 def test_files_that_are_not_as_they_should_be_are_named_beside_the_list(home: ProfileHome) -> None:
@@ -279,7 +284,7 @@ def test_the_help_lists_each_verb_once(home: ProfileHome) -> None:
     commands = out.partition("Commands:\n")[2].splitlines()
     assert (code, [line.split()[0] for line in commands]) == (
         0,
-        ["list", "show", "create", "edit", "delete", "path", "lint"],
+        ["list", "show", "add", "import", "create", "edit", "delete", "path", "lint"],
     )
     assert out.startswith("Usage: subagents profile [OPTIONS] COMMAND|NAME [ARGS]...\n")
 

@@ -18,10 +18,7 @@ USAGE = (
     "Usage: subagents profile delete [OPTIONS] NAME\n"
     "Try 'subagents profile delete --help' for help.\n\n"
 )
-NO_TERMINAL = (
-    f"{USAGE}Error: Nobody can be asked: standard input is not a terminal. To delete it, add "
-    "--yes.\n"
-)
+NO_TERMINAL = f"{USAGE}Error: Cannot ask for confirmation without a terminal; add --yes.\n"
 
 
 @pytest.fixture
@@ -93,8 +90,8 @@ def test_where_both_scopes_have_the_name_it_must_be_said_which(home: ProfileHome
         2,
         "",
         (
-            f'{USAGE}Error: There are two profiles "fast". Say which: --scope project, the one in use '
-            "here, or --scope global.\n"
+            f'{USAGE}Error: There are two profiles "fast". Choose one: --scope project or '
+            "--scope global.\n"
         ),
     )
     assert files(home) == [user, project]

@@ -65,7 +65,6 @@ def test_the_invocation_has_every_option_and_the_names_of_variables_alone(
             f"{shown}\n"
             "Options of pi (RUN is the directory of the run, which holds the prompts):\n"
             "  --mode rpc\n"
-            "  --no-session\n"
             "  --no-approve\n"
             "  --provider anthropic\n"
             "  --model claude-sonnet-4-5\n"
@@ -75,6 +74,7 @@ def test_the_invocation_has_every_option_and_the_names_of_variables_alone(
             "  --no-mcp\n"
             "  --no-extensions\n"
             "  --verbose\n"
+            "  --session RUN/child-session.jsonl\n"
             "Variables beside your own (values are not shown):\n"
             "  PI_API_KEY\n"
             "  ANTHROPIC_API_KEY\n"
@@ -98,7 +98,7 @@ def test_values_of_options_are_quoted_as_a_shell_wants_them(home: ProfileHome) -
 
 def test_for_scripts_there_is_everything_and_the_key_is_masked_too(home: ProfileHome) -> None:
     path = put_reviewer(home)
-    told = {
+    heard = {
         "schemaVersion": 1,
         "name": "reviewer",
         "scope": "global",
@@ -120,18 +120,19 @@ def test_for_scripts_there_is_everything_and_the_key_is_masked_too(home: Profile
         "refusal": None,
     }
     code, out, err = home.run("show", "reviewer", "--json")
-    assert (code, json.loads(out), err) == (0, told, "")
+    assert (code, json.loads(out), err) == (0, heard, "")
     code, out, err = home.run("show", "reviewer", "--json", "--invocation")
     assert (code, json.loads(out), err) == (
         0,
         {
-            **told,
+            **heard,
             "invocation": {
                 "arguments": [
-                    *("--mode", "rpc", "--no-session", "--no-approve"),
+                    *("--mode", "rpc", "--no-approve"),
                     *("--provider", "anthropic", "--model", "claude-sonnet-4-5"),
                     *("--system-prompt", "RUN/system-prompt.md", "--thinking", "high"),
                     *("--tools", "read,bash,grep", "--no-mcp", "--no-extensions", "--verbose"),
+                    *("--session", "RUN/child-session.jsonl"),
                 ],
                 "environment": [
                     {"name": "PI_API_KEY", "empty": False},
@@ -173,8 +174,8 @@ def test_a_projects_profile_tells_which_global_one_it_overrides_and_only_its_own
             f"{messages.note_replaces('profile', 'own', str(used))}\n"
         ),
     )
-    told = json.loads(home.run("show", "own", "--json")[1])
-    assert (told["overrides"], told["problems"]) == (
+    heard = json.loads(home.run("show", "own", "--json")[1])
+    assert (heard["overrides"], heard["problems"]) == (
         str(hidden),
         [
             {
@@ -199,10 +200,10 @@ def test_what_an_untrusted_project_may_not_decide_is_told_and_left_out(home: Pro
             "\n"
             "Options of pi (RUN is the directory of the run, which holds the prompts):\n"
             "  --mode rpc\n"
-            "  --no-session\n"
             "  --no-approve\n"
             "  --model small\n"
             "  --no-mcp\n"
+            "  --session RUN/child-session.jsonl\n"
             "Variables beside your own (values are not shown):\n"
             "  PI_SUBAGENTS_CHILD\n"
             "  PI_SUBAGENTS_RUN\n"

@@ -221,7 +221,7 @@ def test_of_two_profiles_the_one_in_use_is_edited_unless_a_scope_is_named(
 ) -> None:
     user, project = write_profile(home.user, "demo"), write_profile(home.project, "demo")
     assert home.run("edit", "demo", "--model", "p")[0] == 0
-    hidden = cli_messages.note_profile_hidden("demo", str(project))
+    hidden = cli_messages.note_hidden("profile", "demo", "project", str(project))
     assert home.run("edit", "demo", "--model", "u", "--scope", "global") == (
         0,
         SAVED,

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 NOW = time.time_ns() // 1_000_000
 INTERRUPTED = "Session was interrupted (main agent session ended unexpectedly)"
+NO_TEXT_OUTPUT = "(no text output from sub-agent)"
 ESCAPE = "\x1b"
 
 
@@ -121,10 +122,10 @@ def test_the_table_has_a_line_per_session_newest_first(place: Place, said: Any) 
     code, out, err = said()
     assert (code, err) == (0, "")
     assert out.splitlines() == [
-        "SESSION           RUNS  STATUS     AGE  MODEL  TASK",
-        "aaaaaaaaaaaaaaaa  2     completed  2d   big    again",
-        "cccccccccccccccc  1     running    4d   -      long one",
-        "bbbbbbbbbbbbbbbb  1     error      5d   -      other",
+        "SESSION   RUNS  STATUS       AGE  MODEL  TASK",
+        "aaaaaaaa  2     ✓ completed  2d   big    again",
+        "cccccccc  1     ● running    4d   -      long one",
+        "bbbbbbbb  1     ✗ failed     5d   -      other",
     ]
 
 
@@ -133,9 +134,9 @@ def test_what_was_paid_for_a_session_is_told_where_there_is_any(place: Place, sa
     place.run("a" * 16, days(1), usage=Usage(cost=0.25))
     place.run("b" * 16, days(3))
     assert said()[1].splitlines() == [
-        "SESSION           RUNS  STATUS     AGE  MODEL  COST    TASK",
-        "aaaaaaaaaaaaaaaa  2     completed  1d   -      0.7500  count",
-        "bbbbbbbbbbbbbbbb  1     completed  3d   -      -       count",
+        "SESSION   RUNS  STATUS       AGE  MODEL  COST    TASK",
+        "aaaaaaaa  2     ✓ completed  1d   -      0.7500  count",
+        "bbbbbbbb  1     ✓ completed  3d   -      -       count",
     ]
 
 
@@ -169,8 +170,8 @@ def test_every_line_fits_80_columns_and_cannot_drive_the_terminal(place: Place) 
     )  # fmt: skip
     lines = on_a_terminal(80, NO_COLOR="1")
     assert lines == [
-        "SESSION           RUNS  STATUS     AGE  MODEL             COST      TASK",
-        "aaaaaaaaaaaaaaaa  1     completed  20d  mmmmmmmmmmmmmmm…  123.5000  many words …",
+        "SESSION   RUNS  STATUS       AGE  MODEL             COST      TASK",
+        "aaaaaaaa  1     ✓ completed  20d  mmmmmmmmmmmmmmm…  123.5000  many words many w…",
     ]
     assert max(map(len, lines)) == 80
 
@@ -186,18 +187,24 @@ def test_colours_are_for_terminals_only(place: Place, said: Any) -> None:
     place.run("c" * 16, days(3), status="running")
     assert ESCAPE not in said()[1]
     starts = [line[:5] for line in on_a_terminal(80)]
-    assert starts == [f"{ESCAPE}[1mS", f"{ESCAPE}[32m", f"{ESCAPE}[31m", "ccccc"]
+    assert starts == [f"{ESCAPE}[1mS", f"{ESCAPE}[32m", f"{ESCAPE}[31m", f"{ESCAPE}[36m"]
 
 
-def test_a_wide_one_cuts_names_at_50_characters(place: Place, said: Any) -> None:
-    place.run("a" * 16, days(1), name="n" * 80)
-    assert said()[1].splitlines()[1].endswith("  " + "n" * 49 + "…")
+def test_a_wide_terminal_has_room_for_a_long_name(place: Place) -> None:
+    place.run("a" * 16, days(1), name="n" * 180)
+    (_, line) = on_a_terminal(200, NO_COLOR="1")
+    assert (len(line), line.count("n")) == (200, 200 - line.index("nn") - 1)
+
+
+def test_a_session_without_an_answer_is_marked(place: Place, said: Any) -> None:
+    place.run("a" * 16, days(1), output=NO_TEXT_OUTPUT)
+    assert said()[1].splitlines()[1] == "aaaaaaaa  1     ⚠ completed  1d   -      count"
 
 
 def test_a_run_without_a_known_start_has_no_age(place: Place, said: Any) -> None:
     made = place.run("a" * 16)
     made.write_meta({"runId": made.run_id, "sessionId": "a" * 16, "name": "n"})
-    assert said()[1].splitlines()[1] == "aaaaaaaaaaaaaaaa  1     completed  -    -      n"
+    assert said()[1].splitlines()[1] == "aaaaaaaa  1     ✓ completed  -    -      n"
 
 
 def test_json_has_every_session_with_its_runs(place: Place, said: Any) -> None:
@@ -245,8 +252,8 @@ def test_a_run_that_waits_its_turn_counts_from_when_it_was_handed_out(
 def test_a_run_that_a_crash_left_is_told_as_an_error(place: Place, said: Any) -> None:
     place.run("a" * 16, status="lost")
     (session,) = listed(said)["sessions"]
-    told = (session["status"], session["runs"][0]["status"], session["runs"][0]["errorMessage"])
-    assert told == ("error", "interrupted", INTERRUPTED)
+    heard = (session["status"], session["runs"][0]["status"], session["runs"][0]["errorMessage"])
+    assert heard == ("error", "interrupted", INTERRUPTED)
 
 
 def test_only_the_newest_32_are_listed_unless_more_are_asked_for(place: Place, said: Any) -> None:
@@ -256,7 +263,7 @@ def test_only_the_newest_32_are_listed_unless_more_are_asked_for(place: Place, s
     newest = names[::-1]
     code, out, err = said()
     assert (code, len(out.splitlines())) == (0, 1 + 32)
-    assert err == "32 of 40 sessions; --all lists every one.\n"
+    assert err == "32 of 40 sessions; --limit N or --all shows more.\n"
     assert ids(said) == [*newest[:31], names[0]]  # what runs is never left out
     assert listed(said)["total"] == 40
     assert ids(said, "--all") == ids(said, "-a") == newest
@@ -324,3 +331,38 @@ def test_a_bound_that_makes_no_sense_is_refused(
     code, out, err = said(*arguments)
     assert (code, out) == (2, "")
     assert err.endswith(message)
+
+
+# A part of what was said
+
+
+@pytest.mark.parametrize(
+    ("chosen", "shown"),
+    [
+        ((), "one\ntwo (2)\nthree\nfour\n"),
+        (("--grep", "(2)"), "2:two (2)\n"),
+        (("--grep", "^t.*e$", "--regex", "--context", "1"), "2-two (2)\n3:three\n4-four\n"),
+        (("--grep", "o", "--limit", "5"), "1:one\n"),
+        (("--grep", "nine"), "(none of the 4 lines has it)\n"),
+        (("--offset", "4", "--limit", "3"), "two\n"),
+        (("--tail", "4"), "four\n"),
+    ],
+)
+def test_a_part_of_an_answer_is_printed(
+    place: Place, capsys: pytest.CaptureFixture[str], chosen: tuple[str, ...], shown: str
+) -> None:
+    place.run("5" * 16, output="one\ntwo (2)\nthree\nfour")
+    for verb in ("output", "session"):
+        with pytest.raises(SystemExit) as stop:
+            cli.main([verb, "5" * 16, *chosen])
+        assert (stop.value.code, capsys.readouterr().out) == (0, shown), verb
+
+
+def test_a_pattern_that_is_none_is_refused(
+    place: Place, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place.run("5" * 16, output="one")
+    with pytest.raises(SystemExit) as stop:
+        cli.main(["output", "5" * 16, "--grep", "(", "--regex"])
+    assert stop.value.code == cli.EXIT_REFUSED
+    assert "grep: is no pattern: " in capsys.readouterr().err

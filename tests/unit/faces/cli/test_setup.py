@@ -11,8 +11,11 @@ from tests.fakes.fake_node import write_fake_node, write_script
 
 from pi_subagents.core.engine_values import SetupProgress
 from pi_subagents.errors import InstallFailed
+from pi_subagents.faces.cli import messages
 from pi_subagents.faces.cli.machine.setup import Painter
 from pi_subagents.faces.cli.main import group
+from pi_subagents.hosts.pi.extension import extension_dir, pi_settings_file
+from pi_subagents.service.machine.host_files import HostFile
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -104,13 +107,80 @@ def test_setup_says_when_another_pi_comes_first(
 
 def test_setup_removes_what_it_installed(run: Run, tmp_path: Path) -> None:
     run()
-    result = run("--remove", "--json")
+    result = run("--remove", "--yes", "--json")
     assert json.loads(result.stdout) == {
         "schemaVersion": 1,
         "removed": [f"{tmp_path}/data/pi"],
         "changed": True,
+        "hosts": [],
     }
-    assert run("--remove").stdout == f"Nothing to remove in {tmp_path}/data.\n"
+    assert run("--remove", "--yes").stdout == f"Nothing to remove in {tmp_path}/data.\n"
+
+
+def test_nothing_is_removed_where_nobody_can_be_asked(run: Run, tmp_path: Path) -> None:
+    run()
+    refused = run("--remove")
+    assert (refused.exit_code, messages.CANNOT_CONFIRM in refused.stderr) == (2, True)
+    assert (tmp_path / "data" / "pi").is_dir()
+
+
+@pytest.mark.parametrize("argument", ["--hosts", "--yes"])
+def test_what_belongs_to_a_removal_is_refused_without_one(run: Run, argument: str) -> None:
+    assert run(argument).exit_code == 2
+
+
+def host_files(tmp_path: Path) -> tuple[Path, Path]:
+    """Have a host that starts what is gone, and one that starts another installation."""
+    gone, other = tmp_path / "home" / ".cursor" / "mcp.json", tmp_path / "home" / ".claude.json"
+    elsewhere = write_script(tmp_path / "opt" / "subagents", "")
+    for path, command in ((gone, tmp_path / "gone" / "subagents"), (other, elsewhere)):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        entry = {"command": str(command), "args": ["mcp"]}
+        path.write_text(json.dumps({"mcpServers": {"subagents": entry}, "mine": 1}))
+    return gone, other
+
+
+def test_a_host_that_starts_what_is_gone_is_named(run: Run, tmp_path: Path) -> None:
+    gone, other = host_files(tmp_path)
+    before = gone.read_text(), other.read_text()
+    removed = run("--remove", "--yes")
+    warned = messages.host_still_starts_us("Cursor", str(gone), "cursor")
+    assert (removed.exit_code, removed.stderr) == (0, f"{warned}\n")
+    assert (gone.read_text(), other.read_text()) == before
+
+
+def test_with_hosts_no_entry_is_left_that_starts_what_is_gone(run: Run, tmp_path: Path) -> None:
+    gone, other = host_files(tmp_path)
+    before = other.read_text()
+    removed = run("--remove", "--hosts", "--yes", "--json")
+    assert json.loads(removed.stdout)["hosts"] == [
+        {"host": "cursor", "path": str(gone), "removed": True}
+    ]
+    assert (json.loads(gone.read_text()), other.read_text()) == (
+        {"mcpServers": {}, "mine": 1},
+        before,
+    )
+    assert run("--remove", "--hosts", "--yes").stderr == ""
+
+
+def test_whoever_removes_it_is_shown_which_hosts_still_start_it(
+    run: Run, env: dict[str, str], tmp_path: Path
+) -> None:
+    project = tmp_path / "project"
+    for one_of_the_project in (False, True):
+        HostFile("cursor", "subagents", project, env, project=one_of_the_project).install().apply()
+    settings = pi_settings_file(project, env, project=False)
+    settings.parent.mkdir(parents=True)
+    settings.write_text(json.dumps({"packages": [str(extension_dir())]}))
+    home = tmp_path / "home"
+    assert run("--remove", "--yes").stderr.splitlines() == [
+        messages.host_still_starts_us(title, str(path), how)
+        for title, path, how in (
+            ("Cursor", home / ".cursor" / "mcp.json", "cursor"),
+            ("Cursor", project / ".cursor" / "mcp.json", "cursor --project"),
+            ("pi", settings, "pi"),
+        )
+    ]
 
 
 def test_removing_and_forcing_exclude_each_other(run: Run) -> None:

@@ -45,7 +45,7 @@ def shown(
         cli.main(["show", made.run_id])
     assert not ended.value.code
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "n: completed after 9.0s"
+    assert lines[0] == "✓ n: completed after 9s"
     return lines[3 : lines.index("")]
 
 
@@ -78,5 +78,5 @@ def test_only_the_tools_that_took_longest_are_named_and_no_name_reaches_the_term
 ) -> None:
     many = [finished(f"t{number}\x1b[2J", 1000 * number) for number in range(1, 8)]
     assert shown(runs, capsys, Usage(), *many) == [
-        "tools 28.0s (t7 7.0s, t6 6.0s, t5 5.0s, t4 4.0s, t3 3.0s, 2 more)"
+        "tools 28s (t7 7.0s, t6 6.0s, t5 5.0s, t4 4.0s, t3 3.0s, 2 more)"
     ]

@@ -9,10 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.fakes.pty_command import open_pty
+from tests.fakes.records import record
 from tests.unit.core.given_values import briefly
 
+from pi_subagents.core.messages import NO_TEXT_OUTPUT
 from pi_subagents.faces.cli.console import Console
-from pi_subagents.faces.cli.table import print_table, room_for_last
+from pi_subagents.faces.cli.table import print_table, room_for_last, status_cell, style_of
 from pi_subagents.faces.terminal.cells import cells
 
 if TYPE_CHECKING:
@@ -36,7 +38,7 @@ def on_a_terminal(columns: int, rows: Sequence[Sequence[str]]) -> list[str]:
         patch.setenv("NO_COLOR", "1")
         with io.TextIOWrapper(os.fdopen(os.dup(slave), "wb")) as stream:
             patch.setattr(sys, "stdout", stream)
-            print_table(Console(), HEADINGS, rows, {})
+            print_table(Console(), HEADINGS, rows, [{}] * len(rows))
         os.write(slave, b"\0")
         shown = b""
         while not shown.endswith(b"\0"):
@@ -58,7 +60,7 @@ def test_a_narrow_terminal_still_sees_how_a_name_begins() -> None:
 
 
 def test_elsewhere_nothing_is_cut(capsys: pytest.CaptureFixture[str]) -> None:
-    print_table(Console(), HEADINGS, [("a", "failed", "日本" * 200)], {})
+    print_table(Console(), HEADINGS, [("a", "failed", "日本" * 200)], [{}])
     assert capsys.readouterr().out.splitlines()[1] == "a    failed  " + "日本" * 200
 
 
@@ -70,3 +72,23 @@ def test_every_line_fits_the_terminal_where_the_other_columns_do(
     whole = [(first, "failed", last) for first, last in rows]
     room = room_for_last(HEADINGS[:-1], [row[:-1] for row in whole], 80)
     assert all(cells(line) <= 80 + max(8 - room, 0) for line in on_a_terminal(80, whole))
+
+
+def test_each_state_has_one_sign_word_and_colour() -> None:
+    statuses = ("planned", "running", "stopping", "completed", "failed", "aborted", "interrupted")
+    shown = {
+        status: (status_cell(run), style_of(run).get("fg"))
+        for status in statuses
+        for run in (record(status=status),)
+    }
+    assert shown == {
+        "planned": ("○ waiting", None),
+        "running": ("● running", "cyan"),
+        "stopping": ("◌ stopping", "magenta"),
+        "completed": ("✓ completed", "green"),
+        "failed": ("✗ failed", "red"),
+        "aborted": ("■ stopped", "magenta"),
+        "interrupted": ("! interrupted", "bright_blue"),
+    }
+    empty = record(status="completed", output=NO_TEXT_OUTPUT)
+    assert (status_cell(empty), style_of(empty)) == ("⚠ completed", {"fg": "yellow"})

@@ -61,13 +61,13 @@ def test_the_text_is_what_the_editor_saved_without_a_line_end_of_its_own() -> No
 
 
 def test_the_text_is_private_while_it_is_edited_and_gone_afterwards(tmp_path: Path) -> None:
-    told = tmp_path / "told"
+    heard = tmp_path / "told"
     look = (
         "import os, sys; p = sys.argv[1]; d = os.path.dirname(p)\n"
-        f"open({str(told)!r}, 'w').write(f'{{p}} {{os.stat(p).st_mode}} {{os.stat(d).st_mode}}')"
+        f"open({str(heard)!r}, 'w').write(f'{{p}} {{os.stat(p).st_mode}} {{os.stat(d).st_mode}}')"
     )
     written_in([sys.executable, "-c", look], "secret")
-    path, file_mode, dir_mode = told.read_text().split()
+    path, file_mode, dir_mode = heard.read_text().split()
     assert [stat.S_IMODE(int(mode)) for mode in (file_mode, dir_mode)] == [0o600, 0o700]
     assert not (tmp_path / path).parent.exists()
 

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 ENTRY = [sys.executable, "-c", "from pi_subagents.faces.cli.main import main; main()", "profile"]
 PROMPT = "Look well,\nand name the line of each finding, the worst finding first of all.\n"
-FRAME_END = "ctrl+c leave without saving\x1b[0m\r\n"
-MENU = "{2}↑↓ navigate  enter select  escape skip  ctrl+c leave without saving{0}"
-OFFERS = "{2}↑↓ choose  tab complete  enter submit  escape skip  ctrl+c leave without saving{0}"
+FRAME_END = "ctrl+c quit\x1b[0m\r\n"
+MENU = "{2}↑↓ navigate  enter select  escape skip  shift+tab back  ctrl+c quit{0}"
+OFFERS = "{2}↑↓ choose  tab complete  enter submit  escape skip  shift+tab back  ctrl+c quit{0}"
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def seen(screen: PtyTerminal, title: str = "", since: str = "") -> list[str]:
 
 def to_the_restriction(screen: PtyTerminal) -> None:
     screen.press("Provider (e.g.", ESC)
-    screen.press("Model (supports", ESC)
+    screen.press("Model (supports", ENTER)
     screen.press("Set a custom system prompt?", UP, ENTER)
     screen.press("Append text to", ENTER)
     screen.press("Set a thinking level?", ENTER)
@@ -62,7 +62,7 @@ def test_a_menu_marks_one_option_and_its_answer_stays_as_a_line(home: ProfileHom
             "{1}Save to which scope?{0}",
             f"{{1}}→ {options[0]}{{0}}",
             f"  {options[1]}",
-            MENU,
+            MENU.replace("skip", "take global"),
             "",
         ]
         screen.press("", DOWN)
@@ -70,7 +70,7 @@ def test_a_menu_marks_one_option_and_its_answer_stays_as_a_line(home: ProfileHom
             "{1}Save to which scope?{0}",
             f"  {options[0]}",
             f"{{1}}→ {options[1]}{{0}}",
-            MENU,
+            MENU.replace("skip", "take global"),
             "",
         ]
         screen.press("", ENTER)
@@ -129,7 +129,7 @@ def test_all_answers_and_the_file_are_on_the_screen_before_it_is_saved(home: Pro
             "",
             "---", "name: demo", "tools:", "- read", "---", "", "Look well,",
             "and name the line of each finding, the worst finding first of all.",
-            "", "{1}Save this profile?{0}", "{1}→ Yes{0}", "  No", MENU, "",
+            "", "{1}Save this profile?{0}", "{1}→ Yes{0}", "  No", MENU.replace("skip", "save nothing"), "",
         ]  # fmt: skip
         screen.press("", ENTER)
         assert screen.ended() == 0
@@ -148,7 +148,7 @@ def test_on_forty_columns_questions_and_keys_take_more_rows(home: ProfileHome) -
             "{1}dashscope):{0}",
             "> {7} {0}",
             "{2}enter submit  escape skip{0}",
-            "{2}ctrl+c leave without saving{0}",
+            "{2}shift+tab back  ctrl+c quit{0}",
             "",
         ]
 
@@ -162,7 +162,7 @@ def test_on_forty_columns_a_long_option_is_cut_and_says_so(home: ProfileHome) ->
             "{1}→ Allow only some tools (all others ar…{0}",
             "  Exclude some tools (all others are a…",
             "{2}↑↓ navigate  enter select  escape skip{0}",
-            "{2}ctrl+c leave without saving{0}",
+            "{2}shift+tab back  ctrl+c quit{0}",
             "",
         ]
 
@@ -194,6 +194,6 @@ def test_on_forty_columns_every_answer_can_be_read(home: ProfileHome) -> None:
             "{1}system prompt):{0}",
             "> {7} {0}",
             "{2}enter submit  escape skip{0}",
-            "{2}ctrl+c leave without saving{0}",
+            "{2}shift+tab back  ctrl+c quit{0}",
             "",
         ]

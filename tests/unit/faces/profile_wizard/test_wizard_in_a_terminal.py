@@ -20,6 +20,7 @@ from tests.fakes.pty_terminal import CTRL_C, DOWN, ENTER, ESC, TAB, UP, PtyTermi
 
 from pi_subagents.faces.cli import messages as cli_messages
 from pi_subagents.faces.profile_wizard import messages as profile_wizard_messages
+from pi_subagents.faces.profile_wizard.line_prompts import HOW_TO_SKIP
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,6 +32,7 @@ START = (
     "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
     "from pi_subagents.faces.cli.main import main; main()"
 )
+SHIFT_TAB, CLEAR = "\x1b[Z", "\x15"
 ENTRY = [sys.executable, "-c", START, "profile"]
 NO_MODELS = "Models cannot be offered here"
 SAVED = 'Profile "demo" saved to global agent-profiles.'
@@ -162,7 +164,7 @@ def test_ctrl_c_leaves_without_saving(
 
 def test_a_program_that_is_ended_gives_the_terminal_back(home: ProfileHome) -> None:
     with terminal("create", "demo") as screen:
-        screen.press("leave without saving")
+        screen.press("ctrl+c quit")
         assert not screen.is_as_before()
         screen.program.terminate()
         assert screen.ended() == 128 + signal.SIGTERM
@@ -175,11 +177,53 @@ def test_an_editor_that_fails_saves_nothing(
     monkeypatch.setenv("EDITOR", "false")
     with terminal("create", "demo", "--scope", "global") as screen:
         screen.press("Provider (e.g.", ESC)
-        screen.press("Model (supports", ESC)
+        screen.press("Model (supports", ENTER)
         screen.press("Set a custom system prompt?", UP, ENTER)
         assert screen.ended() == 130
         assert profile_wizard_messages.editor_failed("false") in screen.shown
     assert list(home.user.iterdir()) == []
+
+
+def test_shift_tab_goes_back_and_a_tool_that_does_not_exist_is_asked_for_again(
+    home: ProfileHome,
+) -> None:
+    with terminal("create", "demo", "--scope", "global") as screen:
+        screen.press("Provider (e.g.", "acme", ENTER)
+        screen.press("Model (supports", SHIFT_TAB)
+        screen.press("> acme", "2", ENTER)
+        screen.press("Model (supports", "big", ENTER)
+        for question in ("Set a custom", "Append text", "Set a thinking"):
+            screen.press(question, ENTER)
+        screen.press("Restrict which tools", UP, ENTER)
+        screen.press("Allow only some", ENTER)
+        screen.press("Tools to allow", "bsh", ENTER)
+        again = 'Unknown tool "bsh" (did you mean "bash"?). Enter keeps it.'
+        screen.press(again, CLEAR, "bash", ENTER)
+        keep_the_rest_and_save(screen)
+    assert (home.user / "demo.md").read_text() == (
+        "---\nname: demo\nprovider: acme2\nmodel: big\ntools:\n- bash\n---\n"
+    )
+
+
+def test_escape_twice_in_a_row_offers_to_quit(home: ProfileHome) -> None:
+    with terminal("create", "demo", "--scope", "global") as screen:
+        screen.press("Provider (e.g.", ESC)
+        screen.press("Model (supports", ESC)
+        screen.press("→ Go on", DOWN, ENTER)
+        screen.press("Provider (e.g.", ESC)
+        screen.press("Model (supports", ESC)
+        screen.press("→ Go on", UP, ENTER)
+        assert screen.ended() == 130
+        assert cli_messages.NOTHING_SAVED in screen.shown
+    assert list(home.user.iterdir()) == []
+
+
+def test_a_line_with_only_an_arrow_goes_back(home: ProfileHome) -> None:
+    lines = ["acme", "<", "zen", "big", *[""] * 7]
+    code, _, err = piped(lines, "create", "demo", "--scope", "global")
+    assert (code, err.startswith(HOW_TO_SKIP)) == (0, True)
+    expected = "---\nname: demo\nprovider: zen\nmodel: big\n---\n"
+    assert (home.user / "demo.md").read_text() == expected
 
 
 def test_a_dumb_terminal_has_numbered_menus_and_no_escape_sequence(

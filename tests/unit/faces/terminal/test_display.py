@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import termios
@@ -20,7 +21,7 @@ from pi_subagents.faces.terminal.terminal import Terminal, open_terminal
 from pi_subagents.view.window import Window, WindowLine, WindowTitle
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable
 
     from pi_subagents.faces.terminal.terminal import Key
 
@@ -49,9 +50,9 @@ def open_own(slave: int) -> Terminal:
 
 @asynccontextmanager
 async def showing(
-    talk: Talk, told: list[str] | None = None
+    talk: Talk, noted: list[str] | None = None
 ) -> AsyncIterator[tuple[Display, Watcher, int]]:
-    said = [] if told is None else told
+    said = [] if noted is None else noted
     with open_pty() as (master, slave):
         async with watching(master) as watcher:
             display = Display(open_own(slave), coloured=False, tell=said.append)
@@ -71,18 +72,10 @@ async def test_what_is_new_is_shown_and_at_the_end_stays_with_the_shell() -> Non
         talk.texts.append("the last word")
         talk.status = "completed"
         display.close()
-        shown = await watcher.sees("Go on with one")
+        shown = await watcher.sees("To continue")
     assert shown == [
-        "Sub-agents: 1 done",
-        "",
-        "✓ talk • 0s/600s",
-        "  hello",
-        "  more",
-        "  the last word",
-        "",
-        "Session IDs (`subagents output ID` prints the answer of one):",
-        f"    talk: {SESSION}",
-        f'Go on with one: subagents run --resume {SESSION} "..."',
+        "✓ talk · 0s",
+        f'To continue: subagents run --resume {SESSION[:8]} "..."',
         "",
     ]
     terminal = watcher.terminal
@@ -167,6 +160,14 @@ async def test_the_clock_ticks_without_any_news_until_the_end(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("pi_subagents.faces.terminal.display.TICK_S", 0.01)
+    loop, ticks = asyncio.get_running_loop(), list[asyncio.TimerHandle]()
+    call_later = loop.call_later
+
+    def noted(delay_s: float, callback: Callable[[], object]) -> asyncio.TimerHandle:
+        ticks.append(call_later(delay_s, callback))
+        return ticks[-1]
+
+    monkeypatch.setattr(loop, "call_later", noted)
     talk = Talk("hello")
     async with showing(talk) as (display, watcher, _):
         asked = talk.asked
@@ -176,8 +177,7 @@ async def test_the_clock_ticks_without_any_news_until_the_end(
         await watcher.sees("  another tick")
         assert talk.asked >= asked + 2
         display.close()
-        assert display._ticker is not None
-        assert display._ticker.cancelled()
+        assert all(tick.cancelled() or tick.when() <= loop.time() for tick in ticks)
 
 
 async def test_after_a_resize_the_screen_is_painted_anew() -> None:
@@ -189,7 +189,7 @@ async def test_after_a_resize_the_screen_is_painted_anew() -> None:
         shown = await watcher.sees("Ctrl+O full history • Ctrl+C …")
         assert shown == [
             "Sub-agents: 1 running",
-            "⏳ talk • 0s/600s",
+            "● talk • 0s",
             "  f",
             "  g",
             "  h",
@@ -199,17 +199,17 @@ async def test_after_a_resize_the_screen_is_painted_anew() -> None:
 
 
 async def test_notices_wait_until_the_windows_are_out_of_the_way() -> None:
-    told: list[str] = []
+    noted: list[str] = []
     with open_pty() as (_, slave):
-        display = Display(open_own(slave), coloured=False, tell=told.append)
+        display = Display(open_own(slave), coloured=False, tell=noted.append)
         display.notice("before")
         display.say("where there are no windows")
         display.show(Talk("x"))
         display.notice("during")
         display.say("in the windows")
-        assert told == ["before", "where there are no windows"]
+        assert noted == ["before", "where there are no windows"]
         display.close()
-        assert told == ["before", "where there are no windows", "during"]
+        assert noted == ["before", "where there are no windows", "during"]
 
 
 def fill(display: Display, terminal: Terminal, talk: Talk) -> None:
@@ -251,7 +251,7 @@ async def test_the_last_words_are_never_left_out() -> None:
         heard = bytearray()
 
         def listen() -> None:
-            while b"Go on with one" not in heard:
+            while b"To continue" not in heard:
                 heard.extend(os.read(master, 4096))
 
         listener = threading.Thread(target=listen, daemon=True)
@@ -263,13 +263,15 @@ async def test_the_last_words_are_never_left_out() -> None:
 
 async def test_a_terminal_that_is_gone_harms_nothing() -> None:
     talk = Talk("x")
-    told: list[str] = []
+    noted: list[str] = []
     with open_pty() as (master, slave):
         terminal = open_own(slave)
-        display = Display(terminal, coloured=False, tell=told.append)
+        display = Display(terminal, coloured=False, tell=noted.append)
         display.show(talk)
         os.dup2(slave, master)  # the person's end is closed with this
-        display._on_input()
+        for _ in range(2):  # the loop looks, then it calls
+            await asyncio.sleep(0)
+        assert not asyncio.get_running_loop().remove_reader(terminal.descriptor)
         display.paint()
         talk.texts = ["y"]
         display.paint()

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import time
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pytest
 from tests.fakes.driver import PATIENCE_S
-from tests.fakes.fleet_place import USAGE, FleetPlace
+from tests.fakes.fleet_place import START_MS, USAGE, FleetPlace
 from textual.widgets import Input, RichLog, Static, TextArea
 from textual.widgets._footer import FooterKey
 
@@ -18,13 +19,19 @@ from pi_subagents.core.run import events as ev
 from pi_subagents.errors import ResumeStillRunning
 from pi_subagents.faces.watch import messages as watch_messages
 from pi_subagents.faces.watch.app import WatchApp
-from pi_subagents.faces.watch.dialogs import Help, ResumeQuestion, SteerQuestion, StopQuestion
-from pi_subagents.faces.watch.fleet_list import FleetList
+from pi_subagents.faces.watch.dialogs import (
+    AnswerQuestion,
+    Help,
+    ResumeQuestion,
+    SteerQuestion,
+    StopQuestion,
+)
+from pi_subagents.faces.watch.fleet_list import HEADING_LINES, FleetList
 from pi_subagents.faces.watch.transcript import Transcript
 from pi_subagents.service import messages as service_messages
 from pi_subagents.service.fleet import Fleet
 from pi_subagents.service.fleet_actions import ActionReport, FleetActions
-from pi_subagents.view.fleet import Wanted
+from pi_subagents.view.fleet import WHICH
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -60,6 +67,10 @@ class Noted(FleetActions):
         self.done.append(("steer", run_id, message))
         return ActionReport("it has read that [b]")
 
+    def answer(self, run_id: str, text: str, question: str = "") -> ActionReport:
+        self.done.append(("answer", run_id, text, question))
+        return ActionReport("it goes on [b]")
+
     def resume(self, run_id: str, prompt: str) -> ActionReport:
         self.done.append(("resume", run_id, prompt))
         return ActionReport("refused", bad=True)
@@ -83,6 +94,11 @@ class Seen:
         lines = (widget.render_line(y).text.rstrip() for y in range(widget.size.height))
         return [line for line in lines if line]
 
+    def listed(self) -> int:
+        """Return how many runs the list has, in view or not."""
+        size = self.app.screen_stack[0].query_one(FleetList).virtual_size
+        return size.height - HEADING_LINES
+
     def line(self, name: str) -> str:
         widget = self.app.screen_stack[0].query_one(f"#{name}", Static)
         return str(widget.render())
@@ -99,7 +115,8 @@ class Seen:
         return x, y, width, height
 
     def said(self) -> list[str]:
-        return [each.message for each in self.app._notifications]
+        told = self.app._notifications  # noqa: SLF001 - Textual tells nobody else
+        return [each.message for each in told]
 
     async def until(self, true: Callable[[], bool]) -> None:
         async with asyncio.timeout(PATIENCE_S):
@@ -136,14 +153,23 @@ async def test_runs_are_listed_with_the_totals_and_followed(place: FleetPlace) -
         run.does(ev.StateChanged("running"), ev.AssistantMessage("I look.", model="mini"))
         await seen.until(lambda: "I look." in "".join(seen.shown()))
         heading, new, old = seen.shown()
-        assert heading.split() == ["STATUS", "AGE", "NAME", "MODEL", "LAST", "TOKENS", "COST"]
+        assert heading.split() == [
+            "STATUS",
+            "AGE",
+            "TIME",
+            "TASK",
+            "MODEL",
+            "LAST",
+            "TOKENS",
+            "COST",
+        ]
         assert [word for word in new.split() if not word.endswith("d")] == [
             " ▌●".strip(), "running", "new", "mini", "I", "look.", "-", "-",
         ]  # fmt: skip
         assert old.split()[:2] == ["✓", "completed"]
         assert old.split()[-2:] == ["1.2k", "$0.5000"]
-        assert seen.line("totals").startswith("1 running · 0 finished today · 0 failed")
-        assert seen.line("wanted") == "all  active  completed  failed"
+        assert seen.line("totals").startswith("1 active · 1 completed · today ")
+        assert seen.line("wanted") == "all  active  completed  failed  stopped  interrupted"
         run.ends(output="Found.")
         await seen.until(lambda: "Found." in "".join(seen.shown()))
 
@@ -168,7 +194,7 @@ async def test_the_choice_stays_with_its_run_and_moves_by_keys(place: FleetPlace
                            (("j", "pagedown"), "a"), (("pageup",), "d")):  # fmt: skip
             await seen.press(*keys)
             assert chosen() == name
-        assert "session-4" in seen.line("details")
+        assert "run 00040000" in seen.line("details")
 
 
 async def test_what_is_chosen_is_always_in_view(place: FleetPlace) -> None:
@@ -181,7 +207,7 @@ async def test_what_is_chosen_is_always_in_view(place: FleetPlace) -> None:
             (line,) = [line for line in seen.shown() if "▌" in line]
             assert name in line
         place.finished("one more")  # pushes it down
-        await seen.until(lambda: len(seen.app._rows) == 31)
+        await seen.until(lambda: seen.listed() == 31)
         assert any("▌" in line for line in seen.shown())
         await seen.pilot.resize_terminal(110, 9)
         await seen.until(lambda: len(seen.shown()) == 4)
@@ -198,9 +224,11 @@ async def test_what_was_scrolled_to_stays_in_view_when_runs_change(place: FleetP
             fleet.scroll_to(y=10, animate=False, immediate=True)
             return fleet.scroll_offset.y == 10
 
-        await seen.until(lambda: "run" in seen.line("details") and scrolled())
+        await seen.until(lambda: seen.listed() == 20 and "run" in seen.line("details"))
+        await seen.pilot.pause()  # what is chosen has come into view
+        await seen.until(scrolled)
         place.finished("one more")
-        await seen.until(lambda: len(seen.app._rows) == 21)
+        await seen.until(lambda: seen.listed() == 21)
         await seen.pilot.pause()
         assert fleet.scroll_offset.y == 10
         assert fleet.chosen is not None
@@ -248,15 +276,24 @@ async def test_words_filter_while_they_are_typed(place: FleetPlace) -> None:
 async def test_runs_are_listed_by_how_they_stand(place: FleetPlace) -> None:
     place.finished("good")
     place.finished("bad", status="failed")
+    place.finished("enough", status="aborted")
+    place.finished("lost", status="interrupted")
     run = place.going_on("working")
     async with watching(place) as seen:
-        names = []
-        for _ in range(4):
-            names.append([line.split()[-4 if "mini" in line else -5] for line in seen.shown()[1:]])
+        listed = []
+        for _ in WHICH:
+            listed.append([" ".join(line.split()[:2]).strip("▌ ") for line in seen.shown()[1:]])
             await seen.press("f")
             await seen.pilot.pause()
-        assert [len(each) for each in names] == [3, 1, 1, 1]
+        states = ["○ waiting", "! interrupted", "■ stopped", "✗ failed", "✓ completed"]
+        assert (listed[0], listed[1:]) == (
+            states, [[states[0]], [states[4]], [states[3]], [states[2]], [states[1]]],
+        )  # fmt: skip
+        assert seen.line("totals").startswith(
+            "1 active (1 waiting) · 1 completed · 1 failed · 1 stopped · 1 interrupted · "
+        )
         await seen.press("f")
+        await seen.pilot.pause()
         assert "working" in seen.shown()[1]
         seen.app.action_which("failed")
         await seen.pilot.pause()
@@ -271,6 +308,60 @@ async def test_a_click_on_a_word_of_the_filter_counts(place: FleetPlace) -> None
         await seen.until(lambda: watch_messages.NOTHING_WANTED in "".join(seen.shown()))
 
 
+async def test_every_clock_goes_on_while_nothing_happens(
+    place: FleetPlace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place.finished("old")
+    run = place.going_on("new")
+    run.does(ev.StateChanged("running"))
+    now_s = START_MS / 1000 + 5
+    monkeypatch.setattr(time, "time_ns", lambda: int(now_s * 1e9))
+    async with watching(place) as seen:
+        await seen.until(lambda: seen.shown()[1].split()[2:4] == ["4s", "4s"])
+        assert seen.shown()[2].split()[2:4] == ["4s", "1s"]
+        assert "running for 4s" in seen.line("details")
+        now_s += 1
+        await seen.until(lambda: seen.shown()[1].split()[2:4] == ["5s", "5s"])
+        assert seen.shown()[2].split()[2:4] == ["5s", "1s"]
+        await seen.until(lambda: "running for 5s" in seen.line("details"))
+        await seen.press("enter")
+        await seen.until(lambda: isinstance(seen.app.screen, Transcript))
+        heading = seen.app.screen.query_one("#heading", Static)
+        await seen.until(lambda: str(heading.render()).startswith("● running for 5s"))
+        now_s += 60
+        await seen.until(lambda: str(heading.render()).startswith("● running for 1m5s"))
+    run.ends()
+
+
+async def test_a_run_from_near_begins_with_its_whole_task(place: FleetPlace) -> None:
+    run = place.going_on("task-1", task="Count the files.\nThen say how many.", taskLength=35)
+    run.does(ev.StateChanged("running"), ev.AssistantMessage("Two."))
+    async with watching(place) as seen:
+        await seen.until(lambda: "Count the files." in seen.shown()[1])
+        await seen.press("enter")
+        await seen.until(lambda: isinstance(seen.app.screen, Transcript))
+        await seen.until(lambda: "Two." in log_of(seen))
+        assert log_of(seen)[:4] == ["Task", "Count the files.", "Then say how many.", ""]
+    run.ends()
+
+
+async def test_a_run_that_failed_says_why_and_what_to_do_when_it_is_opened(
+    place: FleetPlace,
+) -> None:
+    raw = '429 {"error": {"type": "rate_limit_error", "message": "slow down"}}'
+    place.finished("fix", status="failed", error_message=raw)
+    async with watching(place) as seen:
+        await seen.until(lambda: "The provider limits how often" in seen.shown()[1])
+        await seen.press("enter")
+        await seen.until(lambda: isinstance(seen.app.screen, Transcript))
+        ending = seen.app.screen.query_one("#ending", Static)
+        await seen.until(lambda: ending.display)
+        assert str(ending.render()).split("\n") == [
+            "The provider limits how often it is asked (429).",
+            "Wait a little, or run fewer at once: --concurrency 1.",
+        ]
+
+
 def log_of(seen: Seen) -> list[str]:
     return [strip.text.rstrip() for strip in seen.app.screen.query_one(RichLog).lines]
 
@@ -280,6 +371,7 @@ async def test_a_transcript_is_opened_and_followed(place: FleetPlace, key: str) 
     run = place.going_on("new")
     run.does(ev.StateChanged("running"), ev.AssistantMessage("First [b]words[/b]."))
     async with watching(place) as seen:
+        wanted = seen.line("wanted")
         await seen.press(key)
         await seen.until(lambda: isinstance(seen.app.screen, Transcript))
         await seen.until(lambda: "First [b]words[/b]." in log_of(seen))
@@ -292,21 +384,21 @@ async def test_a_transcript_is_opened_and_followed(place: FleetPlace, key: str) 
         )
         await seen.press("f", "slash", "enter")  # of the list only
         assert seen.app.screen_stack[1:] == [screen]
-        assert seen.app._wanted == Wanted()
+        assert seen.line("wanted") == wanted
         assert not seen.app.screen_stack[0].query_one(Input).has_class("asked")
         await seen.press("escape")
         assert not isinstance(seen.app.screen, Transcript)
         await seen.press(key)
         await seen.until(lambda: isinstance(seen.app.screen, Transcript))
-        assert not seen.app._exit
+        assert seen.app.return_code is None
         await seen.pilot.press("ctrl+c")
-        assert seen.app._exit
+        assert seen.app.return_code == 0
 
 
 async def test_news_that_come_before_the_transcript_is_there_are_in_it(place: FleetPlace) -> None:
     place.going_on("new").does(ev.AssistantMessage("First."))
     async with watching(place) as seen:
-        (row,) = seen.app._fleet.read_once()
+        (row,) = Fleet(place.runs, place.env).read_once()
         screen = Transcript(row)
         screen.look(row)
         seen.app.push_screen(screen)
@@ -316,7 +408,7 @@ async def test_news_that_come_before_the_transcript_is_there_are_in_it(place: Fl
 async def test_news_that_come_while_the_transcript_goes_end_nothing(place: FleetPlace) -> None:
     place.going_on("new").does(ev.AssistantMessage("said"))
     async with watching(place) as seen:
-        (row,) = seen.app._rows
+        (row,) = Fleet(place.runs, place.env).read_once()
         screen = Transcript(row)
         await seen.app.push_screen(screen)
         await screen.query("*").remove()
@@ -363,6 +455,24 @@ async def test_a_run_is_stopped_only_after_a_yes(place: FleetPlace) -> None:
         await seen.until(lambda: "completed" in seen.shown()[1])
         await seen.press("s")
         assert service_messages.RUN_IS_OVER in seen.said()
+
+
+async def test_what_a_run_asks_is_shown_and_answered(place: FleetPlace) -> None:
+    run = place.going_on("new [b]")
+    async with watching(place) as seen:
+        await seen.press("a")
+        assert service_messages.ASKS_NOTHING in seen.said()
+        run.does(ev.StateChanged("running"))
+        run.asks("Which [b]database?\x1b[2J", "staging", "production")
+        await seen.until(lambda: "asks" in seen.shown()[1])
+        await seen.press("a")
+        assert isinstance(seen.app.screen, AnswerQuestion)
+        question = str(seen.app.screen.query_one(".question", Static).content)
+        assert question == "new [b] asks:\nWhich [b]database?\n1. staging\n2. production"
+        await seen.press("escape", "a", "2", "enter")
+        await seen.until(lambda: "it goes on [b]" in seen.said())
+        assert seen.actions.done == [("answer", run.run_dir.run_id, "2", "1")]
+        run.ends()
 
 
 async def test_a_run_at_work_is_sent_a_message(place: FleetPlace) -> None:
@@ -461,11 +571,11 @@ async def test_forty_columns_are_enough(place: FleetPlace) -> None:
     async with watching(place, size=(40, 15)) as seen:
         await seen.until(lambda: "and words" in "".join(seen.shown()))
         heading, line = seen.shown()
-        assert heading.split() == ["AGE", "NAME", "LAST"]
+        assert heading.split() == ["AGE", "TASK", "LAST"]
         assert len(line) <= 40
         assert line.startswith("▌●")
         assert "a name that…" in line
-        assert seen.line("totals") == "●1 ○0 today:0 ✗0 0 $0.0000"
+        assert seen.line("totals") == "1 active · today 0 tokens, $0.0000"
         await seen.until(lambda: seen.keys_in_view()[:3] == ["Keys", "Leave", "Open"])
         run.ends()
 

@@ -18,19 +18,31 @@ WORKING = row(
 )  # fmt: skip
 EARLIER = with_facts(
     WORKING, run_id="2" * 32, status="failed", name="fix", created_at_ms=1000,
-    model="mini", error_message="429", finished_at_ms=2000, usage=Usage(),
+    model="mini", error_message="too busy", finished_at_ms=2000, usage=Usage(),
 )  # fmt: skip
 
 
 def test_the_list_is_a_table_with_the_totals_above(capsys: pytest.CaptureFixture[str]) -> None:
     print_list(Console(), [EARLIER, WORKING], now_ms=121_000, today_ms=0, machine=False)
     totals, headings, working, earlier = capsys.readouterr().out.splitlines()
-    assert totals == "1 running · 1 finished today · 1 failed · 1.2k tokens · $0.5000"
-    assert headings.split() == ["STATUS", "AGE", "NAME", "MODEL", "LAST", "TOKENS", "COST"]
+    assert totals == "1 active · 1 failed · today 1.2k tokens, $0.5000"
+    assert headings.split() == ["STATUS", "AGE", "TIME", "TASK", "MODEL", "LAST", "TOKENS", "COST"]
     assert working.split() == [
-        "●", "running", "1m", "fix", "\U0001f388", "mini", "Reading", "x.py", "1.2k", "$0.5000",
+        "●", "running", "1m", "-", "fix", "\U0001f388", "mini", "Reading", "x.py", "1.2k", "$0.5000",
     ]  # fmt: skip
-    assert earlier.split() == ["✗", "failed", "2m", "└", "fix", "mini", "429", "-", "-"]
+    assert earlier.split() == [
+        "✗",
+        "failed",
+        "2m",
+        "-",
+        "└",
+        "fix",
+        "mini",
+        "too",
+        "busy",
+        "-",
+        "-",
+    ]
     # A balloon takes two cells: the next column begins one character earlier.
     assert working.index("mini") == headings.index("MODEL") - 1
 
@@ -51,5 +63,4 @@ def test_a_script_gets_the_same_in_the_same_order(capsys: pytest.CaptureFixture[
     told = json.loads(capsys.readouterr().out)
     assert told["schemaVersion"] == 1
     assert told["runs"] == [row_to_json(WORKING), row_to_json(EARLIER)]
-    assert told["totals"]["running"] == 1
-    assert told["totals"]["finishedToday"] == 0
+    assert (told["totals"]["active"], told["totals"]["failed"]) == (1, 1)

@@ -46,6 +46,10 @@ class Noted(FleetActions):
         self.done.append(("steer", run_id, message))
         return ActionReport("read")
 
+    def answer(self, run_id: str, text: str, question: str = "") -> ActionReport:
+        self.done.append(("answer", run_id, text, question))
+        return ActionReport("answered")
+
     def resume(self, run_id: str, prompt: str) -> ActionReport:
         self.done.append(("resume", run_id, prompt))
         return ActionReport("why not", bad=True)
@@ -183,7 +187,7 @@ def test_a_change_is_told_at_once(place: FleetPlace, asking: Asking) -> None:
         assert (row["tokens"], row["cost"]) == ("1.2k", "$0.5000")
         assert page.facts["order"] == [[run.run_dir.run_id, False]]
         assert page.facts["none"] == ""
-        assert page.facts["totals"].startswith("1 running · ")
+        assert page.facts["totals"].startswith("1 active · ")
         run.ends()
         page.until(lambda page: page.rows["new"]["active"] is False)
         asking.hub.report(ActionReport("later \x1b[2J", bad=True))
@@ -191,7 +195,7 @@ def test_a_change_is_told_at_once(place: FleetPlace, asking: Asking) -> None:
         assert page.facts["notices"] == [{"text": "later ", "bad": True}]
 
 
-def test_only_what_is_wanted_is_told_and_the_totals_of_all(
+def test_only_what_is_wanted_is_told_and_the_totals_of_what_has_the_words(
     place: FleetPlace, asking: Asking
 ) -> None:
     place.finished("good one")
@@ -199,9 +203,13 @@ def test_only_what_is_wanted_is_told_and_the_totals_of_all(
     place.finished("bad two", status="aborted")
     with asking.events("events?which=failed&words=one") as page:
         page.until(lambda page: "bad one" in page.rows)
-        page.until(lambda page: page.facts["totals"].startswith("0 running"))
-        run = place.going_on("good two")
-        page.until(lambda page: page.facts["totals"].startswith("0 running · 1 waiting"))
+        page.until(
+            lambda page: page.facts["totals"].startswith(
+                "0 active · 1 completed · 1 failed · today"
+            )
+        )
+        run = place.going_on("another one")
+        page.until(lambda page: page.facts["totals"].startswith("1 active (1 waiting) · "))
         assert list(page.rows) == ["bad one"]
         run.ends()
     with asking.events("events?which=nonsense") as page:
@@ -209,15 +217,17 @@ def test_only_what_is_wanted_is_told_and_the_totals_of_all(
 
 
 def test_a_transcript_is_told_and_followed(place: FleetPlace, asking: Asking) -> None:
-    run = place.going_on("new")
+    run = place.going_on("new", task="Look.\nTwice.", taskLength=12)
     run.does(ev.StateChanged("running"), ev.AssistantMessage("First."))
     with asking.events("events") as page:
         page.until(lambda page: page.rows.get("new", {}).get("lastLine") == "First.")
     with asking.events(f"transcript/{run.run_dir.run_id}") as page:
-        page.until(lambda page: page.lines == ["# new", "First."])
-        assert page.facts["heading"] == "● running · new"
+        whole = ["Task", "Look.", "Twice.", "", "Transcript", "# new", "First."]
+        page.until(lambda page: page.lines == whole)
+        shown = {key: page.facts["row"][key] for key in ("sign", "word", "title")}
+        assert shown == {"sign": "●", "word": "running", "title": "new"}
         run.does(ev.AssistantMessage("</script>Later."))
-        page.until(lambda page: page.lines[2:] == ["</script>Later."])
+        page.until(lambda page: page.lines[7:] == ["</script>Later."])
         run.ends(output="Done.")
         page.until(lambda page: page.facts["row"]["status"] == "completed")
 
@@ -227,6 +237,12 @@ def test_a_transcript_of_no_run_is_empty(asking: Asking) -> None:
         while page.hear():
             pass
         assert (page.lines, page.facts) == ([], {})
+
+
+def test_an_answer_is_given_to_the_question_that_was_read(asking: Asking) -> None:
+    given = '{"message": "2", "question": "1"}'
+    assert asking.post("answer/1", given) == (200, {"text": "answered", "bad": False})
+    assert asking.actions.done == [("answer", "1", "2", "1")]
 
 
 def test_actions_are_done_and_told(asking: Asking) -> None:
@@ -241,7 +257,7 @@ def test_actions_are_done_and_told(asking: Asking) -> None:
     [
         ("stop/1", ""), ("stop/1", "["), ("stop/1", "[]"), ("stop/1", "[" * 100_000),
         ("resume/1", "{}"), ("resume/1", '{"prompt": 7}'), ("other/1", "{}"), ("stop", "{}"),
-        ("stop/1/2", "{}"), ("", "{}"), ("steer/1", "{}"), ("steer/1", '{"message": 7}'),
+        ("stop/1/2", "{}"), ("", "{}"), ("answer/1", "{}"), ("steer/1", "{}"), ("steer/1", '{"message": 7}'),
     ],
 )  # fmt: skip
 def test_what_is_no_action_is_not_done(asking: Asking, what: str, body: str) -> None:

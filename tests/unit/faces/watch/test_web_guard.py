@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.core.given_values import texts, thoroughly
 
-from pi_subagents.faces.watch.web_guard import Asked, PageGuard
+from pi_subagents.faces.watch.web_guard import Admitted, PageGuard
 
 GUARD = PageGuard(8080, "secret")
 HOST = {"Host": "127.0.0.1:8080"}
@@ -19,15 +19,15 @@ def test_the_address_has_the_token() -> None:
 @pytest.mark.parametrize(
     ("method", "target", "headers", "asked"),
     [
-        ("GET", "/secret/", HOST, Asked(("",), {})),
+        ("GET", "/secret/", HOST, Admitted(("",), {})),
         ("GET", "/secret/events?words=a+b&which=active&which=all", OURS,
-         Asked(("events",), {"words": "a b", "which": "all"})),
-        ("GET", "/secret/", {**HOST, "Sec-Fetch-Site": "none"}, Asked(("",), {})),
-        ("POST", "/secret/stop/1", OURS, Asked(("stop", "1"), {})),
+         Admitted(("events",), {"words": "a b", "which": "all"})),
+        ("GET", "/secret/", {**HOST, "Sec-Fetch-Site": "none"}, Admitted(("",), {})),
+        ("POST", "/secret/stop/1", OURS, Admitted(("stop", "1"), {})),
     ],
 )  # fmt: skip
 def test_the_page_gets_what_it_asks_for(
-    method: str, target: str, headers: dict[str, str], asked: Asked
+    method: str, target: str, headers: dict[str, str], asked: Admitted
 ) -> None:
     assert GUARD.admit(method, target, headers) == asked
 

@@ -32,11 +32,11 @@ def test_the_settings_that_name_the_extension_are_told(place: CheckedPlace, proj
 def test_another_pi_that_was_chosen_counts_inside_pi_too(place: CheckedPlace) -> None:
     named = {"packages": [str(extension_dir())], "subagents": {"pi_command": "other-pi"}}
     path = write_settings(place, named)
-    told = f"installed in pi ({path}); sub-agents there run on the pi from"
-    setting = f"{told} the setting subagents.pi_command"
+    heard = f"installed in pi ({path}); sub-agents there run on the pi from"
+    setting = f"{heard} the setting subagents.pi_command"
     assert check_pi_extension(place) == PI_EXTENSION.ok(setting)
     chosen = with_env(place, PI_SUBAGENTS_PI="/opt/pi")
-    assert check_pi_extension(chosen) == PI_EXTENSION.ok(f"{told} PI_SUBAGENTS_PI")
+    assert check_pi_extension(chosen) == PI_EXTENSION.ok(f"{heard} PI_SUBAGENTS_PI")
 
 
 def test_a_package_path_that_no_longer_exists_is_a_problem(

@@ -100,7 +100,7 @@ def test_the_linter_says_what_the_pi_of_today_makes_of_a_profile(
     write(user, "open", "tools: +grep")
     write(user, "server", "tools: read", "mcp: all")
 
-    def told(version: str) -> list[tuple[str, int, str, bool, bool]]:
+    def heard(version: str) -> list[tuple[str, int, str, bool, bool]]:
         return [
             (Path(each.path).stem, each.line, each.problem, each.fatal, each.is_note)
             for each in lint_profiles(cwd, env, pi(version))
@@ -112,13 +112,13 @@ def test_the_linter_says_what_the_pi_of_today_makes_of_a_profile(
     unreached = ("server", 4, pi_messages.MCP_OUT_OF_REACH, False, False)
     needs_model = refused("lone", "provider", pi_messages.provider_needs_model("pi 1.5.0"))
     too_old = refused("server", "mcp", pi_messages.needs_newer_pi("pi 0.87.1", "0.99.0"))
-    assert told("1.5.0") == [
+    assert heard("1.5.0") == [
         ("bare", 4, pi_messages.NO_BUILTIN_EXTENSIONS, False, True),
         ("lone", 3, needs_model, True, False),
         signed,
         unreached,
     ]
-    assert told("0.87.1") == [alone, signed, ("server", 4, too_old, True, False), unreached]
+    assert heard("0.87.1") == [alone, signed, ("server", 4, too_old, True, False), unreached]
 
 
 def test_the_linter_looks_at_the_files_as_they_are_now(cwd: Path, env: Mapping[str, str]) -> None:

@@ -55,6 +55,8 @@ def test_a_report_names_things_and_hides_places_and_people(place: CheckedPlace) 
         "  background_timeout: 86400 (default)\n"
         "  warm_children: 1 (default)\n"
         "  wrap_up_before: 0 (default)\n"
+        "  workspace_max_megabytes: 100 (default)\n"
+        "  answer_within: 600 (default)\n"
         "  pi_command: set (not shown)\n"
         "  other keys: 1 (not shown)\n"
         "\n"

@@ -21,7 +21,7 @@ def test_the_agent_directory_is_told_with_who_chose_it(place: CheckedPlace, tmp_
     assert check(place) == subject.ok(f"{agent_dir(place)} (the default)")
     chosen = with_env(place, PI_CODING_AGENT_DIR=str(tmp_path / "mine"))
     assert check(chosen) == subject.note(
-        f"{tmp_path}/mine (from PI_CODING_AGENT_DIR) does not exist yet; pi makes it"
+        f"{tmp_path}/mine (from PI_CODING_AGENT_DIR) does not exist yet; pi will create it"
     )
     (tmp_path / "mine").write_text("a file")
     assert check(chosen).state == "problem"
@@ -42,7 +42,7 @@ def test_an_agent_directory_that_pi_does_not_read_is_a_problem(
 def test_each_problem_of_a_settings_file_is_told_with_its_file(place: CheckedPlace) -> None:
     own = write_settings(place, {"subagents": {"max_concurrency": "many", "retention_days": None}})
     projects = write_settings(place, {"subagents": {"pi_command": "x"}}, project=True)
-    fix = "Correct the file; until then the defaults count."
+    fix = "Correct the file; until then, the defaults apply."
     assert configuration.check_global_settings(place) == configuration.GLOBAL_SETTINGS.problem(
         f"{own}\n"
         "subagents.max_concurrency: should be a number, is str; ignored\n"
@@ -66,7 +66,7 @@ def test_a_settings_file_that_is_no_json_is_told(place: CheckedPlace) -> None:
 def test_a_key_that_is_nearly_one_of_ours_is_named_and_others_are_not(place: CheckedPlace) -> None:
     path = write_settings(place, {"subagents": {"max_concurency": 3, "entirely_else": 1}})
     assert configuration.check_global_settings(place) == configuration.GLOBAL_SETTINGS.note(
-        f"{path}: unknown and without effect: max_concurency (meant: max_concurrency?)",
+        f"{path}: unknown and without effect: max_concurency (did you mean max_concurrency?)",
         "docs/settings.md lists the keys.",
     )
     assert configuration.check_project_settings(place).state == "ok"

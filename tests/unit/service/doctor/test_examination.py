@@ -34,9 +34,9 @@ def test_whatever_breaks_the_others_are_still_told(
         monkeypatch.setattr(pi, "_node_of", fail)
     else:
         monkeypatch.setattr(Runs, "__init__", fail)
-    told = states(place)
-    assert list(told) == whole
-    assert "problem" in told.values()
+    heard = states(place)
+    assert list(heard) == whole
+    assert "problem" in heard.values()
 
 
 def test_profiles_and_presets_are_looked_at(place: CheckedPlace) -> None:
@@ -45,6 +45,6 @@ def test_profiles_and_presets_are_looked_at(place: CheckedPlace) -> None:
 
 def test_an_index_that_cannot_be_used_is_a_problem_and_not_fatal(place: CheckedPlace) -> None:
     Path(place.env["PI_SUBAGENTS_DATA"]).write_text("a file")
-    told = states(place)
-    assert told["index"] == "problem"
-    assert "fatal" not in told.values()
+    heard = states(place)
+    assert heard["index"] == "problem"
+    assert "fatal" not in heard.values()

@@ -82,9 +82,9 @@ def test_a_file_that_cannot_be_read_is_noted(place: CheckedPlace) -> None:
     path = host_file(HOSTS["zed"], place.cwd, place.env)
     path.parent.mkdir(parents=True)
     path.write_text("[}")
-    told = check_hosts(place)
-    assert (told.state, told.public) == ("note", "none; 1 file cannot be read")
-    assert told.found == f"none\n{path}: line 1: expected a value"
+    heard = check_hosts(place)
+    assert (heard.state, heard.public) == ("note", "none; 1 file cannot be read")
+    assert heard.found == f"none\n{path}: line 1: expected a value"
 
 
 def test_the_examination_looks_at_hosts(place: CheckedPlace) -> None:

@@ -67,7 +67,7 @@ def test_a_damaged_index_is_told(place: CheckedPlace) -> None:
     check = store.check_index(runs_of(place), place)
     (damaged,) = data.glob("index.damaged-*")
     assert check == store.INDEX.note(
-        f"0 runs; a damaged index was put aside and built anew: {damaged}",
+        f"0 runs; a damaged index was set aside and rebuilt: {damaged}",
         "`subagents doctor --reindex` in each project adopts what is still missing; then remove "
         f"{data}/index.damaged-*",
     )
@@ -78,7 +78,7 @@ def test_lost_runs_are_concluded_and_counted(place: CheckedPlace) -> None:
     lost = make_run(place, A, finished=False)
     runs.index.adopt([lost])
     assert store.check_recovery(runs) == store.RECOVERY.note(
-        "1 had lost its supervisor and is concluded as interrupted now",
+        "1 had lost its supervisor and is now marked as interrupted",
         "Nothing to do: `subagents runs` lists them.",
     )
     result = lost.read_result()
@@ -95,7 +95,7 @@ def test_reindexing_forgets_what_is_gone_and_follows_what_moved(place: CheckedPl
     there = replace(place, cwd=place.cwd.with_name("renamed"))
     assert store.check_unknown(runs_of(there)).state == "note"
     assert store.reindex(runs_of(there)) == store.REINDEX.ok(
-        "1 run directory adopted, 1 forgotten that is gone"
+        "1 run directory adopted, 1 missing one forgotten"
     )
     assert [run.path for run in runs_of(there).index.all()] == [
         there.cwd / ".pi/subagents/runs" / B

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
@@ -10,10 +11,12 @@ from hypothesis import strategies as st
 from tests.unit.core.given_values import briefly, texts
 
 from pi_subagents.core.settings import TOOL_FAMILIES
+from pi_subagents.faces.mcp_server.server import tool_list
 from pi_subagents.service.tools.offer import (
     ENUM_BYTES,
     MAX_GUIDANCE_TOKENS,
     MAX_LIST_BYTES,
+    MAX_RETURNED_TOKENS,
     MAX_TOKENS,
     instructions,
     make_offer,
@@ -25,7 +28,13 @@ from pi_subagents.service.tools.offer import (
 from pi_subagents.service.tools.registry import TOOLS, all_tools, find_tool
 
 ALL = list(TOOLS)
-SHARED = ["get_subagent_output", "get_subagent_session", "steer_subagent"]
+SHARED = [
+    "get_subagent_output",
+    "get_subagent_session",
+    "steer_subagent",
+    "answer_subagent",
+    "apply_subagent_changes",
+]
 families = st.sampled_from(TOOL_FAMILIES)
 names = st.from_regex(r"[a-zA-Z0-9_-]{1,64}", fullmatch=True)
 definitions = st.none() | st.dictionaries(names, texts, max_size=60)
@@ -48,8 +57,8 @@ def test_a_family_has_its_own_tools_and_those_of_both() -> None:
 @pytest.mark.parametrize("family", TOOL_FAMILIES)
 def test_what_is_left_out_is_mentioned_nowhere(family: str) -> None:
     offer = make_offer(family, {"careful": "Reviews"}, {"scout": "Looks"})
-    told = f"{pi_context(offer)}\n{mcp_context(offer)}"
-    mentioned = {name for name in ALL if re.search(rf"\b{name}\b", told)}
+    heard = f"{pi_context(offer)}\n{mcp_context(offer)}"
+    mentioned = {name for name in ALL if re.search(rf"\b{name}\b", heard)}
     assert mentioned == set(offer.names)
 
 
@@ -80,11 +89,11 @@ def test_when_to_use_which_family_is_said() -> None:
 
 def test_what_can_be_named_stands_in_the_description_of_the_tool_that_takes_it() -> None:
     offer = make_offer("all", {"fast": "", "careful": "Reviews\ncode"}, {"scout": "Looks around"})
-    told = {tool.name: tool.description for tool in offer.tools}
-    assert told["delegate_to_subagents"].endswith(" Profiles: careful (Reviews code), fast.")
-    assert told["subagent"].endswith(" Presets: scout (Looks around).")
+    heard = {tool.name: tool.description for tool in offer.tools}
+    assert heard["delegate_to_subagents"].endswith(" Profiles: careful (Reviews code), fast.")
+    assert heard["subagent"].endswith(" Presets: scout (Looks around).")
     plain = {tool.name: tool.description for tool in all_tools()}
-    changed = [name for name in told if told[name] != plain[name]]
+    changed = [name for name in heard if heard[name] != plain[name]]
     assert changed == ["delegate_to_subagents", "subagent"]
 
 
@@ -113,13 +122,13 @@ def test_names_come_before_lines_and_lines_share_the_room() -> None:
 def test_a_list_fits_its_room_and_says_how_many_it_leaves_out(
     there: dict[str, str], most: int
 ) -> None:
-    told = named("Presets", there, most)
-    if not told or not there:
+    heard = named("Presets", there, most)
+    if not heard or not there:
         return
-    assert len(told.encode()) <= most
-    assert "\n" not in told
-    left_out = re.search(r"and (\d+) more\.$", told)
-    assert sum(1 for name in there if name in told) >= len(there) - int(
+    assert len(heard.encode()) <= most
+    assert "\n" not in heard
+    left_out = re.search(r"and (\d+) more\.$", heard)
+    assert sum(1 for name in there if name in heard) >= len(there) - int(
         left_out[1] if left_out else 0
     )
 
@@ -129,10 +138,9 @@ def test_a_list_fits_its_room_and_says_how_many_it_leaves_out(
 
 def test_guidance_is_at_most_450_tokens() -> None:
     offer = make_offer()
-    schemas = mcp_context(offer).removesuffix(instructions(offer.tools))
-    assert (
-        tokens(pi_context(offer).removeprefix(schemas.rstrip("\n"))) <= MAX_GUIDANCE_TOKENS == 450
-    )
+    schemas, *guidance = pi_context(offer).split("\n")
+    assert [tool["name"] for tool in json.loads(schemas)] == ALL
+    assert tokens("\n".join(guidance)) <= MAX_GUIDANCE_TOKENS == 450
     assert tokens(instructions(offer.tools)) <= MAX_GUIDANCE_TOKENS
 
 
@@ -157,6 +165,26 @@ def test_everything_we_put_into_a_main_models_context_is_at_most_2000_tokens(
     assert MAX_TOKENS == 2000
     assert tokens(pi_context(offer)) + places * enum / 3.5 <= MAX_TOKENS
     assert tokens(mcp_context(offer)) <= MAX_TOKENS
+
+
+@briefly
+@given(families, definitions, definitions)
+def test_what_an_mcp_host_is_sent_of_all_tools_is_counted(
+    family: str, profiles: dict[str, str] | None, presets: dict[str, str] | None
+) -> None:
+    offer = make_offer(family, profiles, presets)
+    sent = [tool.model_dump(by_alias=True, exclude_none=True) for tool in tool_list(offer)]
+    shown = [{key: value for key, value in tool.items() if key != "annotations"} for tool in sent]
+    listed = json.dumps(shown, separators=(",", ":"), ensure_ascii=False)
+    assert [set(tool) for tool in shown] == [
+        {"name", "description", "inputSchema", "outputSchema"} for _ in offer.tools
+    ]
+    assert tokens(f"{listed}\n{instructions(offer.tools)}") <= MAX_TOKENS
+
+
+def test_schemas_of_values_are_at_most_100_tokens() -> None:
+    sent = [tool.output_schema for tool in tool_list(make_offer())]
+    assert tokens(json.dumps(sent)) <= MAX_RETURNED_TOKENS == 100
 
 
 def test_a_token_is_three_and_a_half_bytes() -> None:

@@ -7,10 +7,12 @@ import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # has no types
 
 from pi_subagents.core.preset.request import parse_status, parse_subagent
+from pi_subagents.core.run.answering import parse_answer_request
 from pi_subagents.core.run.steer import parse_steer_request
-from pi_subagents.core.session.retrieval import parse_output_request
+from pi_subagents.core.session.retrieval import parse_output_request, parse_session_request
 from pi_subagents.core.task.request import parse_delegate
 from pi_subagents.errors import InvalidRequest
+from pi_subagents.service.tools.offer import tokens
 from pi_subagents.service.tools.registry import TOOLS, all_tools, find_tool
 
 if TYPE_CHECKING:
@@ -29,32 +31,39 @@ def test_the_tools_we_offer() -> None:
         "background_agent_status",
         "background_agent_stop",
         "steer_subagent",
+        "answer_subagent",
+        "apply_subagent_changes",
     ]
 
 
 def test_what_a_model_has_to_read_of_all_tools_is_short() -> None:
-    """1,500 tokens; of English and JSON a token is three characters and more."""
-    told = [
+    """1,700 tokens of the 2,000 for all that a main model reads of us."""
+    heard = [
         {"name": t.name, "description": t.description, "parameters": t.parameters}
         for t in all_tools()
     ]
-    assert len(json.dumps(told, separators=(",", ":"))) < 1500 * 3
+    assert tokens(json.dumps(heard, separators=(",", ":"))) < 1700
 
 
 def test_the_parameters_of_every_tool_and_which_are_required() -> None:
-    told = {
+    heard = {
         tool.name: (
             {name: field["type"] for name, field in tool.parameters["properties"].items()},  # type: ignore[attr-defined]  # a schema is plain JSON
             tool.parameters.get("required", []),
         )
         for tool in all_tools()
     }
-    slices = {"waitSeconds": "number", **dict.fromkeys(("offset", "limit", "tail"), "integer")}
-    preset_task = dict.fromkeys(("preset", "task", "model", "cwd"), "string")
-    assert told == {
-        "delegate_to_subagents": ({"tasks": "array", "profile": "string"}, ["tasks"]),
+    part = {**dict.fromkeys(COUNTS, "integer"), "grep": "string", "regex": "boolean"}
+    slices = {"waitSeconds": "number", **part}
+    texts = dict.fromkeys(("preset", "task", "model", "cwd"), "string")
+    preset_task = {**texts, "outputSchema": "object"}
+    assert heard == {
+        "delegate_to_subagents": (
+            {"tasks": "array", "profile": "string", "budget": "object"},
+            ["tasks"],
+        ),
         "get_subagent_output": ({"sessionId": "string", **slices}, ["sessionId"]),
-        "get_subagent_session": ({"sessionId": "string"}, ["sessionId"]),
+        "get_subagent_session": ({"sessionId": "string", **part}, ["sessionId"]),
         "list_subagent_profiles": ({}, []),
         "subagent": ({**preset_task, "tasks": "array"}, []),
         "background_agent": (preset_task, ["preset", "task"]),
@@ -67,10 +76,16 @@ def test_the_parameters_of_every_tool_and_which_are_required() -> None:
             {"sessionId": "string", "message": "string", "waitSeconds": "number"},
             ["sessionId", "message"],
         ),
+        "answer_subagent": (
+            {"sessionId": "string", "answer": "string"},
+            ["sessionId", "answer"],
+        ),
+        "apply_subagent_changes": ({"runIds": "array", "check": "boolean"}, ["runIds"]),
     }
 
 
 SESSION = {"sessionId": "s"}
+COUNTS = ("offset", "limit", "tail", "context")
 TASK = {"name": "n", "prompt": "p"}
 PRESET = {"preset": "p", "task": "t"}
 
@@ -101,8 +116,11 @@ LIMITS: list[tuple[str, list[dict[str, object]], list[dict[str, object]]]] = [
     ("subagent", [{"tasks": [PRESET]}, {"tasks": [PRESET] * 16}],
      [{"tasks": []}, {"tasks": [PRESET] * 17}]),
     ("get_subagent_output",
-     [{**SESSION, key: most} for key in ("offset", "limit", "tail") for most in (0, 10**9)],
-     [{**SESSION, key: odd} for key in ("offset", "limit", "tail") for odd in (-1, 1.5)]),
+     [{**SESSION, key: most} for key in COUNTS for most in (0, 10**9)],
+     [{**SESSION, key: odd} for key in COUNTS for odd in (-1, 1.5)]),
+    ("get_subagent_session",
+     [{**SESSION, key: most} for key in COUNTS for most in (0, 10**9)],
+     [{**SESSION, key: odd} for key in COUNTS for odd in (-1, 1.5)]),
     ("get_subagent_output", [{**SESSION, "waitSeconds": s} for s in (0, 3600)],
      [{**SESSION, "waitSeconds": s} for s in (-1, 3601)]),
     ("background_agent_status", [{"waitSeconds": s} for s in (0, 3600)],
@@ -114,8 +132,10 @@ PARSERS: dict[str, Callable[[object], object]] = {
     "delegate_to_subagents": parse_delegate,
     "subagent": lambda given: parse_subagent(given, "/"),
     "get_subagent_output": parse_output_request,
+    "get_subagent_session": parse_session_request,
     "background_agent_status": parse_status,
     "steer_subagent": parse_steer_request,
+    "answer_subagent": parse_answer_request,
 }
 
 
@@ -144,7 +164,13 @@ def test_the_fields_of_the_schema_are_those_the_parser_takes() -> None:
     tool = all_tools()[0]
     task = tool.parameters["properties"]["tasks"]["items"]  # type: ignore[index]  # what hosts get is plain JSON
     assert task["required"] == ["name", "prompt"]
-    values: dict[str, object] = {"string": "/x", "number": 5, "array": ["notes.txt"]}
-    example = {name: values[field["type"]] for name, field in task["properties"].items()}
+    values: dict[str, object] = {
+        "string": "/x", "number": 5, "array": ["notes.txt"], "object": {"type": "object"},
+    }  # fmt: skip
+    example = {
+        name: field["enum"][0] if "enum" in field else values[field["type"]]
+        for name, field in task["properties"].items()
+    }
+    example["budget"] = {"tokens": 5}
     parse_delegate({"tasks": [example]})
     parse_delegate({"tasks": [{name: example[name] for name in task["required"]}]})

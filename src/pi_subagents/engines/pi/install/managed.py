@@ -27,8 +27,8 @@ from pi_subagents.engines.pi.install.npm import (
     install_package,
 )
 from pi_subagents.engines.pi.install.proof import why_unusable
-from pi_subagents.engines.pi.versions import version_numbers, version_text
-from pi_subagents.errors import PINNED_PI_VERSION, InstallFailed
+from pi_subagents.engines.pi.versions import PINNED_PI_VERSION, version_numbers, version_text
+from pi_subagents.errors import InstallFailed
 from pi_subagents.system import home as user_home
 from pi_subagents.system import safe_io
 from pi_subagents.system.programs import is_runnable
@@ -216,7 +216,7 @@ def _install(
         size = f"{installing.tree_bytes(npm.modules) / 1e6:.0f} MB"
         report(SetupProgress(f"installing pi {staged.version}", size, done=True))
         _verify(staged, npm)
-        _write_marker(staged)
+        write_marker(staged)
         installing.publish(staging, target)
     return replace(staged, directory=target)
 
@@ -230,7 +230,8 @@ def _verify(pi: ManagedPi, npm: Npm) -> None:
     npm.report(SetupProgress(step, f"works on Node {pi.node_version}", done=True))
 
 
-def _write_marker(pi: ManagedPi) -> None:
+def write_marker(pi: ManagedPi) -> None:
+    """Note what was installed, beside it: without that it does not count."""
     marker = {
         "schemaVersion": SCHEMA_VERSION,
         "version": pi.version,
@@ -249,5 +250,5 @@ def _write_marker(pi: ManagedPi) -> None:
 def _moved_to(pi: ManagedPi, node: NodeRuntime) -> ManagedPi:
     """Keep the installed pi but run it with another Node: its own is gone."""
     moved = replace(pi, node=node.node, node_version=version_text(node.version))
-    _write_marker(moved)
+    write_marker(moved)
     return moved

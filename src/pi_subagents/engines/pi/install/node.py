@@ -87,7 +87,7 @@ def fetch_node(
     with installing.staging(target.parent) as staging:
         installer_env = installing.installer_env(env, staging)
         try:
-            for command in _fetch_commands(env, cwd, staging):
+            for command in fetch_commands(env, cwd, staging):
                 installing.run_installer(
                     command, step, staging, env=installer_env, lock=lock, report=report
                 )
@@ -197,7 +197,8 @@ def _on_path(env: Mapping[str, str], cwd: Path) -> str | None:
     return version_text(version) if version is not None else None
 
 
-def _fetch_commands(env: Mapping[str, str], cwd: Path, staging: Path) -> Iterator[tuple[str, ...]]:
+def fetch_commands(env: Mapping[str, str], cwd: Path, staging: Path) -> Iterator[tuple[str, ...]]:
+    """Yield what has to be run, in this order, for a Node in a directory."""
     wanted = ("--target", str(staging), f"{FETCHED_PACKAGE}=={FETCHED_VERSION}")
     pip = ("-m", *_PIP.split(), *wanted)
     if find_spec("pip") is not None:

@@ -165,7 +165,7 @@ def from_tarball(npm: Npm, version: str) -> None:
     try:
         (tarball,) = npm.scratch.glob("*.tgz")
         unpack(tarball, package)
-        wanted = _loaded(package / "package.json")
+        wanted = loaded_packages(package / "package.json")
     except (ValueError, FileNotFoundError) as error:
         raise InstallFailed(step, None, (str(error),)) from error
     npm.report(SetupProgress(step, "", done=True))
@@ -175,7 +175,7 @@ def from_tarball(npm: Npm, version: str) -> None:
     package.rename(target)
 
 
-def _loaded(manifest: Path) -> dict[str, str]:
+def loaded_packages(manifest: Path) -> dict[str, str]:
     """Return the packages that are loaded at run time, in the versions that pi itself names."""
     content = json.loads(manifest.read_bytes())
     named = content.get("dependencies") if isinstance(content, dict) else None

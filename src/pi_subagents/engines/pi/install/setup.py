@@ -11,13 +11,9 @@ from typing import TYPE_CHECKING
 
 from pi_subagents.config.settings_files import load_settings
 from pi_subagents.core.engine_values import SetupOutcome
-from pi_subagents.engines.pi.command import resolve_pi_command, shown_words
-from pi_subagents.engines.pi.install.managed import (
-    install_managed_pi,
-    managed_pi,
-    remove_managed,
-)
-from pi_subagents.errors import PI_CHOSEN_BY, PiCommandUnusable, PiNotFound
+from pi_subagents.engines.pi.command import PI_CHOSEN_BY, resolve_pi_command, shown_words
+from pi_subagents.engines.pi.install.managed import install_managed_pi, managed_pi, remove_managed
+from pi_subagents.errors import PiCommandUnusable, PiNotFound
 from pi_subagents.system import home
 
 if TYPE_CHECKING:

@@ -88,6 +88,14 @@ def list_models(setup: ChildSetup, cache_dir: Path, *, refresh: bool = False) ->
     return ModelList(models, cached=False)
 
 
+def lists_no_models(setup: ChildSetup, cache_dir: Path) -> bool:
+    """Return whether pi says that it has no model; one that says nothing may have some."""
+    try:
+        return not list_models(setup, cache_dir).models
+    except ModelsUnknown:
+        return False
+
+
 def ask_models(setup: ChildSetup) -> tuple[Model, ...]:
     """Start pi, ask, end pi; ModelsUnknown holds what went wrong and what pi wrote about it."""
     trust = "--approve" if setup.trusted else "--no-approve"

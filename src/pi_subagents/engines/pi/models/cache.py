@@ -8,7 +8,6 @@ whole; no process waits for another.  What cannot be kept is not: the next calle
 
 from __future__ import annotations
 
-import os
 import re
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -16,12 +15,11 @@ from typing import TYPE_CHECKING
 from pi_subagents.core.engine_values import ModelList, model_to_json
 from pi_subagents.engines.pi.models.names import parse_models
 from pi_subagents.system.safe_io import (
+    kept_secret,
     make_private_dirs,
-    read_bounded,
     read_json,
     replace_file,
     to_json_bytes,
-    write_once,
 )
 
 if TYPE_CHECKING:
@@ -46,16 +44,8 @@ class ModelCache:
 
     def secret(self) -> bytes:
         """Return the key of all digests, the same for every process; OSError if there is none."""
-        path = self._directory / SECRET_NAME
-        with suppress(FileNotFoundError):
-            secret = read_bounded(path, SECRET_BYTES)
-            if len(secret) == SECRET_BYTES:
-                return secret
-            path.unlink()  # half a secret, or none: anyone could guess it
-        for directory in (self._directory.parent, self._directory):  # both are ours alone
-            make_private_dirs(directory)
-        write_once(path, os.urandom(SECRET_BYTES))  # or another was quicker: its secret counts
-        return read_bounded(path, SECRET_BYTES)
+        make_private_dirs(self._directory.parent)  # it is ours alone, too
+        return kept_secret(self._directory / SECRET_NAME, SECRET_BYTES)
 
     def load(self, digest: str, now_ms: int) -> ModelList | None:
         """Return the list of that digest, unless it is from yesterday or from the future."""

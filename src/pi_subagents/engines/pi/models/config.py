@@ -19,6 +19,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pi_subagents.engines.pi.profile.providers import KEY_NAMES
 from pi_subagents.engines.pi.skills.packages import resolved_path
 from pi_subagents.engines.pi.versions import BUILTIN_PREFIX, traits_of
 from pi_subagents.system.home import agent_dir, home_dir
@@ -133,6 +134,16 @@ def extension_entries(base: Path) -> list[str]:
     named = (each for each in sources if isinstance(each, str))
     # Those that pi itself brings are switched on and off in the same list.
     return _words(each for each in named if not each.lstrip("+").startswith(BUILTIN_PREFIX))
+
+
+def names_credentials(setup: ChildSetup) -> bool:
+    """Return whether there is a login, a provider of the user's own, or a provider's variable."""
+    if any(setup.env.get(name) for name in KEY_NAMES):
+        return True
+    bases = config_bases(setup)
+    logins = (config_object(base / "auth.json") for base in bases)
+    own = (config_object(base / "models.json").get("providers") for base in bases)
+    return any(logins) or any(own)
 
 
 def configured_providers(env: Mapping[str, str]) -> frozenset[str]:

@@ -65,7 +65,7 @@ def resolve_model(
     if len(found) > 1:
         raise ModelAmbiguous(shown, found[:MAX_NAMED])
     if not found:
-        raise ModelNotAvailable(shown, _suggestions(wanted, available), len(available))
+        raise ModelNotAvailable(shown, closest_models(wanted, available), len(available))
     return found[0]
 
 
@@ -97,7 +97,14 @@ def _model(entry: object) -> Model | None:
         return None
     if not _is_plain(provider) or not _is_plain(model_id):
         return None
-    return Model(provider, model_id, one_line(name, _MAX_TITLE) if isinstance(name, str) else "")
+    title = one_line(name, _MAX_TITLE) if isinstance(name, str) else ""
+    return Model(provider, model_id, title, _is_priced(entry))
+
+
+def _is_priced(entry: Mapping[str, object]) -> bool:
+    """Return whether a price is listed, or nothing is said of one; all that is free has none."""
+    cost = entry.get("cost")
+    return any(cost.values()) if isinstance(cost, dict) else entry.get("priced") is not False
 
 
 def _is_plain(text: str) -> bool:
@@ -118,7 +125,7 @@ def _meant(wanted: str, available: Sequence[Model]) -> tuple[str, ...]:
     return ()
 
 
-def _suggestions(wanted: str, available: Sequence[Model]) -> tuple[str, ...]:
+def closest_models(wanted: str, available: Sequence[Model]) -> tuple[str, ...]:
     """Return full names that are spelt much like it, then those that contain it."""
     text = split_thinking(wanted)[0][:_MAX_SHOWN].lower()
     spellings: dict[str, str] = {}

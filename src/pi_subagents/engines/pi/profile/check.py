@@ -10,22 +10,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pi_subagents.core.profile.profile import ALL_MCP, NO_MCP
+from pi_subagents.core.profile.profile import ALL_MCP, NO_MCP, REFUSE_QUESTIONS
 from pi_subagents.engines.base import NOTE, REFUSED, WARNING, Finding
 from pi_subagents.engines.pi import messages
 from pi_subagents.engines.pi import versions as pi_versions
+from pi_subagents.engines.pi.profile.existence import unknown_names
 from pi_subagents.engines.pi.profile.extra_args import extra_args_problem, words_of_no_option
 from pi_subagents.engines.pi.profile.options import named_tools, tool_name_problem
 from pi_subagents.engines.pi.profile.providers import key_variables
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
+    from pi_subagents.core.engine_values import Model
     from pi_subagents.core.profile.profile import Profile
     from pi_subagents.engines.pi.versions import PiTraits
 
 
-def check_profile(profile: Profile, traits: PiTraits) -> tuple[Finding, ...]:
+def check_profile(
+    profile: Profile, traits: PiTraits, models: Sequence[Model] = ()
+) -> tuple[Finding, ...]:
     """Return all there is to say of a profile, what keeps calls from using it first."""
     refusals = (
         profile_refusal(profile, traits),
@@ -35,16 +39,20 @@ def check_profile(profile: Profile, traits: PiTraits) -> tuple[Finding, ...]:
         *(Finding(field, why, REFUSED) for field, why in refusals if why),
         *(Finding(field, why, WARNING) for field, why in profile_warnings(profile, traits)),
         *(Finding(field, why, NOTE) for field, why in profile_notes(profile, traits)),
+        *unknown_names(profile, traits, models),
     )
 
 
-def check_preset(profile: Profile, traits: PiTraits) -> tuple[Finding, ...]:
-    """Return why no call may use a preset, for the sake of its tools."""
-    return tuple(
+def check_preset(
+    profile: Profile, traits: PiTraits, models: Sequence[Model] = ()
+) -> tuple[Finding, ...]:
+    """Return why no call may use a preset, for the sake of its tools, and what it names in vain."""
+    refusals = (
         Finding("tools", messages.preset_tool_refused(profile.name, problem), REFUSED)
         for name in named_tools(profile)
         if (problem := tool_name_problem(name, traits))
     )
+    return (*refusals, *unknown_names(profile, traits, models))
 
 
 def profile_refusal(profile: Profile, traits: PiTraits) -> tuple[str, str]:
@@ -121,6 +129,8 @@ def find_conflict(profile: Profile) -> tuple[tuple[str, str] | None, str]:
         return ("suggestedSkills", "noSkills"), messages.SUGGESTED_BUT_NO_SKILLS
     if profile.no_skills and profile.load_skills:
         return ("loadSkills", "noSkills"), messages.LOADED_BUT_NO_SKILLS
+    if profile.questions == REFUSE_QUESTIONS and profile.permissions.asks:
+        return ("permissions", "questions"), messages.REFUSED_BUT_ASKS
     both = profile.tools is not None and profile.exclude_tools is not None
     if both and not profile.no_tools:
         return ("tools", "excludeTools"), messages.ALLOWED_AND_EXCLUDED

@@ -50,9 +50,12 @@ def profile_invocation(
     skill_paths: tuple[str, ...],
     parent_tools: tuple[str, ...] | None,
     traits: PiTraits,
+    own_tools: tuple[str, ...] = (),
 ) -> Invocation:
     """Return what a profile adds, in the documented order; each value is an item of its own."""
     tools = _tool_options(profile, parent_tools)
+    if tools[:1] == (_TOOLS,):  # a list leaves out what extensions bring, ours too
+        tools = _only((*tools[1:], *own_tools))
     argv = (
         *_option("--provider", profile.provider),
         *_option("--model", profile.model),
@@ -71,13 +74,14 @@ def profile_invocation(
     return Invocation(argv, _key_environment(profile))
 
 
-def allowed_tools(arguments: Sequence[str]) -> int | None:
-    """Return how many tools a child with these arguments has; None where none are named."""
+def allowed_tools(arguments: Sequence[str], own_tools: tuple[str, ...] = ()) -> int | None:
+    """Return how many tools beside ours such a child has; None where none are named."""
     if _NO_TOOLS in arguments:
         return 0
     if _TOOLS not in arguments:
         return None
-    return len(arguments[arguments.index(_TOOLS) + 1].split(","))
+    names = arguments[arguments.index(_TOOLS) + 1].split(",")
+    return sum(name not in own_tools for name in names)
 
 
 def unknown_tools(

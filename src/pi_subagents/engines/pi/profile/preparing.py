@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pi_subagents.core.value import replace
-from pi_subagents.engines.base import PreparedProfile
+from pi_subagents.engines.base import REFUSED, PreparedProfile
 from pi_subagents.engines.pi import messages
 from pi_subagents.engines.pi.invocation import initiator_extensions
 from pi_subagents.engines.pi.models.config import configured_providers
@@ -53,7 +53,8 @@ def prepare_profile(
     if words := words_of_no_option(profile, traits):
         notes += (messages.note_extra_words(words),)
     if unknown := profile_options.unknown_tools(profile, parent_tools, traits):
-        notes += (messages.note_unknown_tools("profile", unknown),)
+        kind = "profile" if profile.name else "task"
+        notes += (messages.note_unknown_tools(kind, unknown),)
     return _with_skills(PreparedProfile(profile, notes), skills, trusted=trusted)
 
 
@@ -61,8 +62,9 @@ def prepare_preset(
     profile: Profile, model: str | None, parent_tools: tuple[str, ...] | None, traits: PiTraits
 ) -> PreparedProfile:
     """Return what a preset comes to, with its model; ProfileRefused where a tool means nothing."""
-    for refusal in check_preset(profile, traits):
-        raise ProfileRefused(refusal.text)
+    for found in check_preset(profile, traits):
+        if found.kind == REFUSED:
+            raise ProfileRefused(found.text)
     unknown = profile_options.unknown_tools(profile, parent_tools, traits)
     notes = (messages.note_unknown_tools("preset", unknown),) if unknown else ()
     return PreparedProfile(

@@ -31,7 +31,7 @@ class KeyVariables:
 
 # By provider, under every name it has in a version of pi that we know (tests/e2e checks it).  A
 # provider that one can only log in to has no line.
-_VARIABLES: Mapping[str, KeyVariables] = {
+KEY_VARIABLES: Mapping[str, KeyVariables] = {
     "amazon-bedrock": KeyVariables("AWS_BEARER_TOKEN_BEDROCK", ("AWS_BEDROCK_SKIP_AUTH",)),
     "ant-ling": KeyVariables("ANT_LING_API_KEY"),
     "anthropic": KeyVariables(
@@ -79,9 +79,15 @@ _VARIABLES: Mapping[str, KeyVariables] = {
 }
 
 
+# All variables that a key may be in.
+KEY_NAMES = frozenset(name for each in KEY_VARIABLES.values() for name in (each.set, *each.unset))
+KNOWN_PROVIDERS = frozenset(KEY_VARIABLES)
+
+
 def key_variables(provider: str, model: str) -> KeyVariables | None:
     """Return the variables of a provider, given by name or as `provider/` before the model."""
-    return _VARIABLES.get(_provider_name(provider, model).lower())  # pi does not mind case either
+    named = _provider_name(provider, model).lower()  # pi does not mind case either
+    return KEY_VARIABLES.get(named)
 
 
 def renamed_provider(profile: Profile, traits: PiTraits) -> tuple[str, str] | None:

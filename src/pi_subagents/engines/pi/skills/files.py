@@ -23,12 +23,7 @@ from pi_subagents.config.settings_files import (
 from pi_subagents.core import messages as core_messages
 from pi_subagents.core.value import value
 from pi_subagents.engines.pi import messages
-from pi_subagents.engines.pi.skills.packages import (
-    Scope,
-    files_of,
-    package_skills,
-    resolved_path,
-)
+from pi_subagents.engines.pi.skills.packages import Scope, files_of, package_skills, resolved_path
 from pi_subagents.engines.pi.skills.path_patterns import (
     SKILL_FILE,
     is_enabled,

@@ -15,12 +15,7 @@ from urllib.parse import unquote
 
 from pi_subagents.core.value import value
 from pi_subagents.engines.pi import messages
-from pi_subagents.engines.pi.skills.path_patterns import (
-    is_glob,
-    is_override,
-    selected,
-    switched,
-)
+from pi_subagents.engines.pi.skills.path_patterns import is_glob, is_override, selected, switched
 from pi_subagents.engines.pi.skills.settings import (
     GIT,
     LOCAL,

@@ -17,12 +17,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from pi_subagents.core.definitions.frontmatter import parse_frontmatter
 from pi_subagents.core.value import value
-from pi_subagents.errors import (
-    FrontmatterError,
-    SkillUnreadable,
-    UnknownSkills,
-    UntrustedSkills,
-)
+from pi_subagents.errors import FrontmatterError, SkillUnreadable, UnknownSkills, UntrustedSkills
 from pi_subagents.system.safe_io import read_bounded
 
 if TYPE_CHECKING:

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from pi_subagents.core.value import replace
-from pi_subagents.faces.cli import options
+from pi_subagents.faces.cli import messages, options
 from pi_subagents.faces.cli.console import width
+from pi_subagents.faces.cli.definitions.add import add_command
 from pi_subagents.faces.cli.definitions.lookup import (
     Catalogue,
     origin_to_json,
@@ -23,15 +24,17 @@ from pi_subagents.faces.cli.definitions.lookup import (
     print_problems,
     problem_to_json,
 )
+from pi_subagents.faces.cli.suggesting import meant
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pi_subagents.core.definitions.definition import FileProblem, Loaded
-    from pi_subagents.core.definitions.found import Definitions
+    from pi_subagents.core.definitions.found import Choice, Definitions
     from pi_subagents.faces.cli.console import Console
 
 L = TypeVar("L", bound="Loaded")
+VERB_LIKENESS = 0.7  # higher than elsewhere: most words here are names
 
 
 class DefinitionGroup(click.Group):
@@ -47,8 +50,10 @@ class DefinitionGroup(click.Group):
         aliases: Mapping[str, str],
         **more: Any,
     ) -> None:
-        first, *rest = (make(catalogue) for make in (_list_command, _path_command, _lint_command))
-        verbs = [first, show, *writers, *rest]
+        first, *rest = (
+            make(catalogue) for make in (_list_command, add_command, _path_command, _lint_command)
+        )
+        verbs = [first, show, rest[0], *writers, *rest[1:]]
         super().__init__(name, verbs, subcommand_metavar="COMMAND|NAME [ARGS]...", **more)
         self._catalogue = catalogue
         self._show = show
@@ -66,8 +71,12 @@ class DefinitionGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Take what is no verb for a name."""
-        if self.get_command(ctx, args[0]) is None:
+        """Take what is no verb for a name, unless it has no such name and looks like a verb."""
+        word = args[0]
+        if self.get_command(ctx, word) is None:
+            close = meant(word, (*self.commands, *self._aliases), VERB_LIKENESS)
+            if close and word not in self._catalogue.complete(ctx, None, word):
+                ctx.fail(f'No such command or {self._catalogue.noun} "{word}".{close}')
             return self._show.name, self._show, args
         return super().resolve_command(ctx, args)
 
@@ -98,28 +107,51 @@ def _list_command(catalogue: Catalogue[L]) -> click.Command:
     @options.json_option
     @click.pass_obj
     def list_all(console: Console, *, as_json: bool) -> None:
-        found = catalogue.load()
+        files = catalogue.files(console)
+        found, choices = files.load(), files.choices()
+        listed = [name for name, choice in choices.items() if choice.loaded or choice.asks]
+        notes = [
+            choice.said
+            for name, choice in choices.items()
+            if choice.said and choice.loaded != found.get(name)
+        ]
         if as_json:
-            rows = [
-                origin_to_json(each, found) | {"summary": catalogue.summary(each)}
-                for each in found.by_name.values()
-            ]
+            rows = [_row(catalogue, name, choices[name], found) for name in listed]
             problems = [problem_to_json(each) for each in found.problems]
-            console.json({f"{noun}s": rows, "problems": problems})
+            more = {"notes": notes} if notes else {}
+            console.json({f"{noun}s": rows, "problems": problems, **more})
             return
-        if found.by_name:
+        if listed:
             console.answer(f"Subagent {noun}s:", bold=True)
         else:
             console.answer(catalogue.none_found)
-        for loaded in found.by_name.values():
-            console.answer(_listed(catalogue, loaded, found))
+        for name in listed:
+            console.answer(_listed(catalogue, name, choices[name], found))
         print_problems(console, found.problems)
+        for note in notes:
+            console.notice(note)
 
     return list_all
 
 
-def _listed(catalogue: Catalogue[L], loaded: L, found: Definitions[L]) -> str:
-    origin = f"{loaded.scope}, overrides global" if overridden(loaded, found) else loaded.scope
+def _row(
+    catalogue: Catalogue[L], name: str, choice: Choice[L], found: Definitions[L]
+) -> dict[str, object]:
+    loaded = choice.loaded or found.by_name[name]
+    summary = catalogue.summary(loaded) if choice.loaded else f"{catalogue.noun}: {name}"
+    row = origin_to_json(loaded, found) | {"summary": summary}
+    return row | {"asksFirst": True} if choice.asks else row
+
+
+def _listed(catalogue: Catalogue[L], name: str, choice: Choice[L], found: Definitions[L]) -> str:
+    loaded = choice.loaded
+    if loaded is None:
+        return f"  {catalogue.noun}: {name} ({messages.ASKS_FIRST})"
+    origin = loaded.scope
+    if loaded != found.get(name):
+        origin += f", {messages.PROJECTS_NOT_USED}"
+    elif overridden(loaded, found):
+        origin += ", overrides global"
     line = f"  {catalogue.summary(loaded)} ({origin})"
     if not sys.stdout.isatty():
         return line  # whoever reads it next may search it
@@ -153,7 +185,7 @@ def _path_command(catalogue: Catalogue[L]) -> click.Command:
         if name is None:
             _print_directories(console, catalogue, as_json=as_json)
             return
-        loaded = catalogue.find(console, name, catalogue.load())
+        loaded, _ = catalogue.find_used(console, name, catalogue.load())
         if as_json:
             console.json({"name": name, "scope": loaded.scope, "path": loaded.path})
         else:
@@ -181,7 +213,8 @@ def _lint_command(catalogue: Catalogue[L]) -> click.Command:
         "lint",
         short_help=f"Check every {noun} file, line by line.",
         help=f"""
-        Say what is wrong with any {noun} file, of yours and of this project, as PATH:LINE: PROBLEM.
+        Check every {noun} file, yours and this project's, and print each problem as PATH:LINE:
+        PROBLEM. Tools, providers and models that pi does not have are named, with the nearest.
 
         A {noun} with a warning can be used; any other problem keeps it from being used. Exit code:
         0 every {noun} can be used, 1 some cannot.
@@ -192,7 +225,8 @@ def _lint_command(catalogue: Catalogue[L]) -> click.Command:
     @click.pass_obj
     def lint(console: Console, *, strict: bool, as_json: bool) -> int:
         files = catalogue.files(console)
-        problems, found = files.lint(), files.load()
+        models, unchecked = files.models_to_check()
+        problems, found = files.lint(models), files.load()
         count = len(found.by_name) + len(found.overridden)
         wrong = [each for each in problems if not each.is_note]
         passed = not (wrong if strict else [each for each in wrong if each.fatal])
@@ -206,6 +240,8 @@ def _lint_command(catalogue: Catalogue[L]) -> click.Command:
                 fg="red" if problem.fatal else None if problem.is_note else "yellow",
             )
         console.answer(f"{_counted(count, noun)}, {_counted(len(wrong), 'problem')}")
+        if unchecked:
+            console.notice(messages.models_not_checked(unchecked))
         return 0 if passed else 1
 
     return lint

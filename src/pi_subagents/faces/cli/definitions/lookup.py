@@ -19,15 +19,16 @@ from pi_subagents.errors import (
     UnknownPreset,
 )
 from pi_subagents.faces.cli.console import Console
-from pi_subagents.faces.cli.messages import NO_PRESETS
+from pi_subagents.faces.cli.messages import ADD_PRESET, ADD_PROFILE, NO_PRESETS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     import click
 
     from pi_subagents.core.definitions.definition import FileProblem, Loaded
-    from pi_subagents.core.definitions.found import Definitions
+    from pi_subagents.core.definitions.found import Choice, Definitions
+    from pi_subagents.core.engine_values import Model
     from pi_subagents.core.preset.preset import LoadedPreset
     from pi_subagents.core.profile.profile import LoadedProfile
     from pi_subagents.errors import SubagentsError
@@ -42,8 +43,17 @@ class DefinitionFiles(Protocol[L]):
     def load(self) -> Definitions[L]:
         """Return what there is."""
 
-    def lint(self) -> tuple[FileProblem, ...]:
+    def choices(self) -> dict[str, Choice[L]]:
+        """Return what a task gets by each name."""
+
+    def lint(self, models: Sequence[Model] = ()) -> tuple[FileProblem, ...]:
         """Return everything wrong with every file."""
+
+    def models_to_check(self) -> tuple[tuple[Model, ...], str]:
+        """Return the models there are, if any file names one, or why they are not known."""
+
+    def add(self, template: str, name: str, scope: str, *, model: str, force: bool) -> Path:
+        """Write a file from a template, and return it."""
 
     def directories(self) -> dict[str, Path]:
         """Return where the files of each scope are, or would be."""
@@ -90,8 +100,14 @@ class Catalogue(ABC, Generic[L]):
         available = {each.name for each in every if scope in (None, each.scope)}
         raise self.not_found(name, tuple(sorted(available)))
 
+    def find_used(self, console: Console, name: str, found: Definitions[L]) -> tuple[L, str]:
+        """Return what tasks get by this name, and what is said of that; else what there is."""
+        loaded = self.find(console, name, found)
+        choice = self.files(console).choices().get(name)
+        return (choice.loaded or loaded, choice.note or choice.refusal) if choice else (loaded, "")
+
     def complete(
-        self, _ctx: click.Context, _parameter: click.Parameter | None, incomplete: str
+        self, _ctx: click.Context | None, _parameter: click.Parameter | None, incomplete: str
     ) -> list[str]:
         """Return the names that a shell may offer."""
         return [name for name in self.load().by_name if name.startswith(incomplete)]
@@ -99,7 +115,7 @@ class Catalogue(ABC, Generic[L]):
 
 class _ProfileCatalogue(Catalogue["LoadedProfile"]):
     noun = "profile"
-    none_found = NO_PROFILES
+    none_found = f"{NO_PROFILES}\n{ADD_PROFILE}"
     name_invalid = ProfileNameInvalid
     not_found = ProfileNotFound
 
@@ -116,7 +132,7 @@ class _ProfileCatalogue(Catalogue["LoadedProfile"]):
 
 class _PresetCatalogue(Catalogue["LoadedPreset"]):
     noun = "preset"
-    none_found = NO_PRESETS
+    none_found = f"{NO_PRESETS}\n{ADD_PRESET}"
     name_invalid = PresetNameInvalid
     not_found = UnknownPreset
 
@@ -143,7 +159,8 @@ def candidates(name: str, found: Definitions[L]) -> tuple[L, ...]:
 
 def overridden(loaded: L, found: Definitions[L]) -> str | None:
     """Return the global file that a project's stands in front of."""
-    return next((each.path for each in candidates(loaded.name, found) if each != loaded), None)
+    own = found.get_overridden(loaded.name)
+    return own.path if own and own != loaded else None
 
 
 def print_detail(console: Console, detail: str, loaded: L, found: Definitions[L]) -> None:

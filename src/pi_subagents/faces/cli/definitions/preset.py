@@ -35,15 +35,18 @@ def show(console: Console, name: str, *, as_json: bool) -> None:
     from pi_subagents.core.preset.preset import preset_detail, preset_fields
 
     found = PRESETS.load()
-    loaded = PRESETS.find(console, name, found)
+    loaded, note = PRESETS.find_used(console, name, found)
     problems = problems_of(loaded, found)
     if as_json:
         fields = preset_fields(loaded.preset)
         rows = [problem_to_json(each) for each in problems]
-        console.json({**origin_to_json(loaded, found), "preset": fields, "problems": rows})
+        more = {"notes": [note]} if note else {}
+        console.json({**origin_to_json(loaded, found), "preset": fields, "problems": rows, **more})
         return
     print_detail(console, preset_detail(loaded.preset), loaded, found)
     print_problems(console, problems)
+    if note:
+        console.notice(note)
 
 
 @click.group("preset", cls=DefinitionGroup, catalogue=PRESETS, show=show, aliases={"ls": "list"})
@@ -52,8 +55,8 @@ def preset() -> None:
     Presets are kinds of sub-agents that calls name: a prompt, tools and a model of their own.
 
     Each is a Markdown file with front matter, in a directory of yours (global) or of this project:
-    the nearest `.pi/subagents` here or above that holds any. A project's preset counts before a
-    global one of the same name.
+    the nearest `.pi/subagents` here or above that holds any. A project's preset takes
+    precedence over a global one of the same name.
 
     `subagents preset NAME` is short for `subagents preset show NAME`.
     """

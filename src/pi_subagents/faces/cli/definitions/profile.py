@@ -21,6 +21,7 @@ from pi_subagents.core.profile.questions import Confirm
 from pi_subagents.errors import ProfileRefused
 from pi_subagents.faces.cli import options
 from pi_subagents.faces.cli.definitions.definition_verbs import DefinitionGroup
+from pi_subagents.faces.cli.definitions.import_agents import import_agents
 from pi_subagents.faces.cli.definitions.lookup import (
     PROFILES,
     candidates,
@@ -31,6 +32,7 @@ from pi_subagents.faces.cli.definitions.lookup import (
     problems_of,
 )
 from pi_subagents.faces.cli.definitions.profile_write import create, edit
+from pi_subagents.faces.cli.messages import CANNOT_CONFIRM, DELETES_NOTHING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,13 +58,14 @@ def show(console: Console, name: str, *, invocation: bool, as_json: bool) -> Non
     """
     Show every field that the profile NAME sets, and where it comes from.
 
-    What would keep a sub-agent here from using it, or be left out, is told on standard error.
+    Where two scopes have one of this name, the one that tasks here get is shown. What is left out
+    of it, or keeps tasks from using it, goes to standard error.
     """
     from pi_subagents.core.profile.text import profile_detail
     from pi_subagents.service.looking import plan_named, prepare_named
 
     found = PROFILES.load()
-    loaded = PROFILES.find(console, name, found)
+    loaded, _ = PROFILES.find_used(console, name, found)
     problems = problems_of(loaded, found)
     place = console.place(Path.cwd())
     prepared = prepare_named(name, place)
@@ -113,7 +116,7 @@ def delete(console: Console, name: str, *, scope: str | None, yes: bool) -> int:
     cls=DefinitionGroup,
     catalogue=PROFILES,
     show=show,
-    writers=(create, edit, delete),
+    writers=(import_agents, create, edit, delete),
     aliases={"ls": "list", "new": "create", "rm": "delete", "remove": "delete"},
 )
 def profile() -> None:
@@ -121,7 +124,7 @@ def profile() -> None:
     Profiles say how sub-agents run: model, tools, system prompt, and more, under a name.
 
     Each is a Markdown file with front matter, in a directory of yours (global) or of this project;
-    a project's profile counts before a global one of the same name. Use one with
+    a project's profile takes precedence over a global one of the same name. Use one with
     `subagents run --profile NAME`.
 
     `subagents profile NAME` is short for `subagents profile show NAME`.
@@ -188,8 +191,7 @@ def _chosen(console: Console, name: str, scope: str | None) -> LoadedProfile:
     first = PROFILES.find(console, name, found, scope)
     if scope is None and len(candidates(name, found)) > 1:
         raise click.UsageError(
-            f'There are two profiles "{name}". Say which: --scope project, the one in use here, or '
-            "--scope global."
+            f'There are two profiles "{name}". Choose one: --scope project or --scope global.'
         )
     return first
 
@@ -200,11 +202,11 @@ def _confirmed(console: Console, chosen: LoadedProfile) -> bool:
     where = f"{chosen.scope} profile: {real}"
     question = f'Delete subagent profile "{chosen.profile.name}"?'
     if console.ask:
-        asked = Confirm("Delete profile?", question, default=False, text=where)
+        asked = Confirm(
+            "Delete profile?", question, default=False, text=where, escape=DELETES_NOTHING
+        )
         return console.ask.confirm(asked) is True
     if not sys.stdin.isatty():
-        raise click.UsageError(
-            "Nobody can be asked: standard input is not a terminal. To delete it, add --yes."
-        )
+        raise click.UsageError(CANNOT_CONFIRM)
     click.echo(printable(where), err=True)
     return click.confirm(question, err=True)

@@ -51,6 +51,15 @@ def _one_of(choices: str) -> Callable[[click.Context, click.Parameter, str | Non
     return checked
 
 
+def _budget(_ctx: click.Context, parameter: click.Parameter, given: str | None) -> str | None:
+    from pi_subagents.core.definitions.definition import budget_field
+
+    try:
+        return budget_field(given) if given else given
+    except TypeError as wrong:
+        raise click.BadParameter(f"{wrong}.", param=parameter) from None
+
+
 def _list_option(name: str, text: str) -> Callable[[Callback], Callback]:
     return click.option(name, multiple=True, metavar="LIST", help=text)
 
@@ -93,6 +102,17 @@ _OPTIONS = (
         callback=_one_of("ISOLATIONS"),
         metavar="HOW",
         help="fresh: a new process for every task; reuse: even if extensions are loaded.",
+    ),
+    click.option(
+        "--budget",
+        callback=_budget,
+        metavar="AMOUNTS",
+        help="What a run may use: 200k tokens, $0.50, 20 turns, or some of these.",
+    ),
+    click.option(
+        "--output-schema",
+        metavar="JSON|@FILE",
+        help="Answers have to fit this JSON Schema.",
     ),
     click.option(
         "--append-system-prompt",
@@ -166,6 +186,8 @@ def _value(name: str, given: Any) -> object:
         return _key()
     if name in ("system_prompt", "append_system_prompt"):
         return _text(given)
+    if name == "output_schema":
+        return _schema(_text(given))
     if name == "extra_args":
         return arguments_field(list(given))  # a comma belongs to its item
     if isinstance(given, tuple):
@@ -186,6 +208,15 @@ def _text(given: str) -> str:
     except (OSError, ValueError, RuntimeError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise click.UsageError(f"{path} cannot be read: {reason}") from error
+
+
+def _schema(text: str) -> str:
+    from pi_subagents.core.definitions.definition import schema_field
+
+    try:
+        return schema_field(text)
+    except TypeError as wrong:
+        raise click.UsageError(f"--output-schema {wrong}") from wrong
 
 
 def _key() -> str:

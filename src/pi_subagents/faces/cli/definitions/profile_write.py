@@ -54,9 +54,10 @@ def create(console: Console, /, name: str, *, scope: str | None, yes: bool, **gi
     """
     Create the profile NAME. Without options for its fields, you are asked for them.
 
-    Answer with arrow keys, by number on a plain terminal, or line by line through a pipe. Esc or -
-    leaves a field out, Ctrl+C saves nothing. The file is shown before it is saved. With options,
-    nothing is asked.
+    Answer with arrow keys, by number on a plain terminal, or line by line through a pipe. Escape
+    (or a line with -) skips a field, Shift+Tab (or <) goes back a question, Ctrl+C quits without
+    saving; Escape twice in a row offers to quit. The file is shown before it is saved. With
+    options, nothing is asked.
     """
     from pi_subagents.core.definitions.definition import GLOBAL
     from pi_subagents.core.profile.profile import Profile
@@ -91,9 +92,9 @@ def edit(console: Console, /, name: str, *, scope: str | None, yes: bool, **give
     """
     Change the profile NAME. Without options for its fields, you are asked for them.
 
-    Enter keeps what is there. No, or Esc, leaves a field out; Ctrl+C saves nothing. Only the lines
-    of fields that change are written anew: comments and everything else in the file stay. With
-    options, nothing is asked; an empty value leaves its field out.
+    Enter keeps what is there. No, or Escape, leaves a field out; Shift+Tab goes back; Ctrl+C quits
+    without saving. Only the lines of fields that change are rewritten: comments and everything else
+    in the file stay. With options, nothing is asked; an empty value removes its field.
     """
     from pi_subagents.core.profile.steps import WizardOutcome
 
@@ -146,7 +147,7 @@ def _edit_start(files: ProfileFiles, loaded: LoadedProfile) -> Start:
 
 
 def _asked(console: Console, start: Start, before: str) -> WizardOutcome | Gesture:
-    from pi_subagents.core.profile.steps import run_steps
+    from pi_subagents.core.profile.asking import run_steps
     from pi_subagents.faces.profile_wizard.offers import offers_here
 
     try:
@@ -192,9 +193,10 @@ def _saved(
     console.answer(messages.profile_saved(name, outcome.scope))
     if asked:
         console.progress(messages.use_profile(name), dim=True)
-    used = PROFILES.load().get(name)
+    choice = PROFILES.files(console).choices().get(name)
+    used = choice.loaded if choice else None
     if used and used.scope != outcome.scope:
-        console.notice(messages.note_profile_hidden(name, used.path))
+        console.notice(messages.note_hidden("profile", name, used.scope, used.path))
     for warning in warnings:
         console.notice(warning)
     return 0

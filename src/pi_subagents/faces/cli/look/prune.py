@@ -7,42 +7,45 @@ from typing import TYPE_CHECKING
 
 import click
 
+from pi_subagents.core.run.record import short_id
 from pi_subagents.faces.cli import options
 from pi_subagents.faces.cli.given import FiniteRange
-from pi_subagents.faces.cli.table import duration
+from pi_subagents.view.time_spent import age
 
 if TYPE_CHECKING:
     from pi_subagents.core.run.retention import Removal
     from pi_subagents.faces.cli.console import Console
 
 KIB = 1024
-REASONS = {"age": "too old", "space": "too much in all"}
+REASONS = {"age": "too old", "space": "over the space limit"}
 
 
 @click.command("prune")
 @click.option(
     "--days",
+    metavar="DAYS",
     type=FiniteRange(min=0),
-    help="Remove runs that ended longer ago (default: subagents.retention_days, 30).",
+    help="Remove runs that ended more than DAYS ago (default: subagents.retention_days, 30).",
 )
 @click.option(
     "--megabytes",
+    metavar="MEGABYTES",
     type=FiniteRange(min=0),
-    help="Remove the oldest until the rest takes less (default: subagents.retention_megabytes, "
-    "2048).",
+    help="Remove the oldest runs until the rest take at most MEGABYTES (default: "
+    "subagents.retention_megabytes, 2048).",
 )
-@click.option("--yes", is_flag=True, help="Really remove them; without it nothing is changed.")
+@click.option("--yes", is_flag=True, help="Remove them; without this, nothing is changed.")
 @options.json_option
 @click.pass_obj
 def prune(
     console: Console, *, days: float | None, megabytes: float | None, yes: bool, as_json: bool
 ) -> int:
     """
-    Show which finished runs of this project have been kept long enough; --yes removes them.
+    Show which finished runs of this project are old enough to remove; --yes removes them.
 
-    Runs that are not over are never removed, nor are run directories that came from elsewhere
-    (see `subagents doctor`). A limit of 0 does not limit. The same limits are applied by
-    themselves, once a day, when something is delegated.
+    Active runs are never removed, nor are run directories that came from elsewhere (see
+    `subagents doctor`). 0 means no limit. The same limits are applied automatically, once a day,
+    when something is delegated.
     """
     from pi_subagents.service.runs import Runs
 
@@ -87,7 +90,7 @@ def _print_chosen(console: Console, removals: list[Removal], interrupted: int) -
         console.answer(f"{_counted(removals)} can be removed.")
     if interrupted:
         console.answer(f"{_interrupted(interrupted)} not finished.")
-    console.answer("Nothing was changed. To do it, say it again with --yes.")
+    console.answer("Nothing was removed. Add --yes to remove.")
 
 
 def _print_removed(
@@ -101,7 +104,7 @@ def _print_removed(
         console.answer(f"{_interrupted(interrupted)} finished.")
     for removal in removals:
         if removal not in gone:
-            console.answer(f"{removal.run_id} could not be removed.", fg="yellow")
+            console.answer(f"{short_id(removal.run_id)} could not be removed.", fg="yellow")
     if not removals and not interrupted:
         console.answer("Nothing to remove.")
 
@@ -109,11 +112,13 @@ def _print_removed(
 def _table(console: Console, removals: list[Removal]) -> None:
     now_ms = time.time() * 1000
     if removals:
-        console.answer(f"{'RUN':<12}  {'ENDED':>9}  {'SIZE':>9}  WHY", bold=True)
+        console.answer(f"{'RUN':<8}  {'ENDED':>9}  {'SIZE':>9}  WHY", bold=True)
     for removal in removals:
-        ended = f"{duration(now_ms - removal.ended_ms)} ago"
+        ended = f"{age(now_ms - removal.ended_ms)} ago"
         size = _size(removal.size)
-        console.answer(f"{removal.run_id[:12]}  {ended:>9}  {size:>9}  {REASONS[removal.reason]}")
+        console.answer(
+            f"{short_id(removal.run_id)}  {ended:>9}  {size:>9}  {REASONS[removal.reason]}"
+        )
 
 
 def _counted(removals: list[Removal]) -> str:

@@ -1,8 +1,8 @@
 """
 `subagents runs`, `show` and `stop`: what ran here or is running, one run in full, the end of one.
 
-In: the runs of this project, by id or the beginning of one.  Out: a table, text or JSON; only
-`stop` changes anything.
+In: the runs of this project; one by any id, the beginning of one, a task's name, or `last`.  Out: a
+table, text or JSON; only `stop` changes anything.
 """
 
 from __future__ import annotations
@@ -13,62 +13,77 @@ from typing import TYPE_CHECKING
 import click
 
 from pi_subagents.core.plain_text import one_line
-from pi_subagents.core.usage import usage_to_json
+from pi_subagents.core.run.record import short_id
+from pi_subagents.core.usage import Usage, usage_to_json
 from pi_subagents.errors import RunUnreadable
-from pi_subagents.faces.cli import options
-from pi_subagents.faces.cli.table import duration, print_table
+from pi_subagents.faces.cli import messages, options
+from pi_subagents.faces.cli.table import print_table, status_cell, style_of
+from pi_subagents.view.amounts import marked, money
+from pi_subagents.view.failure import ending_lines, explain_failure
+from pi_subagents.view.messages import LAST_WORDS
+from pi_subagents.view.states import state_of
+from pi_subagents.view.time_spent import age, length
 
 if TYPE_CHECKING:
     from pi_subagents.core.run.record import RunRecord
     from pi_subagents.faces.cli.console import Console
 
-COLOURS = {"completed": "green", "failed": "red", "aborted": "yellow", "interrupted": "yellow"}
 NEWEST = 20
-NOTHING_YET = 'No runs here yet. Try: subagents run --offline "List the files"'
-HEADINGS = ("RUN", "STATUS", "AGE", "DURATION", "TOKENS", "NAME")
+HEADINGS = ("RUN", "STATUS", "AGE", "TIME", "TOKENS", "TASK")
 MAX_TOOLS = 5
 MAX_TOOL_NAME = 60
+MAX_NAME = 60
+TENTHS_BELOW_MS = 10_000
 
 
 @click.command("runs")
-@click.option("--all", "show_all", is_flag=True, help="All of them, not only the newest 20.")
-@click.option("--active", is_flag=True, help="Only those still running.")
+@options.all_option("All of them, not only the newest 20.")
+@options.limit_option("The newest N.")
+@click.option("--active", is_flag=True, help="Only those that have not ended.")
 @options.json_option
 @click.pass_obj
-def runs(console: Console, *, show_all: bool, active: bool, as_json: bool) -> None:
+def runs(
+    console: Console, *, show_all: bool, limit: int | None, active: bool, as_json: bool
+) -> None:
     """
     List the runs of this project, newest first.
 
-    The beginning of a RUN id is enough for `show` and `stop`.
+    Every other command takes the short ids under RUN.
     """
     from pi_subagents.service.runs import Runs
 
+    most = options.most_of(show_all=show_all, limit=limit, default=NEWEST)
+    known = Runs()
     found: list[RunRecord] = []
-    for run in Runs().newest():
+    for run in known.newest():
         if isinstance(run, RunUnreadable):
             console.notice(str(run))
         elif run.active or not active:
             found.append(run)
-        if not show_all and len(found) >= NEWEST:
+        if most and len(found) >= most and not active:
             break
+    total = len(found) if active else max(len(found), len(known.here()))
+    shown = found[:most]
     if as_json:
-        console.json({"runs": [_run_to_json(run) for run in found]})
-    elif found:
-        _table(console, found)
+        console.json({"total": total, "runs": [_run_to_json(run) for run in shown]})
+    elif shown:
+        _table(console, shown)
     else:
-        console.answer("Nothing is running." if active else NOTHING_YET)
+        console.answer(messages.NOTHING_RUNNING if active else messages.NO_RUNS_YET)
+    if most and total > most:
+        console.notice(messages.left_out(len(shown), total, "runs"))
 
 
 @click.command("show")
-@click.argument("run")
+@options.id_argument("run", "RUN")
 @click.option("--output", "only_output", is_flag=True, help="Print the answer and nothing else.")
 @options.json_option
 @click.pass_obj
 def show(console: Console, *, run: str, only_output: bool, as_json: bool) -> None:
     """
-    Show one RUN: result, transcript, files.
+    Show one RUN: task, transcript, answer, files.
 
-    RUN is an id from `subagents runs` or its first characters.
+    RUN is any id of a run or a session, or its first characters, the name of a task, or `last`.
     """
     from pi_subagents.service.runs import Runs
 
@@ -77,12 +92,14 @@ def show(console: Console, *, run: str, only_output: bool, as_json: bool) -> Non
         _print_json(console, found)
     elif only_output:
         console.answer(found.output)
+        if found.output and found.status != "completed":
+            console.notice(LAST_WORDS)
     else:
         _print_run(console, found)
 
 
 @click.command("stop")
-@click.argument("run")
+@options.id_argument("run", "RUN")
 @click.option(
     "--force",
     is_flag=True,
@@ -93,16 +110,40 @@ def stop(console: Console, *, run: str, force: bool) -> None:
     """
     Stop one RUN and wait until its whole process tree is gone.
 
-    The run ends as aborted; its result says so, and its siblings go on.
+    RUN is any id of a run or a session, or its first characters, the name of a task, or `last`. Its
+    result says that it was stopped; runs beside it go on.
     """
     from pi_subagents.service.runs import Runs
 
     known = Runs()
     found = known.find(run)
     if found.active:
-        console.progress(f"Stopping {found.name} ({found.run_id[:12]})...")
-    ended = known.stop(found, force=force)
-    console.answer(f"{ended.name}: {ended.status}")
+        console.progress(f"Stopping {_name(found)} ({found.short_id})...")
+    print_end(console, known.stop(found, force=force))
+
+
+def print_heading(console: Console, run: RunRecord) -> None:
+    """Print how a run stands, its ids, and what went wrong."""
+    state = state_of(run)
+    after = f" after {length(run.duration_ms)}" if run.duration_ms else ""
+    console.answer(f"{state.sign} {_name(run)}: {state.word}{after}", bold=True)
+    resumed = f", resumed ({run.resumed})" if run.resumed else ""
+    fork = f", forked from {short_id(run.meta.forked_from)}" if run.meta.forked_from else ""
+    console.answer(f"run {run.short_id}, session {short_id(run.session_id)}{resumed}{fork}")
+    console.answer(f"in {run.meta.cwd}")
+    lines = ending_lines(run.error_message, run.result.notes if run.result else ())
+    for number, text in enumerate(lines):
+        failed = number == 0 and run.error_message
+        console.answer(text, **(style_of(run) if failed else {"dim": True}))
+
+
+def print_end(console: Console, run: RunRecord) -> None:
+    """Print how a run ended that was stopped, perhaps too late."""
+    console.answer(f"{_name(run)} ({run.short_id}): {state_of(run).word}")
+
+
+def _name(run: RunRecord) -> str:
+    return one_line(run.title, MAX_NAME)
 
 
 def _run_to_json(run: RunRecord) -> dict[str, object]:
@@ -115,6 +156,7 @@ def _run_to_json(run: RunRecord) -> dict[str, object]:
         "durationMs": run.duration_ms,
         "usage": usage_to_json(run.usage),
         "errorMessage": run.error_message or None,
+        "resumed": run.resumed or None,
         "path": run.path,
     }
 
@@ -123,16 +165,21 @@ def _table(console: Console, found: list[RunRecord]) -> None:
     now = time.time() * 1000
     rows = [
         (
-            run.run_id[:12],
-            run.status,
-            duration(now - run.meta.created_at_ms),
-            duration(run.duration_ms) if run.duration_ms else "-",
-            f"{run.usage.total_tokens:,}" if run.usage.total_tokens else "-",
-            one_line(run.name, 50),
+            run.short_id,
+            status_cell(run),
+            age(now - run.meta.created_at_ms),
+            age(run.duration_ms) if run.duration_ms else "-",
+            marked(f"{run.usage.total_tokens:,}", run.usage) if run.usage.total_tokens else "-",
+            run.title,
         )
         for run in found
     ]
-    print_table(console, HEADINGS, rows, COLOURS)
+    print_table(console, HEADINGS, rows, [style_of(run) for run in found])
+    used = sum((run.usage for run in found), Usage())
+    if used.total_tokens:
+        paid = money(used.cost) if used.cost else ""
+        total = messages.spent_in_all(len(found), f"{used.total_tokens:,}", paid)
+        console.answer(total, dim=True)
 
 
 def _print_json(console: Console, run: RunRecord) -> None:
@@ -151,25 +198,27 @@ def _print_json(console: Console, run: RunRecord) -> None:
 
 
 def _print_run(console: Console, run: RunRecord) -> None:
-    from pi_subagents.service.run_contents import files_of, transcript_of
+    from pi_subagents.service.run_contents import files_of, task_of, transcript_of
 
-    console.answer(f"{run.name}: {run.status} after {duration(run.duration_ms)}", bold=True)
-    console.answer(f"run {run.run_id}, session {run.session_id}")
-    console.answer(f"in {run.meta.cwd}")
+    print_heading(console, run)
     if run.usage.total_tokens:
         billed = " (billed by the provider)" if run.usage.cost_is_billed else ""
         cost = f", cost {run.usage.cost:.4f}{billed}" if run.usage.cost else ""
         console.answer(f"{run.usage.total_tokens:,} tokens{cost}")
     if took := _time_spent(run):
         console.answer(took)
-    if run.error_message:
-        console.answer(run.error_message, fg="red")
-    for note in run.result.notes if run.result else ():
-        console.answer(f"({note})", dim=True)
-    sections = [("Task", run.meta.task), ("Transcript", transcript_of(run))]
-    for title, text in [*sections, *([("Answer", run.output)] if run.output else [])]:
-        console.answer(f"\n{title}", bold=True)
-        console.answer(text)
+    said_above = run.error_message in explain_failure(run.error_message).lines
+    sections = {
+        "Task": task_of(run),
+        "Transcript": transcript_of(run),
+        "Answer" if run.status == "completed" else LAST_WORDS: run.output,
+        # As a provider put it, where it is said in other words above.
+        "Error": "" if said_above else run.error_message,
+    }
+    for title, text in sections.items():
+        if text:
+            console.answer(f"\n{title}", bold=True)
+            console.answer(text)
     console.answer("\nFiles", bold=True)
     for path in files_of(run):
         console.answer(path)
@@ -181,14 +230,21 @@ def _time_spent(run: RunRecord) -> str:
     from pi_subagents.view.time_spent import time_spent
 
     spent = time_spent(events_of(run))
-    parts = [f"model {duration(spent.model_ms)}"] if spent.model_ms else []
+    parts = [f"model {_took(spent.model_ms)}"] if spent.model_ms else []
     if spent.tools:
         slowest = [
-            f"{one_line(each.name, MAX_TOOL_NAME)} {duration(each.total_ms)}"
+            f"{one_line(each.name, MAX_TOOL_NAME)} {_took(each.total_ms)}"
             + (f" in {each.calls} calls" if each.calls > 1 else "")
             for each in spent.tools[:MAX_TOOLS]
         ]
         more = len(spent.tools) - len(slowest)
         listed = ", ".join([*slowest, *([f"{more} more"] if more else [])])
-        parts.append(f"tools {duration(spent.tools_ms)} ({listed})")
+        parts.append(f"tools {_took(spent.tools_ms)} ({listed})")
     return ", ".join(parts)
+
+
+def _took(milliseconds: int) -> str:
+    """Return how long a part took, which may be less than a second."""
+    if milliseconds < TENTHS_BELOW_MS:
+        return f"{milliseconds / 1000:.1f}s"
+    return length(milliseconds)

@@ -1,24 +1,29 @@
 """
 `subagents sessions`, `output`, `session` and `steer`: list sessions, read one, send a message.
 
-In: a session id; `steer` also takes a run's.  Out: a table, or the answer of the tool that hosts
-call for the same purpose.
+In: any id of a session or a run, the beginning of one, a task's name, or `last`.  Out: a table, or
+the answer of the tool that hosts call for the same purpose.
 """
 
 from __future__ import annotations
 
+import sys
 import time
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from pi_subagents.core.plain_text import one_line
+from pi_subagents.core.plain_text import one_line, printable
+from pi_subagents.core.run.record import short_id
 from pi_subagents.core.session.recent import MAX_SESSIONS
 from pi_subagents.core.usage import usage_to_json
 from pi_subagents.faces.cli import messages, options
 from pi_subagents.faces.cli.given import text_or_typed
 from pi_subagents.faces.cli.main import EXIT_FAILED, EXIT_REFUSED
-from pi_subagents.faces.cli.table import duration, print_table
+from pi_subagents.faces.cli.table import print_table, status_cell, style_of
+from pi_subagents.view.failure import ending_lines
+from pi_subagents.view.states import state_of
+from pi_subagents.view.time_spent import age
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,35 +32,26 @@ if TYPE_CHECKING:
     from pi_subagents.faces.cli.console import Console
     from pi_subagents.service.call import Options
 
-COLOURS = {"completed": "green", "error": "red"}
 HEADINGS = ("SESSION", "RUNS", "STATUS", "AGE", "MODEL")
-MAX_ID = 32
 MAX_MODEL = 16
-MAX_NAME = 50
 
 
 @click.command("sessions")
-@click.option("-a", "--all", "show_all", is_flag=True, help="All of them, not only the newest 32.")
-@click.option(
-    "--limit",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="The newest N, and those still running.",
-)
+@options.all_option("All of them, not only the newest 32.")
+@options.limit_option("The newest N, and those still running.")
 @options.json_option
 @click.pass_obj
 def sessions(console: Console, *, show_all: bool, limit: int | None, as_json: bool) -> None:
     """
     List the sessions of this project, newest first, each with its latest 10 runs.
 
-    A SESSION id is what `output` and `session` ask for.
+    Every other command takes the short ids under SESSION.
     """
     from pi_subagents.service.runs import Runs
     from pi_subagents.service.sessions import session_list
 
-    if show_all and limit:
-        raise click.UsageError("--all and --limit contradict each other.")
-    listed = session_list(Runs(), most=None if show_all else limit or MAX_SESSIONS)
+    most = options.most_of(show_all=show_all, limit=limit, default=MAX_SESSIONS)
+    listed = session_list(Runs(), most=most)
     shown = listed.sessions
     if as_json:
         rows = [_session_to_json(each) for each in shown]
@@ -65,56 +61,64 @@ def sessions(console: Console, *, show_all: bool, limit: int | None, as_json: bo
     else:
         console.answer(messages.NO_SESSIONS_YET)
     if len(shown) < listed.total:
-        console.notice(messages.sessions_left_out(len(shown), listed.total))
+        console.notice(messages.left_out(len(shown), listed.total, "sessions"))
 
 
 @click.command("output")
-@click.argument("session_id", metavar="SESSION")
-@options.wait_option(0.0, "Wait so many seconds for its end.")
+@options.id_argument("session_id", "SESSION")
+@options.wait_option(0.0, "Wait up to SECONDS for its end.")
+@options.part_options
 @options.json_option
 @click.pass_obj
-def output(console: Console, *, session_id: str, wait_s: float, as_json: bool) -> int:
+def output(
+    console: Console, *, session_id: str, wait_s: float, part: Mapping[str, object], as_json: bool
+) -> int:
     """
-    Print the final text of a SESSION: what its latest run answered, whole.
+    Print the final text of a SESSION: what its latest run answered, whole or in part.
 
-    SESSION is an id from a summary line. Exit code: 0 completed, 1 ended in an error or is still
-    running (which is said on standard error), 2 not found.
+    SESSION is any id of a session or a run, or its first characters, the name of a task, or
+    `last`. Exit code: 0 completed, 1 it did not complete or is still running (standard
+    error says which), 2 not found.
     """
-    parameters = {"sessionId": session_id, "waitSeconds": wait_s}
+    parameters = {"sessionId": session_id, "waitSeconds": wait_s, **part}
     return _print_session(console, "get_subagent_output", parameters, as_json=as_json)
 
 
 @click.command("session")
-@click.argument("session_id", metavar="SESSION")
+@options.id_argument("session_id", "SESSION")
+@options.part_options
 @options.json_option
 @click.pass_obj
-def session(console: Console, *, session_id: str, as_json: bool) -> int:
+def session(console: Console, *, session_id: str, part: Mapping[str, object], as_json: bool) -> int:
     """
     Print the transcript of a SESSION: all runs with messages, tool calls and tool results.
 
-    Tool results are shortened; `subagents show RUN` names the files that have everything.
+    SESSION is any id of a session or a run, or its first characters, the name of a task, or
+    `last`. Tool results are shortened; `subagents show RUN` names the files that have
+    everything.
     """
-    parameters = {"sessionId": session_id}
+    parameters = {"sessionId": session_id, **part}
     return _print_session(console, "get_subagent_session", parameters, as_json=as_json)
 
 
 @click.command("steer")
-@click.argument("any_id", metavar="ID")
+@options.id_argument("any_id", "ID")
 @click.argument("text", metavar="[TEXT|-]", default="-")
-@options.wait_option(30.0, "Wait so many seconds until it has read it (default: 30).")
+@options.wait_option(30.0, "Wait up to SECONDS until it has read it (default: 30).")
 @options.json_option
 @click.pass_obj
 def steer(console: Console, *, any_id: str, text: str, wait_s: float, as_json: bool) -> int:
     """
     Send TEXT to a sub-agent that is at work, in the foreground or the background.
 
-    ID is a session id, or a run id from `subagents runs` or its first characters. Without TEXT, or
-    with `-`, the message is read from standard input. The sub-agent reads it when the tool calls it
-    is at are done, and goes on with it in mind. One that has not begun yet reads it then; one that
-    has finished reads nothing any more: `subagents run --resume` goes on with its session.
+    ID is any id of a run or a session, or its first characters, the name of a task, or `last`.
+    Without TEXT, or with `-`, the message is read from standard input. The sub-agent reads it when
+    its current tool calls are done, and goes on with it in mind. One that has not begun yet reads
+    it when it does; one that has ended reads nothing any more: `subagents run --resume` goes on
+    with its session.
 
-    Exit code: 0 it has read the message, or will after its current step (which one is said), 1 it
-    will not, 2 not found.
+    Exit code: 0 it has read the message, or will after its current step (the answer says which), 1
+    it will not, 2 not found.
 
     \b
     Examples:
@@ -123,6 +127,8 @@ def steer(console: Console, *, any_id: str, text: str, wait_s: float, as_json: b
     """  # noqa: D301 - the backspace is click's mark for "do not re-wrap"
     message = text_or_typed(console, text, "the message")
     parameters = {"sessionId": any_id, "message": message, "waitSeconds": wait_s}
+    if wait_s and _on_a_terminal() and _is_active(any_id):
+        console.progress(messages.steer_waits(wait_s))
     details = print_answer(console, "steer_subagent", parameters, as_json=as_json)
     return EXIT_FAILED if details["status"] == "refused" else 0
 
@@ -160,9 +166,36 @@ def _print_session(
     """Print the answer, and return the exit code that goes with the session's status."""
     details = print_answer(console, tool, parameters, as_json=as_json)
     if details["status"] != "completed":
-        console.notice(f"Session {details['sessionId']}: {details['status']}")
+        for line in _standing(details):
+            console.notice(line)
         return EXIT_FAILED
     return 0
+
+
+def _on_a_terminal() -> bool:
+    return sys.stderr.isatty()
+
+
+def _is_active(any_id: str) -> bool:
+    """Return whether there is somebody to wait for; what is not found is refused elsewhere."""
+    from contextlib import suppress
+
+    from pi_subagents.errors import StoreError
+    from pi_subagents.service.runs import Runs
+
+    with suppress(StoreError):
+        return Runs().find(any_id).active
+    return False
+
+
+def _standing(details: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return how a session stands that is not completed, why, and what to do about it."""
+    from pi_subagents.service.runs import Runs
+
+    latest = Runs().find(details["sessionId"])
+    notes = latest.result.notes if latest.result else ()
+    why = ending_lines(latest.error_message, notes)
+    return (f"Session {short_id(latest.session_id)}: {state_of(latest).word}", *why)
 
 
 def _session_to_json(session: Session) -> dict[str, object]:
@@ -187,18 +220,18 @@ def _table(console: Console, sessions: tuple[Session, ...]) -> None:
     with_cost = any(session.usage.cost for session in sessions)
     headings = (*HEADINGS, *(("COST",) if with_cost else ()), "TASK")
     rows = [_row(session, now_ms, with_cost=with_cost) for session in sessions]
-    print_table(console, headings, rows, COLOURS)
+    print_table(console, headings, rows, [style_of(each.latest) for each in sessions])
 
 
 def _row(session: Session, now_ms: int, *, with_cost: bool) -> tuple[str, ...]:
     latest = session.latest
     cost = f"{session.usage.cost:.4f}" if session.usage.cost else "-"
     return (
-        one_line(session.session_id, MAX_ID),
+        printable(short_id(session.session_id)),
         str(len(session.runs)),
-        latest.tool_status,
-        duration(now_ms - latest.begun_at_ms) if latest.begun_at_ms else "-",
+        status_cell(latest),
+        age(now_ms - latest.begun_at_ms) if latest.begun_at_ms else "-",
         one_line(latest.model, MAX_MODEL) or "-",
         *((cost,) if with_cost else ()),
-        one_line(latest.name, MAX_NAME),
+        latest.title,
     )

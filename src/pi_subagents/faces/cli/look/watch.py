@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @click.command("watch")
-@click.option("-a", "--all", "machine", is_flag=True, help="Of the whole machine.")
+@click.option("--everywhere", "machine", is_flag=True, help="Runs of all projects on this machine.")
 @click.option("--web", is_flag=True, help="In a browser, on this machine only.")
 @click.option(
     "--port",
@@ -37,14 +37,14 @@ def watch(
     """
     Watch all runs of this project live, whoever started them.
 
-    Sessions with work under way stand first. Enter opens a transcript and follows it, `s` stops a
+    Sessions at work come first. Enter opens a transcript and follows it, `s` stops a
     run, `r` goes on with its session, `/` filters, `?` shows all keys. Leaving ends no run. Where
     there is no terminal, with TERM=dumb or with --json, the list is printed once.
 
     \b
     Examples:
       subagents watch
-      subagents watch --all --web
+      subagents watch --everywhere --web
       subagents watch --json | jq '.totals'
     """  # noqa: D301 - the backspace is click's mark for "do not re-wrap"
     if not web and (port or no_open):

@@ -39,13 +39,13 @@ def doctor(console: Console, *, as_json: bool, report: bool, reindex: bool) -> i
     Check whether sub-agents can run here, and say how to fix what is in the way.
 
     Looks at Python, Node, pi and its models, settings, trust, the directories it writes to, and
-    what a crash may have left; lost runs are concluded on the way. Exit code: 0 delegation can
-    work, 1 it cannot.
+    what a crash may have left behind; runs that lost their supervisor are marked as interrupted.
+    Exit code: 0 if sub-agents can run here, 1 if not.
     """
     from pi_subagents.service.doctor.examination import can_delegate, examine
 
     if as_json and report:
-        raise click.UsageError("--json and --report exclude each other.")
+        raise click.UsageError("--json and --report cannot be used together.")
     cwd = _cwd()
     checks: list[Check] = []
     for check in examine(cwd, os.environ, reindex=reindex):
@@ -101,7 +101,7 @@ def _conclude(console: Console, checks: list[Check], *, works: bool) -> None:
     problems = [check.title for check in checks if check.state == "problem"]
     text, colour = "Sub-agents can run here.", "green"
     if not works:
-        text = f"Sub-agents cannot run here yet. To fix first: {', '.join(fatal)}."
+        text = f"Sub-agents cannot run here yet. Fix this first: {', '.join(fatal)}."
         colour = "red"
     elif problems:
         text, colour = f"{text} Worth a look: {', '.join(problems)}.", "yellow"

@@ -43,21 +43,21 @@ def _host_options(command: Callback) -> Callback:
     """Add what both verbs take."""
     for decorate in (
         options.json_option,
-        click.option("--yes", is_flag=True, help="Do not ask."),
+        click.option("--yes", is_flag=True, help="Do not ask for confirmation."),
         click.option(
-            "--print", "only_print", is_flag=True, help="Only show it; nothing is written."
+            "--print", "only_print", is_flag=True, help="Only show the change; write nothing."
         ),
         click.option(
             "--name",
             default=DEFAULT_NAME,
             show_default=True,
             callback=_checked_name,
-            help="Under which name the host knows the server.",
+            help="Name of the server in the host's configuration.",
         ),
         click.option(
             "--project",
             is_flag=True,
-            help="The file of this project, instead of yours for all of them.",
+            help="Change this project's file instead of your own for all projects.",
         ),
         click.argument("host", metavar="HOST", type=click.Choice([install_pi.PI, *HOST_NAMES])),
     ):
@@ -79,13 +79,13 @@ def install(
     as_json: bool,
 ) -> int:
     """
-    Put our MCP server into the configuration of HOST, so that its agent can delegate.
+    Add our MCP server to the configuration of HOST, so that its agent can delegate.
 
     HOST is pi, claude-code, codex, cursor, vscode, zed, gemini, opencode or qwen-code.
 
-    The change of the host's own file is shown first. The old file is kept beside it, and
-    everything else in it stays as it is, comments included. Safe to repeat. `pi` gets the
-    extension as one of its packages instead: docs/pi.md.
+    The change to the host's own file is shown first. A copy of the old file is kept beside it, and
+    everything else in it stays as it is, comments included. Safe to repeat. In `pi` the extension
+    is added as one of its packages instead: docs/pi.md.
     """
     if host == install_pi.PI:
         return install_pi.install(console, project=project, only_print=only_print, as_json=as_json)
@@ -104,14 +104,14 @@ def install(
     _show_difference(console, change)
     if project:
         console.notice(
-            "It names a path of this machine: others who use the project need their own."
+            "It contains a path on this machine: others who use the project need their own."
         )
     if not _is_agreed(console, change, yes=yes):
         return EXIT_DECLINED
     backup = change.apply()
     lines = [f'Installed "{name}" in {change.title}: {change.path}']
     lines += [f"The old file: {backup}"] if backup else []
-    lines.append(f"Restart {change.title}, then see whether it works: {change.check}")
+    lines.append(f"Restart {change.title}, then check that it works: {change.check}")
     _report(console, change, *lines, changed=True, backup=backup, as_json=as_json)
     if not as_json and find_spec("mcp") is None:
         console.notice(str(McpNotInstalled()))
@@ -132,13 +132,13 @@ def uninstall(
     as_json: bool,
 ) -> int:
     """
-    Take our MCP server out of the configuration of HOST.
+    Remove our MCP server from the configuration of HOST.
 
     HOST is pi, claude-code, codex, cursor, vscode, zed, gemini, opencode or qwen-code.
 
-    The change is shown first, and the old file is kept beside it. Everything else in it stays as
-    it is; a file that held nothing but our entry, and is no link, is removed. From `pi` the
-    extension is removed, by pi itself.
+    The change is shown first, and a copy of the old file is kept beside it. Everything else in it
+    stays as it is; a file that held only our entry, and is not a link, is removed. In `pi`, pi
+    itself removes the extension.
     """
     if host == install_pi.PI:
         return install_pi.uninstall(
@@ -167,7 +167,7 @@ def _show_difference(console: Console, change: HostEdit) -> None:
         safe = printable(line)
         console.beside(console.style(safe, sys.stderr, fg=colour) if colour else safe)
     if change.is_removal:
-        console.progress(f"Nothing else is in {change.path}: it will be removed.")
+        console.progress(f"{change.path} holds nothing else: it will be removed.")
 
 
 def _is_agreed(console: Console, change: HostEdit, *, yes: bool) -> bool:
@@ -176,8 +176,8 @@ def _is_agreed(console: Console, change: HostEdit, *, yes: bool) -> bool:
         return True
     if not sys.stdin.isatty():
         raise click.UsageError(
-            "Nobody can be asked: standard input is not a terminal. To change "
-            f"{change.path}, add --yes; to see what would change, --print."
+            f"Cannot ask for confirmation without a terminal; add --yes to change {change.path}, "
+            "or --print to see what would change."
         )
     agreed = click.confirm(printable(f"Change {change.path}?"), err=True)
     if not agreed:

@@ -59,7 +59,7 @@ def uninstall(console: Console, *, project: bool, only_print: bool, as_json: boo
 @click.pass_obj
 def path(console: Console, *, what: str) -> None:
     """
-    Print where the extension for pi is, to try it once: pi -e "$(subagents path pi-extension)".
+    Print the path of the extension for pi, to try it once: pi -e "$(subagents path pi-extension)".
 
     To keep it: `subagents install pi`.
     """

@@ -32,18 +32,18 @@ _ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @click.command("mcp")
-@click.option("--http", is_flag=True, help="Streamable HTTP on loopback instead of stdin/stdout.")
+@click.option("--http", is_flag=True, help="Serve streamable HTTP on loopback, not stdin/stdout.")
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
     default=8765,
     show_default=True,
-    help="0: any free one.",
+    help="0 picks a free one.",
 )
 @click.option(
     "--token-file",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="File with the bearer token, mode 0600 (default: mcp-token in the data directory; it is "
+    help="File with the bearer token, mode 0600 (default: mcp-token in the data directory, "
     "made on first use).",
 )
 @click.option(
@@ -52,8 +52,8 @@ _ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     default=50,
     show_default=True,
     metavar="SECONDS",
-    help="Hosts cut long calls: a delegation that is not done by then is told as still running, "
-    "with its session ids, and goes on. 0: wait for its end.",
+    help="Hosts cut off long calls: a delegation that takes longer is reported as still running, "
+    "with its session ids, and goes on. 0 waits until it is done.",
 )
 @click.option(
     "--cwd",
@@ -98,8 +98,8 @@ def bridge(console: Console) -> None:
     """
     Serve pi's extension: JSON-RPC 2.0, a JSON object per line, on standard input and output.
 
-    The extension starts it by itself; docs/bridge.md has the protocol. It ends when its input
-    does, and with it every sub-agent of a call; background runs go on.
+    The extension starts it itself; docs/bridge.md describes the protocol. It ends when its input
+    does, and so does every sub-agent of a call; background runs go on.
     """
     from pi_subagents.faces.bridge.process import run_bridge
 
@@ -132,7 +132,7 @@ def offline_model(console: Console, *, port: int, script: Path | None, as_json: 
         if as_json:
             console.json({"baseUrl": url, "model": model})
         else:
-            console.answer(f"Serving model `{model}` at {url} (Ctrl+C ends it)")
+            console.answer(f"Serving model `{model}` at {url} (Ctrl+C stops it)")
 
     serve_offline_model(ready, port=port, script=None if isinstance(chosen, bool) else chosen)
 

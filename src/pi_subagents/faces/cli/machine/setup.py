@@ -22,37 +22,51 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pi_subagents.core.engine_values import SetupProgress
+    from pi_subagents.faces.cli.console import Console
 
 SCHEMA_VERSION = 1
 
 
 @click.command("setup")
 @click.option("--remove", is_flag=True, help="Remove the pi and Node that set-up installed.")
+@click.option(
+    "--hosts", is_flag=True, help="With --remove: take our entries out of all hosts, too."
+)
+@click.option("--yes", is_flag=True, help="With --remove: do not ask.")
 @click.option("--force", is_flag=True, help="Install again even if everything is in place.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def setup(*, remove: bool, force: bool, as_json: bool) -> None:
+@click.pass_obj
+def setup(
+    console: Console, *, remove: bool, hosts: bool, yes: bool, force: bool, as_json: bool
+) -> int:
     """
     Install the pi that sub-agents run.
 
     A pinned pi, and a Node if there is none new enough, go into your data directory and nowhere
     else. Safe to repeat: a finished set-up is left alone, an interrupted one is repaired.
+
+    --remove removes both again, and names the hosts that still start subagents; --hosts takes our
+    entries out of those. Use the two together before you uninstall subagents itself.
     """
     if remove and force:
-        raise click.UsageError("--remove and --force exclude each other.")
-    from pi_subagents.service.machine.setup import install_children, remove_children
-
+        raise click.UsageError("--remove and --force cannot be used together.")
+    if not remove and (hosts or yes):
+        raise click.UsageError("--hosts and --yes are for --remove.")
     with closing(Painter(sys.stderr, os.environ)) as painter:
         if remove:
-            outcome = remove_children(os.environ, painter)
-        else:
-            outcome = install_children(Path.cwd(), os.environ, painter, force=force)
-        if as_json:
-            click.echo(json.dumps({"schemaVersion": SCHEMA_VERSION, **outcome.facts}))
-            return
-        for line in outcome.lines:
-            click.echo(line)
-        if not remove:
-            click.echo("Next: subagents demo")
+            from pi_subagents.faces.cli.machine.removal import remove_everything
+
+            return remove_everything(console, painter, hosts=hosts, yes=yes, as_json=as_json)
+        from pi_subagents.service.machine.setup import install_children
+
+        outcome = install_children(Path.cwd(), os.environ, painter, force=force)
+    if as_json:
+        click.echo(json.dumps({"schemaVersion": SCHEMA_VERSION, **outcome.facts}))
+        return 0
+    for line in outcome.lines:
+        click.echo(line)
+    click.echo("Next: subagents demo")
+    return 0
 
 
 class Painter:

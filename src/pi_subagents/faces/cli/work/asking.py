@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pi_subagents.core.stop_switch import StopSwitch
     from pi_subagents.faces.cli.console import Console
+    from pi_subagents.service.questions.people import PutQuestion
 
 _ANSWERS = {"y": True, "yes": True, "n": False, "no": False}
 
@@ -28,6 +29,14 @@ async def ask(console: Console, question: str, stop: StopSwitch | None = None) -
             return None
         if (answer := _ANSWERS.get(line.strip().lower())) is not None:
             return answer
+
+
+async def ask_for_line(console: Console, question: PutQuestion) -> str | None:
+    """Ask what a sub-agent asks, among the lines of its progress; None at the end of input."""
+    from pi_subagents.faces.terminal.asking import question_lines, typed_line
+
+    console.question(f"{question_lines(question)}\n> ")
+    return await typed_line(sys.stdin.fileno())
 
 
 async def _typed_line(stop: StopSwitch | None) -> str:

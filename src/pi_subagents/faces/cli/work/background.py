@@ -1,4 +1,4 @@
-"""`subagents background`: runs that go on by themselves, and how they stand."""
+"""`subagents background`: start, list, wait for and stop background runs."""
 
 from __future__ import annotations
 
@@ -12,14 +12,18 @@ from typing import TYPE_CHECKING
 import click
 
 from pi_subagents.core.plain_text import one_line, printable
-from pi_subagents.faces.cli import options
-from pi_subagents.faces.cli.console import width
+from pi_subagents.faces.cli import completing, messages, options
 from pi_subagents.faces.cli.given import FiniteRange, text_or_typed
+from pi_subagents.faces.cli.look.runs import print_end, print_heading
 from pi_subagents.faces.cli.look.sessions import print_answer
 from pi_subagents.faces.cli.main import EXIT_FAILED
-from pi_subagents.faces.cli.table import duration, print_table, room_for_last
+from pi_subagents.faces.cli.suggesting import SuggestingGroup
+from pi_subagents.faces.cli.table import print_table, status_cell, style_of
 from pi_subagents.faces.cli.work.asking import ask
-from pi_subagents.view.messages import background_not_started
+from pi_subagents.view.failure import explain_failure
+from pi_subagents.view.messages import LAST_WORDS, background_not_started
+from pi_subagents.view.states import state_of
+from pi_subagents.view.time_spent import age
 
 if TYPE_CHECKING:
     from pi_subagents.core.preset.request import StatusRequest
@@ -29,24 +33,20 @@ if TYPE_CHECKING:
     from pi_subagents.service.call import Options
 
 HEADINGS = ("RUN", "STATUS", "AGE", "PRESET", "TASK")
-COLOURS = {"completed": "green", "failed": "red", "aborted": "yellow"}
 FOLLOW_S = 0.2
-SHOWN_ID = 8
-NOTHING = "No background runs. Start one: subagents background start PRESET TASK"
-STARTED = """\
-Started {preset} in the background as run {run}.
-How it stands, and its answer: subagents background status {run}"""
-ENDED_ONES = "None is running; --all lists those that ended."
-NOTHING_TO_WAIT_FOR = "Nothing is running."
+MAX_PRESET = 24
+MAX_NAME = 40  # of a run that failed, so that there is room for the reason
+MAX_ERROR = 200
 
 
-@click.group("background")
+@click.group("background", cls=SuggestingGroup)
 def background() -> None:
     """
-    Start runs that go on by themselves, and look after them from anywhere.
+    Start, list, wait for and stop background runs.
 
-    A background run survives the end of whoever started it, the terminal and the log-out. It is
-    found again by every later call, from any directory.
+    A background run goes on after the terminal is closed and after you log out. These commands
+    find it again from any directory. RUN is any id of a run or a session, or its first characters,
+    the name of a task, or `last`.
 
     \b
     Examples:
@@ -59,10 +59,12 @@ def background() -> None:
 
 
 @background.command("start")
-@click.argument("preset")
+@click.argument("preset", shell_complete=completing.presets)
 @click.argument("task", metavar="TASK|-")
 @click.option("--model", help="Model, instead of the preset's.")
 @click.option("--cwd", help="Working directory (default: this one).")
+@options.budget_options
+@options.schema_option
 @options.trust_option
 @options.offline_option
 @options.json_option
@@ -74,6 +76,8 @@ def start(
     task: str,
     model: str | None,
     cwd: str | None,
+    budget: dict[str, str] | None,
+    schema: object,
     trust_project: bool,
     offline: bool,
     as_json: bool,
@@ -84,8 +88,11 @@ def start(
     Exit code: 0 started, 1 it could not be started, 2 refused.
     """
     text = text_or_typed(console, task, "the task")
-    parameters = {"preset": preset, "task": text, "model": model, "cwd": cwd}
+    parameters = {
+        "preset": preset, "task": text, "model": model, "cwd": cwd, "outputSchema": schema,
+    }  # fmt: skip
     chosen: Options = {
+        "budget": budget,
         "offline": offline,
         "trust_project": trust_project,
         "on_notice": console.notice,
@@ -101,62 +108,71 @@ def start(
 
     run = asyncio.run(ask_and_start(parse_background(parameters, str(Path.cwd())), chosen))
     if never_started(run):
-        console.answer(background_not_started(run.meta.preset, run.run_id, run.error_message))
+        console.answer(background_not_started(run.meta.preset, run.short_id, run.error_message))
         return EXIT_FAILED
-    console.answer(STARTED.format(preset=run.meta.preset, run=run.run_id[:SHOWN_ID]))
+    console.answer(messages.background_started(run.meta.preset, run.short_id))
     return 0
 
 
 @background.command("status")
-@click.argument("run", required=False)
-@click.option("-a", "--all", "everything", is_flag=True, help="Ended runs too.")
-@options.wait_option(0.0, "Wait so long.")
+@options.id_argument("run", "[RUN]", required=False)
+@options.all_option("All of them, not only those that are active.")
+@options.wait_option(0.0, "Wait up to SECONDS.")
 @options.json_option
 @click.pass_obj
 def status(
-    console: Console, *, run: str | None, everything: bool, wait_s: float, as_json: bool
+    console: Console, *, run: str | None, show_all: bool, wait_s: float, as_json: bool
 ) -> None:
     """
-    Show how background runs stand: all that are active, or one RUN with its answer.
+    List the background runs that are active, or show one RUN with its answer.
 
-    The beginning of a RUN id is enough. With --wait: until it ended, or the first active one.
+    --wait waits until RUN has ended; without RUN, until the first active one has.
     """
-    if as_json or run:
-        parameters = {"runId": run, "includeCompleted": everything, "waitSeconds": wait_s}
-        print_answer(console, "background_agent_status", parameters, as_json=as_json)
+    if as_json:
+        parameters = {"runId": run, "includeCompleted": show_all, "waitSeconds": wait_s}
+        print_answer(console, "background_agent_status", parameters, as_json=True)
         return
     from pi_subagents.core.preset.request import StatusRequest
-    from pi_subagents.view.background import counts, footer
 
-    runs = _wait(_known(), StatusRequest(wait_s=wait_s))
-    shown = [each for each in runs if everything or each.active]
+    known = _known()
+    if run:
+        run_id = known.find(run).run_id
+        _wait(known, StatusRequest(run_id, wait_s=wait_s))
+        _print_run(console, known.find(run_id))
+        return
+    runs = _wait(known, StatusRequest(wait_s=wait_s))
+    shown = [each for each in runs if show_all or each.active]
     if shown:
         _table(console, shown)
-    console.answer(footer(counts(runs)) if runs else NOTHING)
-    if runs and not shown:
-        console.notice(ENDED_ONES)
+    elif not show_all and runs:
+        console.answer(messages.NOTHING_RUNNING)
+    else:
+        console.answer(messages.NO_BACKGROUND_RUNS)
+    if len(shown) < len(runs):
+        console.notice(messages.ended_left_out(len(shown), len(runs)))
 
 
 @background.command("wait")
-@click.argument("runs", nargs=-1)
-@click.option("--timeout", type=FiniteRange(0), help="Give up after so many seconds.")
+@options.id_argument("runs", "[RUN]...", many=True, required=False)
+@click.option("--timeout", type=FiniteRange(0), metavar="SECONDS", help="Wait up to SECONDS.")
 @click.pass_obj
 def wait(console: Console, *, runs: tuple[str, ...], timeout: float | None) -> int:
     """
-    Wait until RUNS ended, or all that are active.
+    Wait until every RUN has ended; without RUN, until all that are active have.
 
-    Exit code: 0 all completed, 1 some failed or the time was up.
+    The wait ends, too, when one of them asks something (`subagents answer` shows it).
+    Exit code: 0 all completed, 1 some did not, one asks, or the time was up.
     """
     from pi_subagents.core.preset.request import StatusRequest
 
     known = _known()
-    wanted = {known.find(run).run_id for run in runs} or {
-        run.run_id for run in known.all() if run.active
-    }
+    found = [known.find(run) for run in runs] or [run for run in known.all() if run.active]
+    wanted = list(dict.fromkeys(run.run_id for run in found))
     deadline = time.monotonic() + (timeout if timeout is not None else 10**9)
     while True:
-        mine = [run for run in known.all() if run.run_id in wanted]
-        if not any(run.active for run in mine) or time.monotonic() >= deadline:
+        mine = [known.find(run_id) for run_id in wanted]
+        asks = any(run.waiting_for for run in mine)
+        if asks or not any(run.active for run in mine) or time.monotonic() >= deadline:
             break
         running = next(run.run_id for run in mine if run.active)
         left = min(max(deadline - time.monotonic(), 0), 60)
@@ -164,30 +180,35 @@ def wait(console: Console, *, runs: tuple[str, ...], timeout: float | None) -> i
     if mine:
         _table(console, mine)
     else:
-        console.notice(NOTHING_TO_WAIT_FOR)
+        console.notice(messages.NOTHING_RUNNING)
     return 0 if all(run.status == "completed" for run in mine) else 1
 
 
 @background.command("stop")
-@click.argument("run", required=False)
-@click.option("--all", "everything", is_flag=True, help="All that are active.")
+@options.id_argument("run", "[RUN]", required=False)
+@options.all_option("All of them.")
 @options.json_option
 @click.pass_obj
-def stop(console: Console, *, run: str | None, everything: bool, as_json: bool) -> None:
-    """Stop one RUN, or all with --all."""
-    if bool(run) == everything:
-        raise click.UsageError("Name a RUN, or say --all.")
-    print_answer(console, "background_agent_stop", {"runId": run or None}, as_json=as_json)
+def stop(console: Console, *, run: str | None, show_all: bool, as_json: bool) -> None:
+    """Stop one RUN, or every background run with --all."""
+    if bool(run) == show_all:
+        raise click.UsageError("Name a RUN, or add --all to stop every background run.")
+    if as_json:
+        print_answer(console, "background_agent_stop", {"runId": run or None}, as_json=True)
+        return
+    stopped = asyncio.run(_known().stop(run or None))
+    for each in stopped:
+        print_end(console, each)
+    if not stopped:
+        console.answer(messages.NOTHING_RUNNING)
 
 
 @background.command("logs")
-@click.argument("run")
-@click.option("-f", "--follow", is_flag=True, help="Go on until the run ended.")
+@options.id_argument("run", "RUN")
+@click.option("-f", "--follow", is_flag=True, help="Go on until the run has ended.")
 @click.pass_obj
 def logs(console: Console, *, run: str, follow: bool) -> None:
     """Print what a RUN has done so far: its transcript."""
-    from pi_subagents.view.background import background_status
-
     known = _known()
     found = known.find(run)
     run_dir = known.directory(found)
@@ -207,7 +228,8 @@ def logs(console: Console, *, run: str, follow: bool) -> None:
             break
         time.sleep(FOLLOW_S)
     if follow:
-        console.notice(f"Run {found.run_id}: {background_status(known.find(found.run_id))}")
+        ended_so = state_of(known.find(found.run_id)).word
+        console.notice(f"Run {found.short_id}: {ended_so}")
 
 
 def _known() -> BackgroundRuns:
@@ -223,22 +245,32 @@ def _wait(known: BackgroundRuns, request: StatusRequest) -> list[RunRecord]:
     return asyncio.run(known.wait(request, StopSwitch()))
 
 
-def _table(console: Console, runs: list[RunRecord]) -> None:
-    from pi_subagents.view.background import background_status
+def _print_run(console: Console, run: RunRecord) -> None:
+    print_heading(console, run)
+    if run.output and run.status != "completed":
+        console.answer(f"\n{LAST_WORDS}")
+    if run.output:
+        console.answer(f"\n{run.output}")
 
+
+def _task(run: RunRecord) -> str:
+    """Return what a run is about, and why it failed if it did."""
+    if state_of(run).role not in ("bad", "lost"):
+        return run.title
+    why = one_line(explain_failure(run.error_message).what, MAX_ERROR)
+    return f"{one_line(run.title, MAX_NAME)} — {why}"
+
+
+def _table(console: Console, runs: list[RunRecord]) -> None:
     now = time.time() * 1000
     rows = [
         (
-            run.run_id[:SHOWN_ID],
-            background_status(run),
-            duration(now - run.meta.created_at_ms),
-            one_line(run.meta.preset, 24),
+            run.short_id,
+            status_cell(run),
+            age(now - run.meta.created_at_ms),
+            one_line(run.meta.preset, MAX_PRESET) or "-",
+            _task(run),
         )
         for run in runs
     ]
-    room = max(room_for_last(HEADINGS[:-1], rows, width(sys.stdout)), 20)
-    whole = [
-        (*row, one_line(run.error_message or run.meta.task, room))
-        for row, run in zip(rows, runs, strict=True)
-    ]
-    print_table(console, HEADINGS, whole, COLOURS)
+    print_table(console, HEADINGS, rows, [style_of(run) for run in runs])

@@ -16,6 +16,7 @@ from pi_subagents.faces.cli import options
 if TYPE_CHECKING:
     from pi_subagents.faces.cli.console import Console
 
+ANSWER_ROWS = 4  # of each, so that all of it fits on a screen
 ON_A_CHECKOUT = (
     ("count", "Count the Python files in src"),
     ("headings", "Summarise the headings of README.md"),
@@ -33,6 +34,7 @@ ANYWHERE = (
 @options.json_option
 @options.verbosity_options
 @click.pass_obj
+@options.refusals_in_json
 def demo(console: Console, *, plain: bool, as_json: bool) -> int:
     """
     Run three tasks in parallel on this directory, with real pi children and the offline model.
@@ -54,7 +56,12 @@ def demo(console: Console, *, plain: bool, as_json: bool) -> int:
     for task in tasks:
         console.progress(f"  {task.name}: {task.prompt}")
     code = delegate_live(
-        console, tasks, {"env": env, "offline": True}, as_json=as_json, plain=plain
+        console,
+        tasks,
+        {"env": env, "offline": True},
+        as_json=as_json,
+        plain=plain,
+        most_rows=ANSWER_ROWS,
     )
     if not as_json:
         _print_next_steps(console)
@@ -63,14 +70,9 @@ def demo(console: Console, *, plain: bool, as_json: bool) -> int:
 
 def _print_next_steps(console: Console) -> None:
     name = command_name()
-    console.answer("\nWhat to type next:", bold=True)
-    for line, meaning in (
-        (f"{name} runs", "what just ran"),
-        (f"{name} show RUN", "one run: answer, transcript, files"),
-        (f'{name} run --offline "List docs" "Count the files in ."', "tasks of your own"),
-        (f'{name} run "..."', "the same with your own model (README: use your own model)"),
-    ):
-        console.answer(f"  {line}\n      {meaning}")
+    console.progress(
+        f'\nWhat to type next: {name} runs, {name} show last, {name} run "..."', bold=True
+    )
 
 
 def command_name() -> str:

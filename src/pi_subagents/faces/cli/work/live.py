@@ -13,20 +13,22 @@ import sys
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from pi_subagents.core.plain_text import one_line
+from pi_subagents.core.plain_text import one_line, printable
 from pi_subagents.core.run import events as ev
-from pi_subagents.core.run.progress import ProgressFormatter
+from pi_subagents.core.run.progress import ProgressFormatter, failure_line
 from pi_subagents.core.run.result import RunResult
 from pi_subagents.core.stop_switch import RUNNING, StopSwitch
-from pi_subagents.core.task.request import checked_request
-from pi_subagents.errors import SubagentsError
+from pi_subagents.core.task.request import checked_request, is_unnamed
 from pi_subagents.faces.cli import messages
 from pi_subagents.faces.cli.console import FALLBACK_WIDTH, Console, Verbosity
-from pi_subagents.faces.cli.main import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_REFUSED
-from pi_subagents.faces.cli.work.asking import ask
+from pi_subagents.faces.cli.main import EXIT_FAILED, EXIT_INTERRUPTED
+from pi_subagents.faces.cli.work.asking import ask, ask_for_line
 from pi_subagents.faces.terminal.cells import cells, cut
 from pi_subagents.service.foreground import delegate_request
-from pi_subagents.view.answers import refusal_to_json, summary_line
+from pi_subagents.view.failure import ending_lines, retry_line
+from pi_subagents.view.states import shown_state
+from pi_subagents.view.time_spent import length
+from pi_subagents.view.window_view import window_title
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -34,10 +36,11 @@ if TYPE_CHECKING:
     from pi_subagents.core.task.request import Task
     from pi_subagents.faces.terminal.display import Display
     from pi_subagents.service.call import Options
-    from pi_subagents.service.delegation import Delegation, Update
+    from pi_subagents.service.delegation import PlannedTask, Update
 
 T = TypeVar("T")
 
+MAX_NAME = 30
 WIDE = 160  # where nobody sees where a line ends
 LEAST = 20  # of a line, however narrow the terminal
 COLOURS = ("cyan", "magenta", "green", "blue", "yellow", "bright_red")
@@ -54,29 +57,41 @@ class ProgressPrinter:
         """Print what happened, for whoever wants to know."""
         if self._console.verbosity == Verbosity.QUIET:
             return
-        text = self._text(update)
-        if text:
-            name = one_line(update.run.task.name, 30)
-            colour = COLOURS[update.run.index % len(COLOURS)]
-            prefix = self._console.style(f"[{name}]", sys.stderr, fg=colour)
-            self._console.beside(f"{prefix} {_fitting(text, name)}")
+        task = update.run.task
+        name = one_line(task.prompt if is_unnamed(task.name) else task.name, MAX_NAME)
+        if isinstance(update.what, RunResult):  # whole: why it failed is said here alone
+            lines = [printable(line) for line in _ended(update.what)]
+        else:
+            text = self._text(update.run, update.what)
+            texts = (text, failure_line(update.what))
+            lines = [_fitting(each, name) for each in texts if each]
+        colour = COLOURS[update.run.index % len(COLOURS)]
+        prefix = self._console.style(f"[{name}]", sys.stderr, fg=colour)
+        for line in lines:
+            self._console.beside(f"{prefix} {line}")
 
-    def _text(self, update: Update) -> str:
-        what = update.what
+    def _text(self, run: PlannedTask, what: ev.Event) -> str:
         verbose = self._console.verbosity >= Verbosity.VERBOSE
         match what:
-            case RunResult():
-                return f"{what.status} after {what.duration_ms / 1000:.1f}s"
             case ev.StateChanged(state):
                 if state == "running" and verbose:
-                    return f"run {update.run.spec.run_id} in {update.run.kept_in}"
+                    return f"run {run.spec.run_id} in {run.kept_in}"
                 return {"running": "started", "stopping": "stopping"}.get(state, "")
+            case ev.Retrying():
+                return retry_line(what)
             case _:
-                formatter = self._formatters.setdefault(update.run.index, ProgressFormatter())
+                formatter = self._formatters.setdefault(run.index, ProgressFormatter())
                 text = formatter.text(what)
                 # That a tool finished well goes without saying; that it failed does not.
                 routine = isinstance(what, ev.ToolFinished) and not what.failed
                 return "" if routine and not verbose else text
+
+
+def _ended(result: RunResult) -> tuple[str, ...]:
+    """Return how a task ended, why if it failed, what to do, and what else is worth knowing."""
+    word = shown_state(result.status).word
+    ended = f"{word} after {length(result.duration_ms)}"
+    return (ended, *ending_lines(result.error_message, result.notes))
 
 
 def _fitting(text: str, name: str) -> str:
@@ -120,6 +135,7 @@ def run_stoppable(
         }
         if sys.stdin.isatty() and sys.stderr.isatty():
             watched["ask"] = partial(ask, console, stop=stop)
+            watched["on_question"] = display.ask if display else partial(ask_for_line, console)
         if display is None:
             return await work(watched)
         watched["on_update"] = display.changed
@@ -152,44 +168,32 @@ def _display(console: Console) -> Display | None:
 
 
 def delegate_live(
-    console: Console, tasks: list[Task], options: Options, *, as_json: bool, plain: bool
+    console: Console,
+    tasks: list[Task],
+    options: Options,
+    *,
+    as_json: bool,
+    plain: bool,
+    most_rows: int | None = None,
 ) -> int:
     """Delegate, show what happens, print what came of it, and return the exit code."""
     profile = options.get("profile")
-    try:
-        delegation, stopped = run_stoppable(
-            console,
-            options,
-            lambda watched: delegate_request(checked_request(tasks, profile), watched),
-            plain=plain,
-        )
-    except SubagentsError as refusal:
-        if not as_json:
-            raise
-        console.json(refusal_to_json(str(refusal)))
-        return EXIT_REFUSED
+    delegation, stopped = run_stoppable(
+        console,
+        options,
+        lambda watched: delegate_request(checked_request(tasks, profile), watched),
+        plain=plain,
+    )
+    names = [window_title(window) for window in delegation.windows]
     if as_json:
         console.json(delegation.to_json())
     else:
-        print_results(console, delegation)
+        from pi_subagents.faces.cli.work.answers import print_answers
+
+        print_answers(console, delegation.results, names, most_rows)
     if stopped:
-        ended = [one_line(r.name, 60) for r in delegation.results if r.status == "aborted"]
+        named = zip(delegation.results, names, strict=True)
+        ended = [one_line(name, 60) for result, name in named if result.status == "aborted"]
         console.notice(f"Interrupted. Stopped: {', '.join(ended) or 'nothing was left to stop'}.")
         return EXIT_INTERRUPTED
     return 0 if all(result.completed for result in delegation.results) else EXIT_FAILED
-
-
-def print_results(console: Console, delegation: Delegation) -> None:
-    """Print every answer under its task's name, then the summary lines."""
-    for result in delegation.results:
-        console.answer(f"\n── {one_line(result.name, 60)} ──", bold=True)
-        if result.output:
-            console.answer(result.output)
-        if result.error_message:
-            console.answer(result.error_message, fg="red")
-        for note in result.notes:
-            console.answer(f"({note})", dim=True)
-    console.answer("")
-    for result, window in zip(delegation.results, delegation.windows, strict=True):
-        line = summary_line(result, window.title.profile)
-        console.answer(line, fg="green" if result.completed else "red")

@@ -13,7 +13,7 @@ from pi_subagents.core.engine_values import model_to_json
 from pi_subagents.core.plain_text import one_line
 from pi_subagents.faces.cli import messages, options
 from pi_subagents.faces.cli.console import width
-from pi_subagents.faces.cli.table import duration
+from pi_subagents.view.time_spent import age
 
 if TYPE_CHECKING:
     from pi_subagents.core.engine_values import Model
@@ -25,15 +25,17 @@ LEAST_NAME = 8
 
 @click.command("models")
 @click.argument("pattern", required=False, default="", metavar="[PATTERN]")
-@click.option("--refresh", is_flag=True, help="Ask pi, even if what it told is still kept.")
+@click.option(
+    "--refresh", is_flag=True, help="Ask pi again, even if its last answer is still valid."
+)
 @options.json_option
 @click.pass_obj
 def models(console: Console, pattern: str, *, refresh: bool, as_json: bool) -> None:
     """
-    List the models that sub-agents have in this directory: those whose provider has a key or login.
+    List the models that sub-agents can use here: those whose provider has a key or login.
 
-    PATTERN keeps those in whose id or name it occurs. pi is asked with the trust that this project
-    has; what it told is kept for a day, or until its configuration or a key changes.
+    PATTERN lists only those whose id or name contains it. pi is asked with this project's trust;
+    its answer is kept for a day, or until its configuration or a key changes.
     """
     known = console.place(Path.cwd()).models(refresh=refresh)
     shown = [m for m in known.models if pattern.lower() in f"{m.reference}\n{m.name}".lower()]
@@ -45,8 +47,8 @@ def models(console: Console, pattern: str, *, refresh: bool, as_json: bool) -> N
         console.answer(core_messages.NOTE_NO_MODEL)
         return
     _print(console, shown)
-    age = duration(known.age_ms) if known.cached else ""
-    console.notice(messages.models_listed(len(shown), len(known.models), age))
+    kept = age(known.age_ms) if known.cached else ""
+    console.notice(messages.models_listed(len(shown), len(known.models), kept))
 
 
 def _print(console: Console, models: list[Model]) -> None:

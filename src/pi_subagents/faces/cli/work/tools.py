@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 @click.pass_obj
 def tools(console: Console, *, as_json: bool) -> None:
     """
-    List every tool with its parameters, as each host is told of them.
+    List every tool with its parameters, as hosts see them.
 
     `subagents call NAME JSON` runs one. With --json: name, description and JSON schema of each.
     """
@@ -68,7 +68,7 @@ def call(
     """
     Run TOOL with JSON parameters and print one object: content, details, isError.
 
-    Parameters of `-` are read from standard input. Progress goes to standard error, on a terminal
+    `-` reads the parameters from standard input. Progress goes to standard error, on a terminal
     as a rolling window per sub-agent. Exit code: 0 all completed, 1 some task
     failed, 2 the call was refused (isError is true and content says why), 130 interrupted.
 

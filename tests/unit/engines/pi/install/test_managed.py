@@ -153,11 +153,11 @@ def test_a_second_set_up_starts_nothing_and_changes_nothing(machine: Machine) ->
 
 def test_force_installs_again(machine: Machine) -> None:
     first = machine.install()
-    (machine.target / "stray").write_text("from the old installation")
+    (machine.target / "old").write_text("from the old installation")
     again = machine.install(force=True)
     assert machine.npm_calls() == 2
     assert again.installed_at > first.installed_at
-    assert not (machine.target / "stray").exists()
+    assert not (machine.target / "old").exists()
     assert machine.names() == {"data": ["pi", "setup.lock"], "pi": ["1.5.0"]}
 
 
@@ -229,7 +229,7 @@ def test_a_failing_npm_leaves_nothing_and_shows_the_last_words_of_both_ways(
         machine.install()
     assert str(caught.value) == (
         "Set-up failed while fetching pi 1.5.0 by itself (exit code 7). Nothing half-installed was "
-        "left. Check the network, the registry or proxy settings and the free disk space, then run "
+        "left behind. Check the network, the registry or proxy settings and the free disk space, then run "
         "`subagents setup` again.\n  npm error network unreachable\n"
         "Before that, installing pi 1.5.0 (exit code 7) had failed:\n  npm error network unreachable"
     )

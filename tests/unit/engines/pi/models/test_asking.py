@@ -68,7 +68,7 @@ def test_a_pi_without_models_is_an_answer(place: ModelsPlace) -> None:
 
 
 @pytest.mark.parametrize(
-    ("version", "told"),
+    ("version", "heard"),
     [
         ("", ("plain/model",)),
         ("0.87.1", ("plain/model",)),
@@ -77,11 +77,11 @@ def test_a_pi_without_models_is_an_answer(place: ModelsPlace) -> None:
     ],
 )
 def test_a_model_whose_provider_has_slashes_is_told_where_a_command_line_can_name_it(
-    place: ModelsPlace, version: str, told: tuple[str, ...]
+    place: ModelsPlace, version: str, heard: tuple[str, ...]
 ) -> None:
     place.has(("llama.cpp/localhost:8080", "qwen", ""), ("plain", "model", ""))
     models = ask_models(replace(place.setup(), traits=traits_of(version)))
-    assert tuple(model.reference for model in models) == told
+    assert tuple(model.reference for model in models) == heard
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return clock
 
 
-def told(
+def said(
     place: ModelsPlace, *, trusted: bool = False, arguments: Sequence[str] = ()
 ) -> tuple[Model, ...]:
     return list_models(place.setup(*arguments, trusted=trusted), place.data_dir).models
@@ -51,12 +51,12 @@ def test_pi_is_asked_once_and_its_answer_is_kept(place: ModelsPlace, clock: Cloc
     assert list_models(place.setup(), place.data_dir) == ModelList(
         (BIG, SMALL), cached=True, age_ms=5000
     )
-    assert told(place) == (BIG, SMALL)
+    assert said(place) == (BIG, SMALL)
     assert len(place.starts()) == 1
 
 
 def test_a_list_of_yesterday_is_asked_for_again(place: ModelsPlace, clock: Clock) -> None:
-    told(place)
+    said(place)
     clock.now_ms += MAX_AGE_MS
     place.has(("acme", "big", "Big One"))
     assert list_models(place.setup(), place.data_dir) == ModelList((BIG,), cached=False)
@@ -64,28 +64,28 @@ def test_a_list_of_yesterday_is_asked_for_again(place: ModelsPlace, clock: Clock
 
 
 def test_a_refresh_asks_pi_and_keeps_what_it_tells_now(place: ModelsPlace, clock: Clock) -> None:
-    told(place)
+    said(place)
     place.has(("acme", "small", ""))
-    assert told(place) == (BIG, SMALL)
+    assert said(place) == (BIG, SMALL)
     assert list_models(place.setup(), place.data_dir, refresh=True) == ModelList(
         (SMALL,), cached=False
     )
-    assert told(place) == (SMALL,)
+    assert said(place) == (SMALL,)
     assert len(place.starts()) == 2
 
 
 def test_a_model_that_is_configured_is_seen_at_once(place: ModelsPlace) -> None:
-    told(place)
+    said(place)
     place.has(("acme", "new", ""))
     (place.agent_dir / "models.json").write_text("{}")
-    assert told(place) == (Model("acme", "new"),)
+    assert said(place) == (Model("acme", "new"),)
 
 
 def test_trust_and_options_are_told_apart(place: ModelsPlace) -> None:
     for _ in range(2):
-        told(place)
-        told(place, trusted=True)
-        told(place, arguments=["--no-extensions"])
+        said(place)
+        said(place, trusted=True)
+        said(place, arguments=["--no-extensions"])
     assert [start["argv"][3:] for start in place.starts()] == [
         ["--no-approve"], ["--approve"], ["--no-approve", "--no-extensions"],
     ]  # fmt: skip
@@ -101,44 +101,44 @@ def test_a_key_in_the_environment_is_told_apart_and_nowhere_written(place: Model
 
 
 def test_a_damaged_list_is_asked_for_again(place: ModelsPlace) -> None:
-    told(place)
+    said(place)
     (entry,) = (place.data_dir / "models").glob("*.json")
     entry.write_bytes(entry.read_bytes()[:50])
-    assert told(place) == told(place) == (BIG, SMALL)
+    assert said(place) == said(place) == (BIG, SMALL)
     assert len(place.starts()) == 2
 
 
 def test_no_models_at_all_are_asked_for_again(place: ModelsPlace) -> None:
     place.has()
-    assert told(place) == ()
+    assert said(place) == ()
     place.has(("acme", "small", ""))
-    assert told(place) == (SMALL,)
+    assert said(place) == (SMALL,)
 
 
 def test_a_failure_is_not_kept(place: ModelsPlace) -> None:
     place.behave("fails")
     with pytest.raises(ModelsUnknown):
-        told(place)
+        said(place)
     place.behave("answers")
-    assert told(place) == (BIG, SMALL)
+    assert said(place) == (BIG, SMALL)
 
 
 def test_without_room_for_a_cache_pi_is_asked_each_time(place: ModelsPlace) -> None:
     (place.root / "data").write_text("not a directory")
-    assert told(place) == told(place) == (BIG, SMALL)
+    assert said(place) == said(place) == (BIG, SMALL)
     assert len(place.starts()) == 2
 
 
 def test_all_who_ask_at_once_are_told_the_same(place: ModelsPlace) -> None:
     found: list[tuple[Model, ...]] = []
-    threads = [threading.Thread(target=lambda: found.append(told(place))) for _ in range(4)]
+    threads = [threading.Thread(target=lambda: found.append(said(place))) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
     assert found == [(BIG, SMALL)] * 4
     asked = len(place.starts())
-    assert told(place) == (BIG, SMALL)
+    assert said(place) == (BIG, SMALL)
     assert len(place.starts()) == asked
 
 
@@ -154,7 +154,7 @@ def test_a_model_is_chosen_from_the_cache(place: ModelsPlace) -> None:
 
 
 def test_before_a_model_is_refused_a_cached_list_is_asked_for_again(place: ModelsPlace) -> None:
-    told(place)
+    said(place)
     place.has(("other", "big", ""), ("other", "new", ""))
     assert chosen(place, "new") == "other/new"
     assert chosen(place, "big") == "other/big"

@@ -12,7 +12,7 @@ from tests.unit.core.given_values import briefly, json_values
 from pi_subagents.core.value import replace
 from pi_subagents.engines.pi.models import config as model_config
 from pi_subagents.engines.pi.models.config import models_digest
-from pi_subagents.engines.pi.profile import providers
+from pi_subagents.engines.pi.profile.providers import KEY_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -195,15 +195,10 @@ def test_the_search_ends_at_a_depth_that_no_extension_has(place: ModelsPlace) ->
     assert (f"at-{deepest - 1}.ts" in names, f"at-{deepest}.ts" in names) == (True, False)
 
 
-def variable_names() -> set[str]:
-    known = providers._VARIABLES.values()
-    return {name for each in known for name in (each.set, *each.unset)}
-
-
 @pytest.mark.parametrize(
     "name",
     [
-        *sorted(variable_names()),
+        *sorted(KEY_NAMES),
         "AWS_PROFILE", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_WEB_IDENTITY_TOKEN_FILE",
         "AWS_CONTAINER_CREDENTIALS_FULL_URI", "GOOGLE_CLOUD_PROJECT", "GCLOUD_PROJECT",
         "GOOGLE_CLOUD_LOCATION", "CLOUDFLARE_ACCOUNT_ID", "OLLAMA_HOST", "ACME_BASE_URL",

@@ -79,7 +79,7 @@ def test_an_id_of_several_providers_is_refused_with_their_names() -> None:
         resolve_model("gpt-4o:high", (*SOME, COPILOT))
     assert str(refusal.value) == (
         'Model "gpt-4o:high" is ambiguous: openai/gpt-4o:high, github-copilot/gpt-4o:high. '
-        "Write the one you mean."
+        "Name one of them."
     )
     assert resolve_model("github-copilot/gpt-4o", (*SOME, COPILOT)) == "github-copilot/gpt-4o"
 
@@ -172,13 +172,13 @@ def test_the_refusal_says_what_there_is_and_how_to_see_it() -> None:
     with pytest.raises(ModelNotAvailable) as refusal:
         resolve_model("gpt-4", (GPT,))
     assert str(refusal.value) == (
-        'Model "gpt-4" is not available (sub-agents have 1 model here). '
+        'Model "gpt-4" is not available (sub-agents can use 1 model here). '
         "Did you mean openai/gpt-4o? `subagents models` lists them."
     )
     with pytest.raises(ModelNotAvailable) as refusal:
         resolve_model("sonnet", ())
     assert str(refusal.value) == (
-        'Model "sonnet" is not available (sub-agents have 0 models here). '
+        'Model "sonnet" is not available (sub-agents can use 0 models here). '
         "`subagents models` lists them."
     )
 
@@ -252,13 +252,13 @@ def test_with_no_model_at_all_it_is_said_where_to_set_one(nothing: str | None) -
 
 
 def test_models_are_read_as_pi_tells_them() -> None:
-    told = [
+    heard = [
         {"id": "gpt-4o", "provider": "openai", "name": "GPT-4o", "cost": {"input": 1}},
         {"id": "gpt-4o", "provider": "openai", "name": "GPT-4o"},
         {"id": "bare", "provider": "p"},
         {"id": "odd", "provider": "p", "name": 7},
     ]
-    assert parse_models(told) == (
+    assert parse_models(heard) == (
         Model("openai", "gpt-4o", "GPT-4o"), Model("p", "bare"), Model("p", "odd"),
     )  # fmt: skip
 

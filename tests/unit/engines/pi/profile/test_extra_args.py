@@ -252,12 +252,12 @@ items = st.lists(options | options.map(lambda o: f"{o}=v") | texts | st.text(), 
 @thoroughly
 @given(items, st.sampled_from([Profile("p"), *RESTRICTED]))
 def test_any_items_are_let_through_or_refused(given_items: list[str], profile: Profile) -> None:
-    told = extra_args_problem(
+    heard = extra_args_problem(
         Profile("p", no_tools=profile.no_tools, tools=profile.tools, extra_args=(*given_items,)),
         OLD,
     )
-    if told:
-        assert told.startswith(("Refusing extraArg", "Invalid extraArg"))
+    if heard:
+        assert heard.startswith(("Refusing extraArg", "Invalid extraArg"))
         return
     names = {item.partition("=")[0] for item in given_items}
     assert names.isdisjoint(REFUSED)
@@ -272,8 +272,8 @@ def test_any_items_are_let_through_or_refused(given_items: list[str], profile: P
     "value", ["+grep", "read,-bash", "*", "ba*", "read, +grep", "read,\ufeff+grep", "a,\u2028-b"]
 )
 def test_a_list_of_tools_among_them_cannot_come_to_mean_more(option: str, value: str) -> None:
-    told = extra_args_problem(Profile("p", extra_args=(option, value)), NEW)
-    assert told.startswith(f'Refusing extraArg "{value}": "')
+    heard = extra_args_problem(Profile("p", extra_args=(option, value)), NEW)
+    assert heard.startswith(f'Refusing extraArg "{value}": "')
 
 
 def test_a_flag_of_newer_pis_takes_no_value_there() -> None:

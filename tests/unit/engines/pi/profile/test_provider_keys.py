@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.core.given_values import texts, thoroughly
 
-from pi_subagents.engines.pi.profile.providers import _VARIABLES, KeyVariables, key_variables
+from pi_subagents.engines.pi.profile.providers import KEY_VARIABLES, KeyVariables, key_variables
 
 OPENAI = KeyVariables("OPENAI_API_KEY")
 
@@ -44,14 +44,14 @@ def test_what_would_win_over_the_key_is_put_out_of_effect() -> None:
 
 
 def test_no_variable_is_both_set_and_put_out_of_effect() -> None:
-    assert {name: each for name, each in _VARIABLES.items() if each.set in each.unset} == {}
+    assert {name: each for name, each in KEY_VARIABLES.items() if each.set in each.unset} == {}
 
 
-names = st.sampled_from([*_VARIABLES, "openai-codex"]) | texts
+names = st.sampled_from([*KEY_VARIABLES, "openai-codex"]) | texts
 
 
 @thoroughly
 @given(names, names, texts)
 def test_any_names_give_a_line_of_the_table_or_none(provider: str, prefix: str, model: str) -> None:
-    expected = _VARIABLES.get((provider or prefix.partition("/")[0]).lower())
+    expected = KEY_VARIABLES.get((provider or prefix.partition("/")[0]).lower())
     assert key_variables(provider, f"{prefix}/{model}") == expected

@@ -1,0 +1,1 @@
+"""Agent definitions of other programs: one file per format, and what becomes of them here."""

@@ -1,0 +1,1 @@
+"""What work may use and what it used: budgets, prices, sums."""

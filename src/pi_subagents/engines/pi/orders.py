@@ -1,0 +1,106 @@
+"""
+What a run wants of its child beside its prompt: its orders, for our extension in the child.
+
+In: the request for a child.  Out: options, environment and text of them; nothing where nothing is
+wanted, so that a child without orders is started as ever.  Whatever differs between runs is in the
+text alone, which each run gives its child: what is in the arguments is shared by all of them.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pi_subagents.core.profile.profile import ASK_SOMEBODY
+from pi_subagents.core.value import value
+from pi_subagents.engines.pi.conversation import JSON_MODE
+from pi_subagents.engines.pi.invocation import NOTHING, Invocation
+from pi_subagents.engines.pi.profile.options import matches, tool_names
+from pi_subagents.engines.pi.records import SUBMIT_TOOL
+from pi_subagents.engines.pi.tool_kinds import words_by_tool
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pi_subagents.engines.base import ChildRequest
+
+ASK_TOOL = "ask_parent"
+ORDERS_VARIABLE = "PI_SUBAGENTS_ORDERS"
+# What a schema says about data, not about its parts: no reference is in there.
+_DATA = ("const", "enum", "default", "examples")
+
+
+@value
+class Orders:
+    """What is added to a child for the sake of its orders."""
+
+    text: str = ""  # pure ASCII, on one line
+    invocation: Invocation = NOTHING
+    tools: tuple[str, ...] = ()  # that they bring along
+
+
+NO_ORDERS = Orders()
+
+
+def orders_for(request: ChildRequest, mode: str) -> Orders:
+    """Return the orders of a run whose child is spoken to in this mode."""
+    wanted: dict[str, object] = {}
+    tools: tuple[str, ...] = ()
+    if request.schema is not None and _may_have(SUBMIT_TOOL, request):
+        wanted |= as_parameters(request.schema)
+        tools += (SUBMIT_TOOL,)
+    profile = request.profile
+    if profile.may_ask:
+        wanted["questions"] = profile.questions == ASK_SOMEBODY and _may_have(ASK_TOOL, request)
+        tools += (ASK_TOOL,) if wanted["questions"] else ()
+    if profile.permissions.restricted:
+        wanted["permissions"] = words_by_tool(profile.permissions, (SUBMIT_TOOL, ASK_TOOL))
+    if not wanted:
+        return NO_ORDERS
+    return Orders(
+        json.dumps(wanted, separators=(",", ":")),
+        Invocation(
+            ("--extension", str(extension_path())),
+            {ORDERS_VARIABLE: request.orders_file} if mode == JSON_MODE else {},
+        ),
+        tools,
+    )
+
+
+def extension_path() -> Path:
+    """Return the file that pi loads into a child that has orders."""
+    return Path(__file__).with_name("child_extension.mjs")
+
+
+def as_parameters(schema: Mapping[str, object]) -> dict[str, object]:
+    """Return the schema as parameters of a tool, which are an object: others are wrapped in one."""
+    if schema.get("type") == "object":
+        return {"schema": dict(schema), "wrapped": False}
+    inner = _moved(schema)
+    outer = {"type": "object", "properties": {"value": inner}, "required": ["value"]}
+    return {"schema": {**outer, "additionalProperties": False}, "wrapped": True}
+
+
+def _moved(part: object) -> object:
+    """Return a part of a schema whose references still lead where they did, one level down."""
+    if isinstance(part, list):
+        return [_moved(each) for each in part]
+    if not isinstance(part, dict):
+        return part
+    return {
+        key: "#/properties/value" + inner[1:]
+        if key in ("$ref", "$dynamicRef") and isinstance(inner, str) and inner[:2] in ("#", "#/")
+        else inner
+        if key in _DATA
+        else _moved(inner)
+        for key, inner in part.items()
+    }
+
+
+def _may_have(tool: str, request: ChildRequest) -> bool:
+    """Return whether a profile leaves room for a tool of ours: no tools means none of ours too."""
+    profile = request.profile
+    if profile.no_tools or profile.tools == ():
+        return False
+    return not matches(tool, tool_names(profile.exclude_tools))

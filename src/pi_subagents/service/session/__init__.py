@@ -1,0 +1,1 @@
+"""What is kept of a session: read, and gone on with."""

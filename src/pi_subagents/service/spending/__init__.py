@@ -1,0 +1,1 @@
+"""What work may spend, and what was spent."""

@@ -1,0 +1,1 @@
+"""Where the tasks of a call work, and what becomes of what they changed there."""

@@ -1,0 +1,47 @@
+"""
+What was taken of runs' changes, in words and for scripts.
+
+In: the files of the checkout that changed, warnings, commits.  Out: text, or a JSON object.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pi_subagents.core.workspace.changes import Changes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pi_subagents.core.value import JsonObject
+    from pi_subagents.core.workspace.changes import ChangedFile
+
+_SHOWN_FILES = 20
+
+
+def taken_text(files: Sequence[ChangedFile], commits: Sequence[str], *, check: bool) -> str:
+    """Return what was taken: a line, and then the files."""
+    summary = Changes("", "", tuple(files)).summary
+    done = "They fit: " if check else "Applied: "
+    made = f", {len(commits)} commits" if len(commits) > 1 else ", 1 commit" if commits else ""
+    lines = [f"  {file.kind} {file.path}" for file in files[:_SHOWN_FILES]]
+    if (more := len(files) - _SHOWN_FILES) > 0:
+        lines.append(f"  and {more} more")
+    return "\n".join([f"{done}{summary}{made}", *lines])
+
+
+def taken_to_json(
+    files: Sequence[ChangedFile],
+    warnings: Sequence[str],
+    commits: Sequence[str],
+    *,
+    check: bool,
+) -> JsonObject:
+    """Return the same for scripts."""
+    return {
+        "status": "fits" if check else "applied",
+        "summary": Changes("", "", tuple(files)).summary,
+        "files": [{"path": file.path, "kind": file.kind} for file in files],
+        "warnings": list(warnings),
+        "commits": list(commits),
+    }

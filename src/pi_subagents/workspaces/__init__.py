@@ -1,0 +1,1 @@
+"""Worktrees of tasks: made of what the caller sees, their changes saved, applied or thrown away."""
