@@ -41,6 +41,7 @@ FAULTS = (
     "foreign",  # answers somebody else's command instead
     "half",  # dies in the middle of its answer
     "no orders",  # it has no extension of ours
+    "late orders",  # nor has this one, and it takes them for a prompt when the driver says so
     "no session",  # an extension does not let it change its session
     "bad session",  # it cannot change its session
     "last session",  # it dies instead, in the middle of its answer
@@ -50,6 +51,7 @@ BAD_SESSION = "Session file is not readable"
 COUNTS = ("userMessages", "assistantMessages", "toolCalls", "toolResults", "totalMessages")
 ORDERS_COMMAND = "/pi-subagents-orders"
 BUSY = "Agent is already processing."
+END_OF_INPUT = "end of input"
 
 
 class RpcPi:
@@ -137,7 +139,7 @@ class RpcPi:
         return text
 
     def hear(self, command: str) -> None:
-        """Return once that command has come."""
+        """Return once that command has come, or END_OF_INPUT."""
         with self._news:
             self._news.wait_for(lambda: command in self._heard)
 
@@ -166,6 +168,7 @@ class RpcPi:
         self._input_ended = True
         self._accounted.set()
         self._dialogs.put(None)
+        self._note_heard(END_OF_INPUT)
         if self._link is None or self._leaves:
             os._exit(0)
 
@@ -179,6 +182,9 @@ class RpcPi:
             getattr(self, f"_on_{name}")(request)
         if name == "get_session_stats":
             self._accounted.set()
+        self._note_heard(name)
+
+    def _note_heard(self, name: str) -> None:
         with self._news:
             self._heard.add(name)
             self._news.notify_all()
@@ -205,7 +211,7 @@ class RpcPi:
 
     def _on_prompt(self, request: Json) -> None:
         command, _, orders = request["message"].partition(" ")
-        if command == ORDERS_COMMAND and self._fault != "no orders":
+        if command == ORDERS_COMMAND and not self._fault.endswith(" orders"):
             self.orders = json.loads(orders)
             self._answer(request, newer(disposition="handled") or None)
             return
@@ -220,7 +226,7 @@ class RpcPi:
             self._answer({**request, "id": "somebody-else"})
         elif self._fault == "idle":
             self._answer(request, newer(disposition="started") or None)
-        elif self._fault not in ("mute", "late"):
+        elif self._fault not in ("mute", "late", "late orders"):
             self.take_prompt(request)
         if self._fault in ("mute", "foreign", "idle"):  # there is no run to talk about
             return

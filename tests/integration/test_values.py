@@ -12,13 +12,16 @@ import pytest
 from tests.fakes.auditor import read_journal
 from tests.fakes.child_modes import in_json_mode, in_rpc_mode, takes_long
 from tests.fakes.driver import PATIENCE_S
+from tests.fakes.fake_rpc import END_OF_INPUT, ORDERS_COMMAND
 from tests.fakes.workplace import answered, comparable
 
 from pi_subagents import Task
+from pi_subagents.core import messages as core_messages
 from pi_subagents.core.answer import messages
 from pi_subagents.core.answer.schema import MAX_VALUE
 from pi_subagents.core.run import events as ev
 from pi_subagents.core.run.result import result_to_json
+from pi_subagents.engines.pi import messages as pi_messages
 from pi_subagents.errors import InvalidRequest
 from pi_subagents.service.runs import Runs
 
@@ -332,6 +335,23 @@ async def test_a_child_that_takes_no_orders_is_given_no_task(place: Workplace) -
     work = place.delegate_by_api(task())
     result = await work.result()
     assert (result.status, result.output, result.message_count) == ("failed", "", 0)
+
+
+@in_rpc_mode
+async def test_a_child_that_works_on_its_orders_instead_is_ended_whatever_it_says(
+    place: Workplace,
+) -> None:
+    place.break_children("late orders")
+    work = place.delegate_by_api(task())
+    orders = json.dumps({"schema": SCHEMA, "wrapped": False}, separators=(",", ":"))
+    child = await place.child(f"{ORDERS_COMMAND} {orders}")
+    await child.do("take_prompt")
+    await child.do("hear", command=END_OF_INPUT)
+    await child.say("I take this for my task.")
+    result = await work.result()
+    assert shape(result) == (
+        "failed", "", "no value", core_messages.prompt_refused(pi_messages.ORDERS_NOT_TAKEN)
+    )  # fmt: skip
 
 
 @in_json_mode

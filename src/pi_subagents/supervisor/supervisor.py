@@ -234,7 +234,9 @@ class Supervisor:
     def _on_seen(self, event: ev.Event | None) -> None:
         now = time.monotonic()
         self._limits.saw(event, now)
-        self._over_at = (self._over_at or now) if self._intake.fold.settled else None
+        # A child that was never given its task, or refused it, has nothing to go on with.
+        over = self._intake.fold.settled or (self._talked and self._talk.why_nothing(None))
+        self._over_at = (self._over_at or now) if over else None
         if event is not None:
             self._judge(now)
 
