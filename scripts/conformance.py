@@ -38,7 +38,7 @@ REASONS = {
     "other ([026](decisions/026-rpc-children.md), [027](decisions/027-reused-children.md)); "
     '`child_mode: "json"` and `reuse_children: false` give what was specified',
     "session": "every run keeps the child's own session, and one that is resumed goes on in a copy "
-    "([042](decisions/043-a-run-goes-on-in-a-copy-of-the-childs-session.md)); "
+    "([043](decisions/043-a-run-goes-on-in-a-copy-of-the-childs-session.md)); "
     '`resume: "replay"` gives what was specified',
     "fault": "what is specified is a fault of the reference: it loses an answer, a stop or a count",
     "disk": "runs are kept on disk and found by their ids from anywhere: only views are forgotten",

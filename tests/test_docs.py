@@ -299,6 +299,16 @@ def test_every_decision_is_listed():
     assert listed == {path.name for path in folder.glob("[0-9]*.md")}
 
 
+def test_the_number_of_a_decision_is_that_of_the_page_it_leads_to():
+    numbered = re.compile(r"\[(?:decision )?(\d{3})\]\((?:[\w./]*/)?(\d{3})-")
+    wrong = {
+        path.name: [said for said, number in numbered.findall(prose(path)) if said != number]
+        for path in documents()
+    }
+
+    assert {name: numbers for name, numbers in wrong.items() if numbers} == {}
+
+
 def test_pi_is_shown_what_was_released_and_nothing_else():
     whole = (
         "# Changelog\n\nAbout it.\n\n## [Unreleased]: 0.3.0\n\n- Not yet.\n\n"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import selectors
 import signal
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,23 @@ if TYPE_CHECKING:
 
 pytestmark = in_both_modes
 MB = 1_000_000
+
+
+class SeenLoop(asyncio.SelectorEventLoop):
+    """A loop of which one can see what it would still do."""
+
+    def __init__(self, selector: selectors.BaseSelector) -> None:
+        super().__init__(selector)
+        self.timers: list[asyncio.TimerHandle] = []
+
+    def call_at(  # type: ignore[override]  # any arguments at all
+        self, when: float, callback: Callable[..., object], *args: Any, **context: Any
+    ) -> asyncio.TimerHandle:
+        self.timers.append(super().call_at(when, callback, *args, **context))
+        return self.timers[-1]
+
+    def pending(self) -> list[asyncio.TimerHandle]:
+        return [each for each in self.timers if not each.cancelled() and each.when() > self.time()]
 
 
 async def test_16_tasks_run_4_at_a_time_and_answer_in_order(place: Workplace) -> None:
@@ -68,15 +86,18 @@ async def test_nothing_of_a_delegation_is_left_in_the_loop_once_it_returns(
 
     async def delegate_and_look() -> tuple[list[str], list[object]]:
         results = (await delegate(tasks, cwd=place.project, env=place.env)).results
-        loop: Any = asyncio.get_running_loop()
         work = asyncio.all_tasks() - {asyncio.current_task()}
-        # What is left in a loop it says to nobody.
-        timers = [each for each in loop._scheduled if not each.cancelled()]  # noqa: SLF001 - see above
-        own = loop._ssock.fileno()  # noqa: SLF001 - see above
-        pipes = [key for key in loop._selector.get_map().values() if key.fd != own]  # noqa: SLF001 - see above
-        return [result.status for result in results], [*work, *timers, *pipes]
+        pipes = [key for key in watched.get_map().values() if key.fd not in own]
+        return [result.status for result in results], [*work, *loop.pending(), *pipes]
 
-    calling = asyncio.create_task(asyncio.to_thread(asyncio.run, delegate_and_look()))
+    def in_a_loop_of_its_own() -> tuple[list[str], list[object]]:
+        with asyncio.Runner(loop_factory=lambda: loop) as runner:
+            return runner.run(delegate_and_look())
+
+    watched = selectors.DefaultSelector()
+    loop = SeenLoop(watched)
+    own = {key.fd for key in watched.get_map().values()}
+    calling = asyncio.create_task(asyncio.to_thread(in_a_loop_of_its_own))
     await (await place.child("well")).answer_and_exit("done")
     await (await place.child("again")).loop(2, "read", {"path": "a"})
     assert await calling == (["completed", "failed", "failed", "failed"], [])

@@ -1,7 +1,7 @@
 """
 JSON-RPC 2.0 as JSON lines: what a line says, and how one is written.
 
-In: the bytes of one line, or values to be told.  Out: a Request, Notification, Response or Broken
+In: the bytes of one line, or values to be sent.  Out: a Request, Notification, Response or Broken
 (a line that is none of them, with how to answer it), or one line of ASCII, without its end.  Never
 raises on any bytes.  Batches are not taken: lines are as cheap.
 """
@@ -38,7 +38,7 @@ class Request:
 
 @value
 class Notification:
-    """Somebody tells something, and wants no answer."""
+    """Somebody says something, and wants no answer."""
 
     method: str
     params: Params

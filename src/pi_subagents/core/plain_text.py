@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-# No payload goes beyond its line or over another opening, so matching is linear and a stray opening
+# No payload goes beyond its line or over another opening, so matching is linear and a lone opening
 # costs no other line.  An 8-bit one needs an end: in text that was encoded twice they are letters.
 _SEQUENCES = re.compile(
     r"\x1b[\]PX^_][^\n\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?"  # OSC, DCS ...

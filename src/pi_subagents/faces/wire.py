@@ -71,7 +71,7 @@ def _nothing() -> int:
 
 
 async def read_lines(descriptor: int, max_line_bytes: int) -> AsyncGenerator[Frame, None]:
-    """Yield every line until the other side closes; one beyond the limit is told, not held."""
+    """Yield every line until the other side closes; one beyond the limit is reported, not held."""
     loop = asyncio.get_running_loop()
     frames: asyncio.Queue[Frame | None] = asyncio.Queue()
     room = threading.Semaphore(_WAITING_FRAMES)

@@ -2,7 +2,7 @@
 The runs at work that concern a host: those of its project, and those that it began elsewhere.
 
 In: the host's runs, and the ids of those it knows of.  Out: records, the oldest first, each with
-the line that tells what it does now.  Every look recovers first.
+the line that says what it does now.  Every look recovers first.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """
-The check of a task: run where the child works, after its answer, and told to the child once.
+The check of a task: run where the child works, after its answer; the child hears of a failure.
 
 In: a command line, split as a shell would, but run without one.  Out: how it ended, with the end of
 what it printed.  Meanwhile everybody else is listened to, so that a stop is taken at once; whatever
@@ -55,8 +55,8 @@ class WorkCheck:
         if self.result.passed or is_ending() or not (self._rounds_left and talk.can_go_on):
             return False
         self._rounds_left -= 1
-        told, self.result = self.result, None
-        talk.go_on(messages.check_failed(told.command, told.exit_code, told.tail))
+        failed, self.result = self.result, None
+        talk.go_on(messages.check_failed(failed.command, failed.exit_code, failed.tail))
         return True
 
     def judge(self, outcome: Outcome) -> Outcome:

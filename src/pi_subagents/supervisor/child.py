@@ -244,11 +244,11 @@ def send_prompt(talk: Conversation, child: Child, spec: RunSpec, desk: Desk) -> 
     """Begin the conversation; return whether it goes on in the session that the child still has."""
     continues = child.last_run != "" and child.last_run == spec.reuse.follows
     # Where earlier runs are part of the prompt, the task has a file of its own.
-    told = continues and spec.resume.how != NATIVE
+    task_alone = continues and spec.resume.how != NATIVE
     child.runs += 1
     child.last_run = spec.run_id
     try:
-        with os.fdopen(open_regular(desk.task if told else desk.prompt), "rb") as file:
+        with os.fdopen(open_regular(desk.task if task_alone else desk.prompt), "rb") as file:
             prompt = file.read().decode("utf-8", "replace")
         session = _new_session(child, spec, desk, continues=continues)
         orders = desk.read_orders()

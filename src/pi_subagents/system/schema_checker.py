@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import resource
 import sys
+from itertools import islice
 from typing import Any
 
 MOST_PROBLEMS = 3
@@ -48,14 +49,14 @@ def problem_with(schema: Any, **given: Any) -> str:
         try:
             Draft202012Validator.check_schema(schema)
         except SchemaError as error:
-            return _told(error)
+            return _in_words(error)
         return ""
     found = Draft202012Validator(schema).iter_errors(given["value"])
     # The first few in the order of the schema: what a model can mend at once.
-    return "; ".join(_told(error) for error, _ in zip(found, range(MOST_PROBLEMS), strict=False))
+    return "; ".join(_in_words(error) for error in islice(found, MOST_PROBLEMS))
 
 
-def _told(error: Any) -> str:
+def _in_words(error: Any) -> str:
     steps = (str(step).replace("~", "~0").replace("/", "~1") for step in error.absolute_path)
     path = "".join(f"/{step}" for step in steps)
     words = " ".join(error.message.split())

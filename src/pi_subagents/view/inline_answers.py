@@ -71,7 +71,7 @@ def shortened_answer(text: str, most: int, session_id: str) -> str:
 
 
 def facts(model: str, usage: Usage) -> str:
-    """Return the model that answered, tokens and cost, as far as the engine tells them."""
+    """Return the model that answered, tokens and cost, as far as the engine reports them."""
     return ENDED_SEPARATOR.join(filter(None, (one_line(model, MAX_NAME), spent(usage))))
 
 

@@ -118,13 +118,13 @@ def _own_history(worktree: Worktree, git: Git) -> tuple[int, tuple[str, ...]]:
         found = set(all_refs(git).split(b"\n")) - set(before)
         refs = [line.split(b" ", 1) for line in found if line]
         head = (admin / "HEAD").read_text("ascii").strip()
-        told = git.run("rev-list", "--count", f"^{worktree.snapshot.commit}", _tip(git, head))
+        commits = git.run("rev-list", "--count", f"^{worktree.snapshot.commit}", _tip(git, head))
         stashed = {commit for commit, name in refs if name == b"refs/stash"}
         own |= {commit for commit in stashed if _parent(git, commit) in own}
     except (OSError, GitFailed, ValueError):  # it did what it liked there
         return 0, ()
     names = sorted(os.fsdecode(name) for commit, name in refs if commit in own)
-    return int(told), tuple(names)
+    return int(commits), tuple(names)
 
 
 def _tip(git: Git, head: str) -> str:

@@ -46,8 +46,8 @@ def join(git: Git, base: str, ours: str, theirs: str) -> Joined:
     named = git.with_variables(AUTHOR)
 
     def commit(tree: str, *parents: str) -> str:
-        told = [part for parent in parents for part in ("-p", parent)]
-        return named.line("commit-tree", tree, *told, "-m", "joined")
+        options = [part for parent in parents for part in ("-p", parent)]
+        return named.line("commit-tree", tree, *options, "-m", "joined")
 
     root = commit(base)
     answer = git.ask(*_MERGE, commit(ours, root), commit(theirs, root))
@@ -60,10 +60,10 @@ def join(git: Git, base: str, ours: str, theirs: str) -> Joined:
     return Joined(joined, tuple(_conflicts(git, joined, rest)))
 
 
-def _conflicts(git: Git, tree: str, told: bytes) -> Iterator[str]:
+def _conflicts(git: Git, tree: str, output: bytes) -> Iterator[str]:
     """Yield each conflict in a line: the file, where in it, and of which kind it is."""
-    _, _, told = told.partition(b"\0\0")  # the files of the three sides
-    fields = iter(told.split(b"\0"))
+    _, _, listed = output.partition(b"\0\0")  # the files of the three sides
+    fields = iter(listed.split(b"\0"))
     others: dict[str, str] = {}
     for count in fields:
         if not count:

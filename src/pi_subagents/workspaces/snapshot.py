@@ -96,8 +96,8 @@ def _taken(repository: Repository, cwd: Path, home: Path, env: Mapping[str, str]
     refuse_what_is_in_no_tree(repository, content)
     commit = repository.head
     if content.tree != git.line("rev-parse", "HEAD^{tree}"):
-        told = ("-p", repository.head, "-m", "What the caller of pi-subagents saw")
-        commit = git.with_variables(AUTHOR).line("commit-tree", content.tree, *told)
+        options = ("-p", repository.head, "-m", "What the caller of pi-subagents saw")
+        commit = git.with_variables(AUTHOR).line("commit-tree", content.tree, *options)
     snapshot = Snapshot(repository, commit, content.tree, prefix, str(home))
     replace_file(home / "snapshot.json", to_json_bytes(_to_json(snapshot)))
     return snapshot
@@ -138,8 +138,8 @@ def changed_since(snapshot: Snapshot, env: Mapping[str, str]) -> tuple[str, ...]
 def differences(git: Git, old: str, new: str, *options: str) -> tuple[ChangedFile, ...]:
     """Return the files in which two trees differ."""
     wanted = options or ("-M",)
-    told = git.run("diff-tree", "-r", *wanted, "--raw", "--numstat", "-z", old, new)
-    return parse_files(os.fsdecode(told))
+    output = git.run("diff-tree", "-r", *wanted, "--raw", "--numstat", "-z", old, new)
+    return parse_files(os.fsdecode(output))
 
 
 def load_snapshot(home: Path) -> Snapshot:

@@ -107,8 +107,8 @@ def make_worktree(worktree: Worktree, env: Mapping[str, str], tree: str = "") ->
     user = Git(env, Path(snapshot.repository.top), snapshot.repository.checkout)
     try:
         give_objects(snapshot)
-        told = ("--detach", "--lock", "--reason", f"pi-subagents run {worktree.run_id}")
-        user.run("worktree", "add", "--quiet", *told, "--", str(worktree.path), snapshot.commit)
+        options = ("--detach", "--lock", "--reason", f"pi-subagents run {worktree.run_id}")
+        user.run("worktree", "add", "--quiet", *options, "--", str(worktree.path), snapshot.commit)
         worktree.cwd.mkdir(parents=True, exist_ok=True)  # an ignored or empty one of the caller's
         admin = worktree.admin_dir()
         if admin is None:

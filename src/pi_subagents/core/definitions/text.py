@@ -1,5 +1,5 @@
 """
-What a file defines, told to a person: a heading, and each field that is set in a line or more.
+What a file defines, as text for a person: a heading, and each field that is set in a line or more.
 
 In: names and values of fields.  Out: printable text of limited length.  Whatever must not be seen
 is masked by the caller.

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def limits_of(
     wanted: RunLimits, started: float, *, can_steer: bool, purses: Sequence[Purse] = ()
 ) -> tuple[Limit, ...]:
-    """Return the limits of a run that began then; a child may be one that nobody can tell."""
+    """Return the limits of a run that began then; not every child can be told anything."""
     timeout_s = wanted.timeout_s
     return (
         LoopLimit(wanted.looping_tool_count),

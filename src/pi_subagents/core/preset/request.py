@@ -50,7 +50,7 @@ class SubagentRequest:
 
 @value
 class StatusRequest:
-    """Which background runs to tell of, and how long to wait for news of them."""
+    """Which background runs are meant, and how long to wait for news of them."""
 
     run_id: str | None = None
     include_completed: bool = False

@@ -144,7 +144,7 @@ def _parts(lines: list[str]) -> list[_Part] | None:
 
 
 def _last_leaf(node: yaml.Node) -> yaml.Node:
-    """Return the part of a value that stands last; where a block ends, YAML does not tell."""
+    """Return the part of a value that stands last; where a block ends, YAML does not say."""
     while isinstance(node, yaml.CollectionNode) and not node.flow_style and node.value:
         last = node.value[-1]
         node = last[1] if isinstance(last, tuple) else last

@@ -1,5 +1,5 @@
 """
-What the check of a task said of its work: run by us, not told by the sub-agent.
+What the check of a task said of its work: run by us, not reported by the sub-agent.
 
 In: a command's end, or decoded JSON.  Out: a Checked, or JSON.
 """

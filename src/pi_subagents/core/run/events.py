@@ -56,7 +56,7 @@ class AssistantMessage:
     provider: str = ""
     model: str = ""
     usage: Usage = Usage()
-    duration_ms: int = 0  # 0 where the child does not tell
+    duration_ms: int = 0  # 0 where the child does not say
 
 
 @value
@@ -75,7 +75,7 @@ class ToolFinished:
     text: str
     failed: bool
     parent_id: str = ""
-    duration_ms: int = 0  # 0 where the child does not tell
+    duration_ms: int = 0  # 0 where the child does not say
 
 
 @value

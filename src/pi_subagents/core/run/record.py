@@ -79,7 +79,7 @@ class RunRecord:
     meta: RunMeta = RunMeta()
     progress: RunProgress = RunProgress()
     result: RunResult | None = None
-    lost: bool = False  # nobody answers for it any more, and nobody told its end
+    lost: bool = False  # nobody answers for it any more, and its end is not recorded
     messages: tuple[StoredMessage, ...] = ()  # where somebody asked for what was said in it
     elapsed_ms: int = 0  # since it began, when somebody looked; its result knows better
     path: str = ""  # of its directory
@@ -98,7 +98,7 @@ class RunRecord:
             return self.result.status
         if self.lost:
             return "interrupted"
-        # The journal tells an end a moment before the supervisor is gone; until then the run can
+        # The journal has the end a moment before the supervisor is gone; until then the run can
         # neither be read as ended nor resumed, so no face may call it ended.
         return "stopping" if self.progress.state in get_args(Status) else self.progress.state
 
@@ -141,7 +141,7 @@ class RunRecord:
 
     @property
     def model(self) -> str:
-        """The model that answered last, as far as somebody has told."""
+        """The model that answered last, as far as it is known."""
         return self.progress.model if self.result is None else self.result.model
 
     @property

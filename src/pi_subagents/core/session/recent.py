@@ -1,9 +1,9 @@
 """
 The sessions a host has at hand: at most 32 of them with at most 10 runs each.
 
-In: runs as they begin and change.  Out: sessions, newest first.  What still runs is never let go
-of: where everything runs, the view grows until something has ended.  Nothing is lost by leaving it:
-a session is on disk, found by its id.
+In: runs as they begin and change.  Out: sessions, newest first.  What still runs always
+stays: where everything runs, the view grows until something has ended.  Nothing is lost by leaving
+it: a session is on disk, found by its id.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Session:
         return sum((run.usage for run in self.runs), Usage())
 
     def with_run(self, run: RunRecord) -> Session:
-        """Return the session with a run added, or told anew where it is known already."""
+        """Return the session with a run added, or replaced where it is known already."""
         if any(_same(known, run) for known in self.runs):
             runs = tuple(run if _same(known, run) else known for known in self.runs)
         else:
@@ -88,7 +88,7 @@ def _running(run: RunRecord) -> bool:
 
 
 def _same(one: RunRecord, other: RunRecord) -> bool:
-    """Return whether both tell of the same run; the original's entries have no run id."""
+    """Return whether both are of the same run; the original's entries have no run id."""
     if one.run_id or other.run_id:
         return one.run_id == other.run_id
     return one.begun_at_ms == other.begun_at_ms != 0

@@ -1,7 +1,7 @@
 """
 What differs between the versions of pi that we know: the one table, and how it is read.
 
-In: a version as pi tells it, or None where nobody knows.  Out: PiTraits.  A pi of an unknown
+In: a version as pi reports it, or None where nobody knows.  Out: PiTraits.  A pi of an unknown
 version gets nothing that an old one would refuse.  Whatever depends on pi's version asks a trait;
 no version is compared anywhere else.
 """
@@ -55,7 +55,7 @@ _NUMBERS = re.compile(r"v?(\d{1,6})\.(\d{1,6})\.(\d{1,6})")
 class PiTraits:
     """What a pi of one version takes, offers and reads."""
 
-    version: str  # as it is told; empty where nobody knows
+    version: str  # as it is reported; empty where nobody knows
     has_mcp: bool  # MCP servers, codemode, tool search, `builtin:` extensions
     has_no_mcp_option: bool
     has_tool_patterns: bool

@@ -197,7 +197,7 @@ def _refused_by_machine(error: Exception) -> str:
 
 
 def _was_answering(error: OSError) -> bool:
-    """Tell whether it came from standard output, to which nothing but `click.echo` writes."""
+    """Return whether it came from standard output, to which nothing but `click.echo` writes."""
     at = error.__traceback__
     while at is not None and at.tb_frame.f_code is not click.echo.__code__:
         at = at.tb_next

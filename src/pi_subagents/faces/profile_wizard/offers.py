@@ -2,7 +2,7 @@
 What a wizard can offer in the working directory: models, tools, skills.
 
 In: nothing but the directory and the environment.  Out: names, looked for when they are first
-needed.  Where pi has no models, or cannot tell them, that is said once, and none are offered.
+needed.  Where pi has no models, or cannot list them, that is said once, and none are offered.
 """
 
 from __future__ import annotations

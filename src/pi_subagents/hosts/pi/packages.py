@@ -49,7 +49,7 @@ class PiScope:
 
     @property
     def is_trusted(self) -> bool:
-        """Tell whether pi loads what the project itself configures."""
+        """Return whether pi loads what the project itself configures."""
         return is_trusted(self.cwd, self.env)
 
 

@@ -1,7 +1,7 @@
 """
-What the session log of pi tells of runs: entries of ours, and of the original extension.
+What the session log of pi says of runs: entries of ours, and of the original extension.
 
-In: the decoded entries of a log, of any JSON.  Out: the sessions that they tell of; what cannot be
+In: the decoded entries of a log, of any JSON.  Out: their sessions; what cannot be
 understood is passed over.  Never raises.
 
 Our own entries are those of `core/session/log_entry.py`.  Full entries of the original pi extension
@@ -45,7 +45,7 @@ _STATES: Mapping[str, Status] = {
 
 
 def sessions_of_log(entries: Iterable[object]) -> SessionView:
-    """Return the view that a host's session log tells of; entries that are not ours are skipped."""
+    """Return the view that a host's session log gives; entries that are not ours are skipped."""
     view = SessionView()
     for entry in entries:
         if isinstance(entry, Mapping) and entry.get("customType") == ENTRY_TYPE:

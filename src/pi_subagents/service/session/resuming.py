@@ -1,9 +1,9 @@
 """
-How a run goes on with a session: in a copy of the child's own, or told what was stored of it.
+How a run goes on with a session: in a copy of the child's own, or from what was stored of it.
 
 In: the runs of the session, and where the new run is to work.  Out: what its order says, the copy
 for its desk, and notes.  The copy is of the last run that did anything; whatever is wrong with its
-file, the run is told instead, and the reason is in its result.
+file, its prompt begins with what happened, and the reason is in its result.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def past_of(earlier: Sequence[RunRecord], cwd: Path, context: CallContext) -> Pa
 
 
 def retold(earlier: Sequence[RunRecord], why: str = "") -> Past:
-    """Return that a run is told about these, and why where that is not what was wanted."""
+    """Return that the prompt begins with these, and why where that is not what was wanted."""
     note = messages.note_retold(why) if why else ""
     return Past(ResumeOrder(REPLAY, why=note, model=earlier[-1].model))
 

@@ -7,7 +7,7 @@ import sys
 import time
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.fakes.driver import PATIENCE_S
@@ -80,11 +80,21 @@ class Noted(FleetActions):
         return self.desktop
 
 
+class HeardApp(WatchApp):
+    """The app, and what it has said to the person before it."""
+
+    heard: tuple[str, ...] = ()
+
+    def notify(self, message: str, **options: Any) -> None:
+        self.heard += (message,)
+        super().notify(message, **options)
+
+
 @dataclass
 class Seen:
     """A person before the app."""
 
-    app: WatchApp
+    app: HeardApp
     pilot: Pilot[None]
     actions: Noted
 
@@ -115,8 +125,7 @@ class Seen:
         return x, y, width, height
 
     def said(self) -> list[str]:
-        told = self.app._notifications  # noqa: SLF001 - Textual tells nobody else
-        return [each.message for each in told]
+        return list(self.app.heard)
 
     async def until(self, true: Callable[[], bool]) -> None:
         async with asyncio.timeout(PATIENCE_S):
@@ -138,7 +147,7 @@ async def watching(
         made.append(Noted(tell))
         return made[-1]
 
-    app = WatchApp(Fleet(place.runs, place.env, machine=machine), actions, machine=machine)
+    app = HeardApp(Fleet(place.runs, place.env, machine=machine), actions, machine=machine)
     async with app.run_test(size=size) as pilot:
         seen = Seen(app, pilot, made[0])
         await seen.until(lambda: watch_messages.LOADING not in "".join(seen.shown()))
@@ -592,7 +601,7 @@ async def test_a_view_that_cannot_follow_ends_and_says_why(
     fleet = Fleet(place.runs, place.env)
 
     def broken(_: object) -> None:
-        raise OSError("no ears")
+        raise OSError("broken")
 
     monkeypatch.setattr(fleet, "follow", broken)
     app = WatchApp(fleet, Noted, machine=False)
@@ -600,4 +609,4 @@ async def test_a_view_that_cannot_follow_ends_and_says_why(
         async with asyncio.timeout(PATIENCE_S):
             while app.failure is None:
                 await pilot.pause()
-    assert str(app.failure) == "no ears"
+    assert str(app.failure) == "broken"

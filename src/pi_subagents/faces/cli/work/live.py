@@ -110,7 +110,7 @@ def run_stoppable(
     *,
     plain: bool,
 ) -> tuple[T, bool]:
-    """Run the work with progress and a switch that signals throw; tell whether they did."""
+    """Run the work with progress and a switch that signals throw; return whether they did."""
     stop = StopSwitch()
     display = None if plain else _display(console)
     say = display.say if display else console.progress
