@@ -60,6 +60,9 @@ PI_HOMES = (
 )
 MAY_KNOW = {
     "engines/table.py": {"pi"},  # the one line that names it
+    # pi behind another program's protocol; an option of that name of another agent
+    "engines/acp/agents/pi_acp.py": {"pi", ".pi", "PI_SKIP_VERSION_CHECK", "PI_TELEMETRY"},
+    "engines/acp/agents/qwen.py": {"--exclude-tools"},
     # what children end with, explained to people
     "view/failure.py": {"No API key found"},
     # what is contract, or about pi as a host: a setting, exceptions, an extension, a command

@@ -1,8 +1,9 @@
-"""What engines and services exchange: models, what a set-up does, a host's program."""
+"""What engines and services exchange: models, what a set-up does, programs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 
 from pi_subagents.core.value import value
 
@@ -55,6 +56,15 @@ class SetupOutcome:
 
     lines: tuple[str, ...]
     facts: Mapping[str, object]
+
+
+@value
+class AgentCommand:
+    """An agent that a user set up: its command, and which one that we know it is like."""
+
+    argv: tuple[str, ...]
+    like: str = ""
+    environment: Mapping[str, str] = MappingProxyType({})
 
 
 @value

@@ -18,7 +18,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pi_subagents.core.check import Check
-    from pi_subagents.core.engine_values import HostProgram, Model, ModelList, Report, SetupOutcome
+    from pi_subagents.core.engine_values import (
+        AgentCommand,
+        HostProgram,
+        Model,
+        ModelList,
+        Report,
+        SetupOutcome,
+    )
     from pi_subagents.core.offline.script import Script
     from pi_subagents.core.profile.profile import Profile
     from pi_subagents.core.run.spec import ChildOrder
@@ -57,6 +64,7 @@ class CallPlace:
     parent_tools: tuple[str, ...] | None = None  # the active tools of a host of the same kind
     models: tuple[str, ...] | None = None  # the models of such a host, which its children have too
     host: HostProgram | None = None  # the program that such a host runs in
+    agents: Mapping[str, AgentCommand] = MappingProxyType({})  # which the user set up, by name
 
 
 @value
@@ -104,6 +112,7 @@ class ChildRequest:
     schema: Mapping[str, object] | None = None  # what its answer has to fit, if anything
     texts: Mapping[str, bytes] = MappingProxyType({})
     shareable: bool = True  # whether other runs may have the same child
+    session: bytes | None = None  # that it goes on with, as `continue_session` made it
 
 
 @value

@@ -35,6 +35,7 @@ SubagentsError
   SetupError            the child cannot be run on this machine                exit 2
     PiNotFound            no pi anywhere
     PiCommandUnusable     a configured pi command cannot be run
+    AgentNotFound         the agent of an engine is not there
     NoMoreProcesses       the limit of processes and threads is reached
     NodeNotFound          no Node that pi accepts, and none could be fetched
     InstallFailed         npm or pip failed

@@ -29,6 +29,15 @@ class PiCommandUnusable(SetupError):
         super().__init__(f"The pi command from {where} cannot be run: {self.program!r} {reason}")
 
 
+class AgentNotFound(SetupError):
+    """The program of an agent, or one that it needs, is not there."""
+
+    def __init__(self, engine: str, program: str, why: str, fix: str) -> None:
+        self.engine = engine
+        self.program = program
+        super().__init__(f"The engine {engine} cannot be used: {program} {why}. {fix}")
+
+
 class RunsAtWork(SetupError):
     """What children run is not removed while some of them run."""
 

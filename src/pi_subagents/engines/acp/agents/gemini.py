@@ -1,0 +1,33 @@
+"""Gemini CLI, `gemini --acp`: it keeps no session that another process could open."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pi_subagents.engines.acp.agent import METHOD, OF_QUOTA, Agent, AgentShape
+
+if TYPE_CHECKING:
+    from pi_subagents.engines.acp.agent import ShapeRequest
+
+
+def shape(request: ShapeRequest) -> AgentShape:
+    """Have it ask, or not, by its mode."""
+    return AgentShape(mode="default" if request.permissions.restricted else "yolo")
+
+
+AGENT = Agent(
+    "gemini",
+    "Gemini CLI",
+    program="gemini",
+    arguments=("--acp",),
+    package="@google/gemini-cli",
+    # One process instead of two: the outer one ignores signals.
+    environment={"GEMINI_CLI_NO_RELAUNCH": "true"},
+    login="gemini, then /auth",
+    writes=(".gemini",),
+    permissions=frozenset({"edit", "execute"}),
+    shape=shape,
+    model_by=METHOD,
+    resumes=False,
+    usage=OF_QUOTA,
+)
