@@ -1,8 +1,8 @@
 """
 Real agent hosts, from npm, whose main model is our scripted one: no account, no network.
 
-A host is installed once, in the pinned version, below `.cache/`.  It gets a home of its own, and so
-do the sub-agents that it asks for: their pi finds the same scripted model in its `models.json`.
+Each gets a home of its own, and so do the sub-agents that it asks for: their pi finds the same
+scripted models in its `models.json`.
 """
 
 from __future__ import annotations
@@ -15,48 +15,50 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pi_subagents.engines.pi.install.node import find_node
-from pi_subagents.system.home import data_dir
+from tests.agents.installed import private_environment, program
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from pi_subagents.engines.offline.server import OfflineModel
+    from tests.agents.scripted_models import ScriptedModels
 
-CACHE = Path(__file__).parents[2] / ".cache" / "agent-hosts"
 PATIENCE_S = 180
-INSTALL_LIMIT_S = 600
+RECORDER = Path(__file__).with_name("recorder.py")
 
 
 @dataclass(frozen=True)
 class AgentHost:
-    """How one host is installed, pointed at a model, asked something, and what it calls our tool."""
+    """How one host is pointed at a model and asked something, and what it calls our tools."""
 
     name: str
-    package: str
-    version: str
-    program: str  # below node_modules; a pattern
-    tool: str
+    prefix: str  # of the names of our tools
     configure: Callable[[Path, str], dict[str, str]]  # project, address of a model -> variables
-    ask: tuple[str, ...]
+    ask: Callable[[str, str], tuple[str, ...]]  # question, address of a model -> arguments
+    sign: str = "✓"  # in its list of servers, beside one that works
+    searches: bool = False  # its model has to look for our tools before it can call them
 
     @property
     def argv(self) -> list[str]:
-        modules = installed(self)
-        return [str(next(iter(sorted(modules.glob(self.program)))))]
+        return [program(self.name)]
+
+    def tool(self, name: str) -> str:
+        return f"{self.prefix}{name}"
+
+
+def _nothing(_project: Path, _url: str) -> dict[str, str]:
+    return {}
 
 
 def _opencode(project: Path, url: str) -> dict[str, str]:
     provider = {
         "npm": "@ai-sdk/openai-compatible",
-        "options": {"baseURL": url, "apiKey": "none"},
+        "options": {"baseURL": f"{url}/v1", "apiKey": "none"},
         "models": {"offline": {}},
     }
-    titles = {**provider, "options": {"baseURL": url.replace("/main/", "/titles/"), "apiKey": "-"}}
     settings = {
-        "provider": {"scripted": provider, "titles": titles},
+        "provider": {"scripted": provider},
         "model": "scripted/offline",
-        "small_model": "titles/offline",
+        "small_model": "scripted/offline",
         "autoupdate": False,
     }
     (project / "opencode.json").write_text(json.dumps(settings))
@@ -64,67 +66,69 @@ def _opencode(project: Path, url: str) -> dict[str, str]:
 
 
 def _qwen(_project: Path, url: str) -> dict[str, str]:
-    return {"OPENAI_BASE_URL": url, "OPENAI_API_KEY": "none", "OPENAI_MODEL": "offline"}
+    return {"OPENAI_BASE_URL": f"{url}/v1", "OPENAI_API_KEY": "none", "OPENAI_MODEL": "offline"}
+
+
+def _claude(_project: Path, url: str) -> dict[str, str]:
+    quiet = (
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC",
+        "DISABLE_AUTOUPDATER",
+        "DISABLE_TELEMETRY",
+    )
+    return {
+        "ANTHROPIC_BASE_URL": url,
+        "ANTHROPIC_API_KEY": "none",
+        **dict.fromkeys(quiet, "1"),
+    }
+
+
+def _ask_codex(question: str, url: str) -> tuple[str, ...]:
+    provider = {"name": "scripted", "base_url": f"{url}/v1", "wire_api": "responses"}
+    # It hands few variables on to its servers, and does not wait for them unless told to.
+    settings = {
+        "model": "offline",
+        "model_provider": "scripted",
+        **{f"model_providers.scripted.{key}": value for key, value in provider.items()},
+        "mcp_servers.subagents.required": True,
+        "mcp_servers.subagents.env_vars": ["PI_SUBAGENTS_PI", "XDG_CONFIG_HOME", "XDG_DATA_HOME"],
+    }
+    options = [
+        part for key, value in settings.items() for part in ("-c", f"{key}={json.dumps(value)}")
+    ]
+    plain = ("--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox")
+    return ("exec", *plain, *options, question)
 
 
 AGENT_HOSTS = {
     "opencode": AgentHost(
-        "opencode",
-        "opencode-ai",
-        "1.18.33",
-        "opencode-*/bin/opencode",
-        "subagents_delegate_to_subagents",
-        _opencode,
-        ("run",),
+        "opencode", "subagents_", _opencode, lambda question, _: ("run", question)
     ),
     "qwen-code": AgentHost(
         "qwen-code",
-        "@qwen-code/qwen-code",
-        "0.24.4",
-        ".bin/qwen",
-        "mcp__subagents__delegate_to_subagents",
+        "mcp__subagents__",
         _qwen,
-        ("--auth-type", "openai", "--approval-mode", "yolo", "-p"),
+        lambda question, _: ("--auth-type", "openai", "--approval-mode", "yolo", "-p", question),
     ),
+    "claude-code": AgentHost(
+        "claude-code",
+        "mcp__subagents__",
+        _claude,
+        lambda question, _: ("-p", question, "--allowedTools", "mcp__subagents"),
+        sign="✔",
+        searches=True,
+    ),
+    "codex": AgentHost("codex", "mcp__subagents.", _nothing, _ask_codex, sign="enabled"),
 }
-
-
-def node_path() -> str:
-    """Return the directory of a Node that hosts can run on."""
-    node = find_node(os.environ, Path.cwd(), data_dir(os.environ))
-    assert node, "no Node here: `subagents setup` fetches one"
-    return str(node.node.parent)
-
-
-def installed(host: AgentHost) -> Path:
-    """Return the `node_modules` with this host, installed if it is not there yet."""
-    target = CACHE / f"{host.name}-{host.version}"
-    if not (target / "node_modules").is_dir():
-        node = find_node(os.environ, Path.cwd(), data_dir(os.environ))
-        assert node, "no Node here: `subagents setup` fetches one"
-        staging = target.with_name(f"{target.name}.{os.getpid()}")
-        staging.mkdir(parents=True)
-        (staging / "package.json").write_text('{"private": true}')
-        options = ("--no-audit", "--no-fund", "--no-progress", "--ignore-scripts")
-        subprocess.run(
-            [*node.npm, "install", *options, f"{host.package}@{host.version}"],
-            cwd=staging,
-            env={**os.environ, "PATH": f"{node.node.parent}:{os.environ['PATH']}"},
-            check=True,
-            timeout=INSTALL_LIMIT_S,
-        )
-        staging.rename(target)
-    return target / "node_modules"
 
 
 @dataclass(frozen=True)
 class Desk:
-    """A project in a home of its own, with a scripted model for everybody."""
+    """A project in a home of its own, with scripted models for everybody."""
 
     host: AgentHost
     project: Path
     env: Mapping[str, str]
-    model: OfflineModel
+    models: ScriptedModels
 
     def run(self, argv: list[str]) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
@@ -144,15 +148,18 @@ class Desk:
     def host_command(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         return self.run([*self.host.argv, *arguments])
 
+    def ask(self, question: str) -> subprocess.CompletedProcess[str]:
+        return self.host_command(*self.host.ask(question, self.models.url("main")))
 
-def desk(root: Path, host: AgentHost, model: OfflineModel) -> Desk:
-    """Lay out a home and a project in which nothing but the model is known."""
+
+def desk(root: Path, host: AgentHost, models: ScriptedModels) -> Desk:
+    """Lay out a home and a project in which nothing but the models is known."""
     home, project = root / "home", root / "project"
     agent = home / ".pi" / "agent"
     agent.mkdir(parents=True)
     project.mkdir()
     scripted = {
-        "baseUrl": model.url_for("child"),
+        "baseUrl": f"{models.url('child')}/v1",
         "api": "openai-completions",
         "apiKey": "none",
         "models": [{"id": "offline"}],
@@ -161,11 +168,8 @@ def desk(root: Path, host: AgentHost, model: OfflineModel) -> Desk:
     settings = {"defaultProvider": "scripted", "defaultModel": "offline"}
     (agent / "settings.json").write_text(json.dumps(settings))
     env = {
-        "HOME": str(home),
-        "XDG_CONFIG_HOME": str(home / ".config"),
-        "XDG_DATA_HOME": str(home / "data"),
-        "PATH": f"{node_path()}:{os.environ['PATH']}",
+        **private_environment(home),
         "PI_SUBAGENTS_PI": os.environ["PI_SUBAGENTS_PI"],
-        **host.configure(project, model.url_for("main")),
+        **host.configure(project, models.url("main")),
     }
-    return Desk(host, project, env, model)
+    return Desk(host, project, env, models)

@@ -1,8 +1,8 @@
 """
-Clients of other people, from npm: installed once, in pinned versions, below `.cache/`.
+Clients of other people, from npm.
 
-Where there is no Node or no registry, whoever needs them is skipped and says why.  The conformance
-tool cannot bring a token along: `with_token` stands between it and the server and adds one.
+The conformance tool cannot bring a token along: `with_token` stands between it and the server and
+adds one.
 """
 
 from __future__ import annotations
@@ -14,47 +14,19 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pytest
-
-from pi_subagents.engines.pi.install.node import find_node
-from pi_subagents.system.home import data_dir
+from tests.agents.installed import node, program
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from tests.fakes.mcp_host import HttpServer
 
-CACHE = Path(__file__).parents[2] / ".cache" / "mcp-clients"
-INSPECTOR = ("@modelcontextprotocol/inspector", "2.12.0", "mcp-inspector")
-CONFORMANCE = ("@modelcontextprotocol/conformance", "0.1.16", "conformance")
-INSTALL_LIMIT_S = 600
 PATIENCE_S = 120
 
 
-def npm_tool(package: str, version: str, program: str) -> list[str]:
-    """Return the command line of a tool, installed if it is not there yet."""
-    node = find_node(os.environ, Path.cwd(), data_dir(os.environ))
-    if node is None:
-        pytest.skip("no Node here: `subagents setup` fetches one")
-    target = CACHE / f"{program}-{version}"
-    if not target.is_dir():
-        staging = target.with_name(f"{target.name}.{os.getpid()}")
-        staging.mkdir(parents=True)
-        (staging / "package.json").write_text('{"private": true}')
-        options = ("--no-audit", "--no-fund", "--no-progress", "--ignore-scripts")
-        done = subprocess.run(
-            [*node.npm, "install", *options, f"{package}@{version}"],
-            cwd=staging,
-            env={**os.environ, "PATH": f"{node.node.parent}:{os.environ['PATH']}"},
-            capture_output=True,
-            text=True,
-            timeout=INSTALL_LIMIT_S,
-            check=False,
-        )
-        if done.returncode:
-            pytest.skip(f"npm cannot install {package}@{version}: {done.stderr.strip()[-300:]}")
-        staging.rename(target)
-    return [str(node.node), str(target / "node_modules" / ".bin" / program)]
+def npm_tool(name: str) -> list[str]:
+    """Return the command line of a tool."""
+    return [node(), program(name)]
 
 
 async def run(argv: list[str], cwd: Path, home: Path) -> tuple[int | None, str, str]:

@@ -10,7 +10,7 @@ import pytest
 from tests import tool_names
 from tests.e2e.command import ENTRY
 from tests.e2e.conftest import Project, project
-from tests.e2e_mcp.npm_tools import CONFORMANCE, INSPECTOR, npm_tool, run, with_token
+from tests.e2e_mcp.npm_tools import npm_tool, run, with_token
 from tests.fakes import canary
 from tests.fakes.mcp_host import NEWEST, McpHost, Progress, text_of, value_of
 from tests.fakes.samples import first_as_sample
@@ -73,7 +73,7 @@ async def test_the_sdk_delegates_over_http(host: McpHost, mode: str) -> None:
 
 
 async def inspected(host: McpHost, target: list[str], *arguments: str) -> Any:
-    argv = [*npm_tool(*INSPECTOR), "--cli", *target, *arguments]
+    argv = [*npm_tool("inspector"), "--cli", *target, *arguments]
     code, out, err = await run(argv, host.project, host.notes.parent)
     assert code == 0, (out, err)
     return json.loads(out)
@@ -115,7 +115,7 @@ async def test_the_inspector_lists_calls_and_reads(host: McpHost, target: list[s
 async def test_the_inspector_finds_nothing_wrong_with_the_schemas(
     host: McpHost, target: list[str]
 ) -> None:
-    argv = [*npm_tool(*INSPECTOR), "--cli", *target, "--method", "tools/list", "--strict"]
+    argv = [*npm_tool("inspector"), "--cli", *target, "--method", "tools/list", "--strict"]
     code, _, err = await run(argv, host.project, host.notes.parent)
     assert code == 0, err
 
@@ -125,7 +125,7 @@ async def test_the_inspector_finds_nothing_wrong_with_the_schemas(
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
 async def test_the_conformance_tool_is_content(host: McpHost, scenario: str) -> None:
-    argv = npm_tool(*CONFORMANCE)
+    argv = npm_tool("conformance")
     async with host.http("--offline") as server, with_token(server) as url:
         asked = ("server", "--url", url, "--scenario", scenario)
         code, out, err = await run([*argv, *asked], host.project, host.notes.parent)
