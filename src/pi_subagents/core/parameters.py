@@ -49,6 +49,11 @@ def optional_flag(where: str, value: object) -> bool:
     return bool(value)
 
 
+def whole(value: object) -> object:
+    """Return `5.0` as the whole number that it is in JSON, and anything else as it is."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
 def seconds(where: str, value: object, least: float, most: float) -> float:
     """Return a number of seconds within limits."""
     if isinstance(value, bool) or not isinstance(value, int | float):

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pi_subagents.core import messages
-from pi_subagents.core.parameters import optional_flag
+from pi_subagents.core.parameters import optional_flag, whole
 from pi_subagents.core.value import value
 from pi_subagents.errors import InvalidRequest
 
@@ -108,7 +108,7 @@ def part_of(text: str, wanted: PartRequest, matching_lines: int | None = None) -
 
 
 def _count(given: Mapping[str, object], key: str) -> int | None:
-    value = given.get(key)
+    value = whole(given.get(key))
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:

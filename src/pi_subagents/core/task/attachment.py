@@ -9,8 +9,10 @@ never a failed task.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from pi_subagents.core import messages
+from pi_subagents.core.parameters import whole
 from pi_subagents.core.plain_text import shortened
 from pi_subagents.core.value import value
 from pi_subagents.errors import InvalidRequest
@@ -76,7 +78,10 @@ def _parse_file(where: str, value: object) -> FileSpec:
         return _checked(where, FileSpec(value))
     if not isinstance(value, Mapping) or not isinstance(value.get("path"), str):
         raise InvalidRequest(where, messages.NEEDS_FILE)
-    given = {key: value[key] for key in value if key != "path"}
+    # Models write null for what they leave out.
+    given: dict[str, Any] = {
+        key: whole(each) for key, each in value.items() if key != "path" and each is not None
+    }
     _check_lines(where, given)
     return _checked(where, FileSpec(path=value["path"], **given))
 

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from pi_subagents.core import messages as core_messages
-from pi_subagents.core.parameters import refuse_unknown
+from pi_subagents.core.parameters import given_parameters, optional_flag
 from pi_subagents.core.value import value
 from pi_subagents.errors import InvalidRequest
 from pi_subagents.service.call import runs_of
@@ -33,16 +33,12 @@ class ApplyRequest:
 
 def parse_apply(given: object) -> ApplyRequest:
     """Return the checked parameters."""
-    if not isinstance(given, dict):
-        raise InvalidRequest("parameters", core_messages.NEEDS_TASK_OBJECT)
-    refuse_unknown("parameters", given, _KEYS)
-    ids = given.get("runIds")
+    parameters = given_parameters(given, _KEYS)
+    ids = parameters.get("runIds")
     if not isinstance(ids, list) or not ids or not all(isinstance(each, str) for each in ids):
         raise InvalidRequest("runIds", core_messages.NEEDS_RUN_IDS)
-    for key in _KEYS[1:]:
-        if not isinstance(given.get(key, False), bool):
-            raise InvalidRequest(key, core_messages.MUST_BE_FLAG)
-    return ApplyRequest(tuple(ids), given.get("check", False), given.get("commit", False))
+    check, commit = (optional_flag(key, parameters.get(key)) for key in _KEYS[1:])
+    return ApplyRequest(tuple(ids), check, commit)
 
 
 async def _run(request: ApplyRequest, options: Options) -> JsonObject:
@@ -68,11 +64,11 @@ async def _run(request: ApplyRequest, options: Options) -> JsonObject:
 
 TOOL = Tool(
     name="apply_subagent_changes",
-    description="Take changes of sub-agents' worktrees, all or none.",
+    description="Take changes of worktrees, all or none.",
     parameters={
         "type": "object",
         "properties": {
-            "runIds": {"type": "array", "items": {"type": "string"}},
+            "runIds": {"type": "array", "minItems": 1, "items": {"type": "string"}},
             "check": {"type": "boolean", "description": "Only try."},
         },
         "required": ["runIds"],

@@ -29,6 +29,7 @@ def test_every_documented_form_is_read() -> None:
             {"path": "a", "end": 3},
             {"path": "a", "head": 20},
             {"path": "a", "tail": 30},
+            {"path": "a", "start": 2.0, "end": None, "head": None, "tail": None},
         ],
     ) == (
         FileSpec("src/main.ts"),
@@ -38,6 +39,7 @@ def test_every_documented_form_is_read() -> None:
         FileSpec("a", end=3),
         FileSpec("a", head=20),
         FileSpec("a", tail=30),
+        FileSpec("a", start=2),
     )
 
 

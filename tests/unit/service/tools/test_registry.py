@@ -12,6 +12,7 @@ from pi_subagents.core.run.steer import parse_steer_request
 from pi_subagents.core.session.retrieval import parse_output_request, parse_session_request
 from pi_subagents.core.task.request import parse_delegate
 from pi_subagents.errors import InvalidRequest
+from pi_subagents.service.tools.apply_subagent_changes import parse_apply
 from pi_subagents.service.tools.offer import tokens
 from pi_subagents.service.tools.registry import TOOLS, all_tools, find_tool
 
@@ -93,6 +94,7 @@ PRESET = {"preset": "p", "task": "t"}
 TAKEN_FILES: list[object] = [
     "a", {"path": "a"}, {"path": "a", "start": 1, "end": 1}, {"path": "a", "start": 2},
     {"path": "a", "end": 2}, {"path": "a", "head": 1}, {"path": "a", "tail": 1},
+    {"path": "a", "tail": 2.0},
 ]  # fmt: skip
 REFUSED_FILES: list[object] = [
     1, None, [], {}, {"path": 1}, {"start": 1}, {"path": "a", "start": 0}, {"path": "a", "end": 0},
@@ -116,7 +118,7 @@ LIMITS: list[tuple[str, list[dict[str, object]], list[dict[str, object]]]] = [
     ("subagent", [{"tasks": [PRESET]}, {"tasks": [PRESET] * 16}],
      [{"tasks": []}, {"tasks": [PRESET] * 17}]),
     ("get_subagent_output",
-     [{**SESSION, key: most} for key in COUNTS for most in (0, 10**9)],
+     [{**SESSION, key: most} for key in COUNTS for most in (0, 5.0, 10**9)],
      [{**SESSION, key: odd} for key in COUNTS for odd in (-1, 1.5)]),
     ("get_subagent_session",
      [{**SESSION, key: most} for key in COUNTS for most in (0, 10**9)],
@@ -127,6 +129,8 @@ LIMITS: list[tuple[str, list[dict[str, object]], list[dict[str, object]]]] = [
      [{"waitSeconds": s} for s in (-1, 3601)]),
     ("steer_subagent", [{**SESSION, "message": "m", "waitSeconds": s} for s in (0, 3600)],
      [{**SESSION, "message": "m", "waitSeconds": s} for s in (-1, 3601)]),
+    ("apply_subagent_changes", [{"runIds": ["r"]}, {"runIds": ["r"], "check": True}],
+     [{}, {"runIds": []}, {"runIds": [1]}, {"runIds": ["r"], "check": 1}]),
 ]  # fmt: skip
 PARSERS: dict[str, Callable[[object], object]] = {
     "delegate_to_subagents": parse_delegate,
@@ -136,6 +140,7 @@ PARSERS: dict[str, Callable[[object], object]] = {
     "background_agent_status": parse_status,
     "steer_subagent": parse_steer_request,
     "answer_subagent": parse_answer_request,
+    "apply_subagent_changes": parse_apply,
 }
 
 
