@@ -50,6 +50,12 @@ class PiJson:
     def fails(self, why: str) -> list[bytes]:
         return [self._message("assistant", "", stopReason="error", errorMessage=why)]
 
+    def is_limited(self) -> list[bytes]:
+        """Fail because the provider answers no more; nothing where that looks like any error."""
+        why = "429 Too many requests: try again in 20s"
+        message = {"stopReason": "error", "errorMessage": why, "provider": "acme"}
+        return [self._message("assistant", "", **message)]
+
     def reads(self, sent: list[bytes], text: str) -> list[bytes]:
         del sent, text
         return []
@@ -141,6 +147,9 @@ class Demo:
 
     def fails(self, why: str) -> list[bytes]:
         return [f"failed {json.dumps(why)}".encode()]
+
+    def is_limited(self) -> list[bytes]:
+        return []
 
     def reads(self, sent: list[bytes], text: str) -> list[bytes]:
         assert sent == [f"hear {json.dumps(text)}\n".encode()]

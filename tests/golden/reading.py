@@ -13,7 +13,7 @@ from pi_subagents.core.run.progress import ProgressFormatter
 from pi_subagents.core.usage import Usage
 from pi_subagents.core.value import as_dict
 from pi_subagents.engines.conversation import Beginning
-from pi_subagents.engines.pi.records import decode_pi_line
+from pi_subagents.engines.pi.conversation import JsonConversation
 from pi_subagents.engines.pi.rpc_conversation import RpcConversation
 
 if TYPE_CHECKING:
@@ -76,7 +76,9 @@ class RpcReader:
 
 def read_stream(raw: bytes, exit_code: int, chunk: int = 65536) -> Read:
     """Return events (activity left out), progress texts, outcome and totals, as JSON has them."""
-    return _read((decode_pi_line(line) for line in _lines(raw, chunk)), exit_code, Usage)
+    talk = JsonConversation()
+    events = (event for line in _lines(raw, chunk) for event in talk.hears(line, 0.0))
+    return _read(events, exit_code, Usage)
 
 
 def read_rpc_stream(raw: bytes, exit_code: int, *, steers: bool) -> tuple[Read, list[bytes]]:

@@ -50,6 +50,7 @@ class Capabilities:
     usage: str  # PER_MESSAGE, PER_TURN or NEVER
     questions: bool = False  # what a child asks can wait for an answer
     permissions: frozenset[str] = frozenset()  # the kinds of calls that it can be kept from
+    limits: bool = False  # that a provider answers no more for now is told apart from an error
     native_resume: bool = False  # a run can go on with the session that another child kept
 
 

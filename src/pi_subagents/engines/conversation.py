@@ -70,7 +70,12 @@ class Conversation(Protocol):
         """Send the first command."""
 
     def hears(self, line: bytes, now: float) -> tuple[Event, ...]:
-        """Take one line of the child; return the events of this run in it, if any."""
+        """
+        Take one line of the child; return the events of this run in it, if any.
+
+        An engine that says so in its capabilities adds a `Limited` after a message that failed
+        because its provider answers no more for now (`core/run/limited.py` knows the texts).
+        """
 
     def take_news(self) -> list[Event]:
         """Return what else is to be journaled, once."""

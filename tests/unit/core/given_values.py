@@ -70,6 +70,7 @@ events: st.SearchStrategy[ev.Event] = st.one_of(
     st.builds(ev.ToolStarted, tool_calls),
     st.builds(ev.ToolFinished, texts, texts, texts, st.booleans(), parents, durations),
     st.builds(ev.Retrying, st.integers(), st.integers(), st.integers(), texts),
+    st.builds(ev.Limited, texts, st.floats(0, 1e6), st.integers(0, 10**14), texts),
     st.builds(ev.Settled, st.booleans()),
     st.builds(ev.OutputText, texts),
     st.builds(ev.ErrorText, texts),

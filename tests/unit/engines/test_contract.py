@@ -141,6 +141,16 @@ def test_an_error_of_the_model_fails_the_run_with_its_words(talk: Talk) -> None:
     assert talk.ends() == Outcome("failed", error_message="the model is gone")
 
 
+def test_a_limit_of_the_provider_follows_the_message_that_failed_for_it(talk: Talk) -> None:
+    lines = talk.dialect.is_limited()
+    assert bool(lines) is load_engine(talk.dialect.engine).capabilities.limits
+    talk.begins().hears(lines)
+    why = "429 Too many requests: try again in 20s"
+    assert talk.seen(ev.Limited) == [ev.Limited("acme", after_s=20, text=why)] * bool(lines)
+    if lines:
+        assert [type(event) for event in talk.events[-2:]] == [ev.AssistantMessage, ev.Limited]
+
+
 def test_a_message_is_delivered_or_refused_with_a_reason_and_never_lost(talk: Talk) -> None:
     talk.begins().conversation.steer("1", "Use the other file.")
     talk.events += talk.conversation.take_news()

@@ -89,6 +89,21 @@ class Retrying:
 
 
 @value
+class Limited:
+    """
+    The provider of the child's model answers no more for now: not an error, a matter of time.
+
+    It follows the message that failed for it.  How long that is was said in seconds, or until when,
+    or not at all; `text` is what was said.
+    """
+
+    provider: str
+    after_s: float = 0
+    until_ms: int = 0
+    text: str = ""
+
+
+@value
 class Settled:
     """The child has nothing left to do; `aborted` where it says that it was told to stop."""
 
@@ -189,6 +204,7 @@ Event = (
     | ToolStarted
     | ToolFinished
     | Retrying
+    | Limited
     | Settled
     | OutputText
     | ErrorText

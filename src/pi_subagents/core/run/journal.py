@@ -75,6 +75,7 @@ def bounded(event: ev.Event) -> ev.Event:
             | ev.OutputText()
             | ev.ErrorText()
             | ev.Note()
+            | ev.Limited()
             | ev.Steer()
             | ev.Asked()
             | ev.Replied()
@@ -140,6 +141,9 @@ def _to_record(event: ev.Event) -> dict[str, object]:
                 "delayMs": event.delay_ms,
                 "errorMessage": event.error_message,
             }
+        case ev.Limited():
+            known = _known(afterS=event.after_s, until=event.until_ms)
+            return {"kind": "limited", "provider": event.provider, "text": event.text, **known}
         case ev.Settled(aborted):
             return {"kind": "settled", **_known(aborted=aborted)}
         case ev.Steer():
@@ -186,6 +190,9 @@ def _from_record(record: dict[str, object]) -> ev.Event | None:
             return ev.ToolFinished(i, n, t, f is True, parent, _duration(record))
         case {"kind": "retry", "attempt": int(a), "maxAttempts": int(m), "delayMs": int(d)}:
             return ev.Retrying(a, m, d, str(record["errorMessage"]))
+        case {"kind": "limited", "provider": str(provider), "text": str(text)}:
+            after_s, until_ms = (float(str(record.get(key, 0))) for key in ("afterS", "until"))
+            return ev.Limited(provider, after_s, int(until_ms), text)
         case {"kind": "settled"}:
             return ev.Settled(aborted=record.get("aborted") is True)
         case {"kind": "steer", "number": str(n), "status": str(s), "text": str(t)}:

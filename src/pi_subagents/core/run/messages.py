@@ -1,4 +1,4 @@
-"""The words about questions of sub-agents and the answers to them, for people and models."""
+"""The words about what runs wait for: answers to questions, and limits of providers."""
 
 from __future__ import annotations
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pi_subagents.core.run import events as ev
 from pi_subagents.engines.pi import messages
+from pi_subagents.engines.pi.limits import LimitReports
 from pi_subagents.engines.pi.records import REPEATED, advice_on, decode_pi_line, events_in
 from pi_subagents.engines.plain import PlainConversation
 
@@ -34,12 +35,16 @@ class JsonConversation(PlainConversation):
     repeated: ClassVar[bytes] = REPEATED
     advice = staticmethod(advice_on)
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._limits = LimitReports()
+
     def begin(self, beginning: Beginning) -> None:
         """Send nothing: the child reads its prompt by itself."""
 
     def hears(self, line: bytes, now: float) -> tuple[ev.Event, ...]:  # noqa: ARG002 - clock-free
-        """Take one line of the child; every one is an event."""
-        return events_in(line, decode_pi_line(line))
+        """Take one line of the child; every one is an event, and one may show a limit."""
+        return self._limits.added(line, events_in(line, decode_pi_line(line)))
 
     def steer(self, number: str, text: str) -> None:
         """Refuse a message: the child would not read it."""

@@ -64,6 +64,7 @@ CAPABILITIES = Capabilities(
     usage=PER_MESSAGE,
     questions=True,
     permissions=frozenset(KINDS),
+    limits=True,
     native_resume=True,
 )
 

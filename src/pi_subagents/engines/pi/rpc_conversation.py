@@ -19,6 +19,7 @@ from pi_subagents.core.run import messages as run_messages
 from pi_subagents.core.usage import Usage, usage_from_json
 from pi_subagents.engines.pi import messages, rpc
 from pi_subagents.engines.pi.dialogs import OpenDialogs
+from pi_subagents.engines.pi.limits import LimitReports
 from pi_subagents.engines.pi.records import REPEATED, advice_on, as_mapping, events_in
 
 if TYPE_CHECKING:
@@ -68,6 +69,7 @@ class RpcConversation:
         self._ids = ids
         self._channel = channel
         self._dialogs = OpenDialogs(channel)
+        self._limits = LimitReports()
         self._prompt = self._orders = ""
         self._session: str | None = None
         self._on_ready: Callable[[], None] | None = None
@@ -121,9 +123,9 @@ class RpcConversation:
         return news
 
     def hears(self, line: bytes, now: float) -> tuple[ev.Event, ...]:
-        """Take one line of the child; return the event of this run in it, if there is one."""
+        """Take one line of the child; return the events of this run in it, if there are any."""
         event = self.take(rpc.decode_rpc_line(line), now)
-        return () if event is None else events_in(line, event)
+        return () if event is None else self._limits.added(line, events_in(line, event))
 
     def hears_idle(self, line: bytes) -> None:
         """Take one line between two runs: no command is open then, and nobody sees a dialog."""

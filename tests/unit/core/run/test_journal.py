@@ -48,6 +48,11 @@ EXAMPLES: list[tuple[ev.Event, dict[str, object]]] = [
         ev.ToolFinished("c", "ls", "out", failed=True),
         {"kind": "tool_result", "id": "c", "name": "ls", "text": "out", "failed": True},
     ),
+    (ev.Limited("acme"), {"kind": "limited", "provider": "acme", "text": ""}),
+    (
+        ev.Limited("acme", 20, 5, "busy"),
+        {"kind": "limited", "provider": "acme", "text": "busy", "afterS": 20, "until": 5},
+    ),
     (
         ev.Retrying(1, 3, 2000, "busy"),
         {"kind": "retry", "attempt": 1, "maxAttempts": 3, "delayMs": 2000, "errorMessage": "busy"},
