@@ -68,6 +68,11 @@ def session_goes_on(wait_s: float) -> str:
     return f"(This session is still running. To wait for it, set waitSeconds, up to {wait_s:g}.)"
 
 
+def session_work(work: str) -> str:
+    """Return what a session's last run changed, and whether that was checked."""
+    return f"(Its work: {work})"
+
+
 def session_failed(error_message: str) -> str:
     """Return why a session has no more to say."""
     return f"(It ended with an error: {error_message})"

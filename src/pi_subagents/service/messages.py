@@ -227,3 +227,9 @@ def works_in_worktree(path: str, cwd: str) -> str:
 
 NO_WORKTREE = "it had no worktree of its own."
 STILL_AT_WORK = "it is still at work."
+NONE_PASSED = "no check of ours passed them (--passed): subagents apply takes them without it."
+
+
+def left_out_unpassed(run: str, work: str) -> str:
+    """Return that a run's changes were left out, since no check passed them."""
+    return f"Left out: the changes of run {run} ({work or 'not checked'})"

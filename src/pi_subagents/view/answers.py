@@ -18,7 +18,7 @@ from pi_subagents.core.messages import MAX_MESSAGE, NO_TEXT_OUTPUT, NOTE_EMPTY_A
 from pi_subagents.core.plain_text import one_line
 from pi_subagents.core.run.messages import asks_model
 from pi_subagents.core.run.question import waiting_to_json
-from pi_subagents.core.run.result import RunResult, tool_status, value_to_json
+from pi_subagents.core.run.result import RunResult, tool_status, value_to_json, work_to_json
 from pi_subagents.core.session.next_calls import go_on
 from pi_subagents.core.session.retrieval import with_words
 from pi_subagents.core.task.request import MAX_NAME_LENGTH
@@ -51,6 +51,7 @@ def summary_line(result: RunResult, profile: str = "") -> str:
     status = tool_status(result.status) + (f" — {message}" if message else "")
     name, used = (one_line(text, MAX_NAME_LENGTH) for text in (result.name, profile))
     ending = f" [profile: {used}]" if used else ""
+    ending += f" [{result.work}]" if result.work else ""
     return f"{mark} {name}: {status} (session: {result.session_id}){ending}"
 
 
@@ -144,6 +145,7 @@ def _result_to_json(task: EndedTask) -> Mapping[str, object]:
         "model": result.model_used or None,
         "usage": usage_to_json(result.usage),
         "notes": list(result.notes),
+        **work_to_json(result),
         **_resumed(result),
     }
 
@@ -195,7 +197,8 @@ def _preset_line(task: EndedTask) -> str:
     result = task.result
     why = reason_line(result.error_message, MAX_MESSAGE)
     status = task.status + (f" — {why}" if why else "")
-    return f"{task.title}: {status} (session: {result.session_id})"
+    ending = f" [{result.work}]" if result.work else ""
+    return f"{task.title}: {status} (session: {result.session_id}){ending}"
 
 
 def _preset_answer(result: RunResult) -> str:
@@ -234,6 +237,7 @@ def _preset_result_to_json(
         "model": result.model_used or None,
         "usage": usage_to_json(result.usage),
         "notes": list(result.notes),
+        **work_to_json(result),
     }
 
 

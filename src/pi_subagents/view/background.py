@@ -19,7 +19,7 @@ from pi_subagents.core.run import messages as run_messages
 from pi_subagents.core.run.question import question_to_model, waiting_part
 from pi_subagents.core.run.record import RunProgress, RunRecord, meta_from_json
 from pi_subagents.core.run.result import SCHEMA_VERSION as RESULT_VERSION
-from pi_subagents.core.run.result import result_from_json, value_to_json
+from pi_subagents.core.run.result import result_from_json, value_to_json, work_to_json
 from pi_subagents.core.session.next_calls import go_on
 from pi_subagents.core.usage import usage_from_json, usage_to_json
 from pi_subagents.core.value import replace
@@ -197,6 +197,7 @@ def row_to_json(run: RunRecord) -> dict[str, object]:
         "model": run.model_used or None,
         "usage": usage_to_json(run.usage),
         "notes": list(result.notes) if result else [],
+        **work_to_json(result),
         **waiting_part(run.waiting_for),
         **({"resumed": run.resumed} if run.resumed else {}),
     }
@@ -234,6 +235,7 @@ _FILES = {
 def _line(run: RunRecord) -> str:
     task = one_line(run.meta.task, _TASK_WIDTH)
     why = f" — {one_line(run.error_message, 200)}" if run.error_message else ""
+    why += f" [{run.work}]" if run.work else ""
     preset = f" {one_line(run.meta.preset, 64)}" if run.meta.preset else ""  # a delegation has none
     if run.waiting_for is not None:
         why = f" — {run_messages.asks(one_line(run.waiting_for.text, 200))}"
@@ -262,7 +264,7 @@ def ending_facts(run: RunRecord, family: str) -> list[str]:
     """Return what is known of a run that ended, beside its answer: lines above that."""
     call = next_call(run, family)
     return [
-        *filter(None, [facts(run.model_used, run.usage)]),
+        *filter(None, [run.work, facts(run.model_used, run.usage)]),
         *([messages.to_go_on(call)] if call else []),
         *([f"{messages.LAST_WORDS}:"] if run.output and run.status != "completed" else []),
     ]

@@ -12,9 +12,10 @@ from collections import Counter
 from typing import TYPE_CHECKING, Literal, get_args
 
 from pi_subagents.core.plain_text import one_line
+from pi_subagents.core.run.checked import Checked
 from pi_subagents.core.run.question import waiting_part
 from pi_subagents.core.run.record import RunMeta, RunRecord
-from pi_subagents.core.run.result import RunResult
+from pi_subagents.core.run.result import RunResult, work_to_json
 from pi_subagents.core.usage import Usage, usage_to_json
 from pi_subagents.core.value import value
 from pi_subagents.view.failure import ending_lines, explain_failure
@@ -23,6 +24,7 @@ from pi_subagents.view.states import state_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+SEPARATOR = " · "
 MAX_TEXT = 200
 MAX_REASON = 1000  # a provider's JSON, of which a person is told what it means
 MAX_NOTES = 8
@@ -115,6 +117,11 @@ def light(run: RunRecord) -> RunRecord:
         output=cut(result.output) if result.completed else "",
         error_message=one_line(result.error_message, MAX_REASON),
         notes=tuple(cut(note) for note in result.notes[:MAX_NOTES]),
+        checked=result.checked
+        and Checked(
+            cut(result.checked.command), result.checked.exit_code, cut(result.checked.tail)
+        ),
+        changes=cut(result.changes),
         model=cut(result.model),
         usage=result.usage,
         started_at_ms=result.started_at_ms,
@@ -137,7 +144,9 @@ def last_line(run: RunRecord) -> str:
     """Return what a run does, answered, or failed with."""
     if run.active:
         return run.progress.last_line
-    return run.output if run.status == "completed" else cut(explain_failure(run.error_message).what)
+    done = run.status == "completed"
+    said = run.output if done else cut(explain_failure(run.error_message).what)
+    return cut(SEPARATOR.join(filter(None, (run.work, said))))
 
 
 def ending(run: RunRecord) -> tuple[str, ...]:
@@ -182,6 +191,7 @@ def row_to_json(row: RunRecord) -> dict[str, object]:
         "finishedAt": finished_at_ms(row) or None,
         "lastLine": last_line(row),
         **waiting_part(row.waiting_for),
+        **work_to_json(row.result),
         "usage": usage_to_json(row.usage),
         "cwd": row.meta.cwd,
         "path": row.path,

@@ -14,7 +14,7 @@ from pi_subagents.core.plain_text import one_line, printable
 from pi_subagents.core.run.record import short_id
 from pi_subagents.core.value import value
 from pi_subagents.view.amounts import marked, money, short_number
-from pi_subagents.view.fleet import finished_at_ms, last_line
+from pi_subagents.view.fleet import SEPARATOR, finished_at_ms, last_line
 from pi_subagents.view.states import state_of
 from pi_subagents.view.time_spent import age, length
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 Column = Literal["status", "age", "time", "name", "model", "doing", "tokens", "cost"]
 
-SEPARATOR = " · "
 GAP = 1
 LEAST_DOING = 10
 _STATUS, _SIGN, _AGE, _TOKENS, _COST, _MODEL, _MOST_NAME = 13, 1, 4, 6, 8, 18, 64
@@ -109,7 +108,7 @@ def heading(row: RunRecord, now_ms: int) -> str:
     """Return the line above a run that is looked at from near."""
     state = state_of(row)
     standing, title = f"{state.sign} {_standing(row, now_ms)}", one_line(row.title, _MOST_NAME)
-    return _joined(standing, title, row.kind, row.model, *_figures(row))
+    return _joined(standing, title, row.work, row.kind, row.model, *_figures(row))
 
 
 def details(row: RunRecord, now_ms: int, home: str) -> str:
@@ -121,7 +120,7 @@ def details(row: RunRecord, now_ms: int, home: str) -> str:
         row.kind,
         row.model,
     )
-    return f"{who}\n{_joined(_standing(row, now_ms), *_figures(row), place(row, home))}"
+    return f"{who}\n{_joined(_standing(row, now_ms), row.work, *_figures(row), place(row, home))}"
 
 
 def _standing(row: RunRecord, now_ms: int) -> str:

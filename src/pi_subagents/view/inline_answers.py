@@ -102,7 +102,7 @@ def _block(task: EndedTask, most: int) -> list[tuple[str, str]]:
 def _state_line(task: EndedTask) -> str:
     result = task.result
     words = [f"{task.place}. {one_line(task.title, MAX_NAME)}: {task.status}"]
-    words.append(facts(result.model_used, result.usage))
+    words += [result.work, facts(result.model_used, result.usage)]
     if not result.completed:
         words.append(messages.PARTIAL_ANSWER if result.is_partial else messages.NO_ANSWER)
     if task.next_call:

@@ -109,6 +109,7 @@ class Window:
     error_message: str = ""
     notes: tuple[str, ...] = ()  # said of the run at its end
     no_answer: bool = False  # completed, but nothing was said
+    work: str = ""  # what it changed, and whether that was checked
     usage: Usage = Usage()
     line_count: int = field(default=0, compare=False)  # ever, also those no longer kept
 
@@ -241,6 +242,7 @@ def _finished(so_far: Window, result: RunResult, started_at_ms: int | None) -> W
         title=replace(title, session_id=title.session_id or result.session_id),
         status=_ENDS.get(result.status, "error"),
         no_answer=result.no_answer,
+        work=result.work,
         call_count=result.tool_call_count,
         started_at_ms=result.started_at_ms or started_at_ms,
         elapsed_ms=result.duration_ms,

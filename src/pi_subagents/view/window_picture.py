@@ -150,7 +150,7 @@ def end_picture(run: RunRecord, output: str) -> list[Part]:
     return [
         Part((header,)),
         Part(((Span(task, "muted"),),) if task else (), _TASK),
-        Part((*_text_rows(why), *_text_rows(output)), _ANSWER),
+        Part((*_text_rows(run.work), *_text_rows(why), *_text_rows(output)), _ANSWER),
     ]
 
 

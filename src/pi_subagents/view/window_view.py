@@ -95,6 +95,7 @@ def header_rests(window: Window, waits: str, clock: str) -> Iterator[str]:
         "tools": "" if title.tool_count is None else counted(title.tool_count, "tool"),
         "files": counted(title.file_count, "file") if title.file_count else "",
         "todo": f"[{todo.completed}/{todo.total}]" if todo.unfinished else "",
+        "work": window.work,
         "waits": waits,
         "elapsed": clock,
         "spent": spent(window.usage),
@@ -109,7 +110,7 @@ def ended_rests(window: Window) -> Iterator[str]:
     took = length(window.elapsed_ms)
     word = "" if window.status == "completed" else window_state(window).word
     calls = counted(window.call_count, "call") if window.call_count else ""
-    for parts in ((word, calls, spent(window.usage), took), (word, took)):
+    for parts in ((word, window.work, calls, spent(window.usage), took), (word, took)):
         yield "".join(ENDED_SEPARATOR + text for text in parts if text)
 
 
@@ -176,6 +177,7 @@ def state_to_json(window: Window) -> dict[str, object]:
         "elapsedMs": window.elapsed_ms,
         "errorMessage": window.error_message or None,
         "usage": usage_to_json(window.usage),
+        **({"work": window.work} if window.work else {}),
     }
 
 

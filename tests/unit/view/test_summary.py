@@ -10,11 +10,19 @@ from tests.unit.core.given_values import briefly
 from tests.unit.core.run.test_result import results
 
 from pi_subagents.core.messages import NO_TEXT_OUTPUT, NOTE_EMPTY_ANSWER
+from pi_subagents.core.run.checked import Checked
+from pi_subagents.core.run.record import RunMeta, RunRecord
 from pi_subagents.core.run.result import RunResult
+from pi_subagents.core.session.retrieval import output_to_json, say_how_it_stands
+from pi_subagents.core.session.text_part import TextPart
 from pi_subagents.core.settings import InlineAnswers, Settings
 from pi_subagents.core.usage import Usage
 from pi_subagents.core.value import replace
+from pi_subagents.service.tools.outputs import short_results
 from pi_subagents.view.answers import delegation_to_json, refusal_to_json, summary_line
+from pi_subagents.view.background import row_to_json
+from pi_subagents.view.fleet import last_line, light
+from pi_subagents.view.fleet_table import heading
 from pi_subagents.view.window import Window, WindowLine, WindowTitle
 
 AS_THE_SEEDS = Settings(inline_answers=InlineAnswers(0))
@@ -47,6 +55,54 @@ def test_an_empty_answer_is_no_success_and_a_failure_is_told_in_words() -> None:
     assert summary_line(refused) == (
         "✗ run-tests: error — The provider refused the key (401). (session: f4e1d8a7c0b39265)"
     )
+
+
+PASSED, FAILED = Checked("pytest -q", 0, "ok"), Checked("pytest -q", 1, "1 failed")
+CHANGED = "3 files changed, +40 \N{MINUS SIGN}7"
+
+
+@pytest.mark.parametrize(
+    ("fields", "work"),
+    [
+        ({}, ""),
+        ({"checked": PASSED}, "checked"),
+        ({"changes": CHANGED}, f"{CHANGED}, claimed, not checked"),
+        ({"changes": CHANGED, "checked": PASSED}, f"{CHANGED}, checked"),
+        ({"changes": CHANGED, "checked": FAILED, "status": "failed"}, f"{CHANGED}, check failed"),
+        ({"changes": CHANGED, "status": "aborted"}, CHANGED),
+    ],
+)
+def test_what_was_changed_is_said_and_whether_it_was_checked_or_is_only_claimed(
+    fields: dict[str, object], work: str
+) -> None:
+    result = replace(DONE, **fields)
+    run = RunRecord("1" * 32, RunMeta(name="build"), result=result)
+    assert result.work == light(run).work == work
+    assert summary_line(result).endswith(f") [{work}]" if work else ")")
+    assert last_line(light(run)).startswith(work)
+    assert work in heading(run, 0)
+    value = delegation_to_json([result], [Window(WindowTitle("n"), work=result.work)], Settings())
+    details = value["details"]
+    assert isinstance(details, dict)
+    (told,) = details["results"]
+    assert told.get("changes", "") == result.changes
+    assert ("checked" in told) is (result.checked is not None)
+    shown = short_results(details, "")["results"]
+    assert isinstance(shown, list)
+    checked = shown[0].get("checked")
+    assert checked == (
+        result.checked
+        and {
+            "passed": result.checked.passed,
+            "exitCode": result.checked.exit_code,
+            "command": "pytest -q",
+            "tail": "" if result.checked.passed else "1 failed",
+        }
+    )
+    assert row_to_json(run).get("changes", "") == result.changes
+    output = output_to_json([run], TextPart("Built.", 6), Settings())
+    texts = [each["text"] for each in say_how_it_stands(output)["content"]]
+    assert (f"(Its work: {work})" in texts) is bool(work)
 
 
 @pytest.mark.parametrize("status", ["failed", "aborted", "interrupted"])

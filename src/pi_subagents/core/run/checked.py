@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from pi_subagents.core.value import JsonObject
 
 
+CHECKED, CHECK_FAILED, CLAIMED = "checked", "check failed", "claimed, not checked"
+
+
 @value
 class Checked:
     """How a check ended; `exit_code` None means that it had to be ended or never began."""
@@ -26,6 +29,11 @@ class Checked:
     def passed(self) -> bool:
         """Return whether the work is what was wanted."""
         return self.exit_code == 0
+
+    @property
+    def word(self) -> str:
+        """Return in a word what it said."""
+        return CHECKED if self.passed else CHECK_FAILED
 
 
 def checked_to_json(checked: Checked) -> JsonObject:

@@ -160,6 +160,11 @@ class RunRecord:
         return "" if self.result is None else self.result.output
 
     @property
+    def work(self) -> str:
+        """What it changed, and whether somebody checked that; empty where neither is known."""
+        return "" if self.result is None else self.result.work
+
+    @property
     def exit_code(self) -> int | None:
         """How its child ended, if it did."""
         return None if self.result is None else self.result.exit_code

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any, cast, get_args
 
 from pi_subagents.core import messages
-from pi_subagents.core.run.checked import Checked, checked_from_json, checked_to_json
+from pi_subagents.core.run.checked import CLAIMED, Checked, checked_from_json, checked_to_json
 from pi_subagents.core.run.outcome import Status
 from pi_subagents.core.usage import Usage, usage_from_json, usage_to_json
 from pi_subagents.core.value import value
@@ -78,6 +78,14 @@ class RunResult:
         return self.output if value in self.output else f"{self.output}\n\n{value}"
 
     @property
+    def work(self) -> str:
+        """What it changed, and whether somebody checked that; empty where neither is known."""
+        claimed = CLAIMED if self.changes and self.completed else ""
+        return ", ".join(
+            filter(None, (self.changes, self.checked.word if self.checked else claimed))
+        )
+
+    @property
     def no_answer(self) -> bool:
         """Return whether it completed and said nothing."""
         return self.completed and self.output == messages.NO_TEXT_OUTPUT
@@ -114,11 +122,18 @@ def result_to_json(result: RunResult) -> dict[str, object]:
         "finishedAt": result.finished_at_ms,
         "durationMs": result.duration_ms,
         "artifactsTruncated": result.artifacts_truncated,
-        **({"checked": checked_to_json(result.checked)} if result.checked else {}),
-        **({"changes": result.changes} if result.changes else {}),
+        **work_to_json(result),
         "resumed": result.resumed or None,
         "sessionSeal": result.session_seal or None,
     }
+
+
+def work_to_json(result: RunResult | None) -> dict[str, object]:
+    """Return what a run changed and what its check said, each where there is one."""
+    if result is None:
+        return {}
+    checked = {"checked": checked_to_json(result.checked)} if result.checked else {}
+    return {**checked, **({"changes": result.changes} if result.changes else {})}
 
 
 def value_to_json(result: RunResult | None) -> dict[str, object]:

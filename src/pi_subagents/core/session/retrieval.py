@@ -14,6 +14,7 @@ from pi_subagents.core.parameters import given_parameters, required_text, second
 from pi_subagents.core.plain_text import one_line
 from pi_subagents.core.run import messages as run_messages
 from pi_subagents.core.run.question import waiting_part
+from pi_subagents.core.run.result import work_to_json
 from pi_subagents.core.session.next_calls import go_on
 from pi_subagents.core.session.text_part import PART_KEYS, PartRequest, parse_part
 from pi_subagents.core.usage import usage_to_json
@@ -113,7 +114,7 @@ def say_how_it_stands(answer: dict[str, Any], wait_s: float = MAX_WAIT_S) -> dic
         return with_words(answer, word)
     if details["status"] == "running":
         return with_words(answer, messages.session_goes_on(wait_s))
-    words = []
+    words = [messages.session_work(details["work"])] if "work" in details else []
     if "errorMessage" in details:
         why = one_line(details["errorMessage"], messages.MAX_MESSAGE)
         words.append(messages.session_failed(why))
@@ -155,6 +156,8 @@ def _details(runs: Sequence[RunRecord], settings: Settings) -> dict[str, object]
                 error_message=latest.error_message,
                 timeout_s=latest.meta.timeout_s,
             )
+    if latest.work:
+        details |= {"work": latest.work, **work_to_json(latest.result)}
     return {**details, **waiting_part(latest.waiting_for)}
 
 

@@ -24,6 +24,7 @@ CWD_GONE = "The current directory no longer exists. Change to another directory.
 
 # Lists: what is said where there is nothing to list, or more.
 
+WORK_HEADING = "WORK"
 NO_RUNS_YET = 'No runs here yet. Try: subagents run --offline "List the files"'
 NO_SESSIONS_YET = 'No sessions here yet. Try: subagents run --offline "List the files"'
 NOTHING_RUNNING = "Nothing is running."

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pi_subagents.core.value import JsonObject
     from pi_subagents.service.call import Options
 
-_KEYS = ("runIds", "check", "commit")
+_KEYS = ("runIds", "check", "commit", "passed")
 
 
 @value
@@ -29,6 +29,7 @@ class ApplyRequest:
     run_ids: tuple[str, ...]
     check: bool = False
     commit: bool = False
+    passed: bool = False
 
 
 def parse_apply(given: object) -> ApplyRequest:
@@ -37,8 +38,8 @@ def parse_apply(given: object) -> ApplyRequest:
     ids = parameters.get("runIds")
     if not isinstance(ids, list) or not ids or not all(isinstance(each, str) for each in ids):
         raise InvalidRequest("runIds", core_messages.NEEDS_RUN_IDS)
-    check, commit = (optional_flag(key, parameters.get(key)) for key in _KEYS[1:])
-    return ApplyRequest(tuple(ids), check, commit)
+    flags = (optional_flag(key, parameters.get(key)) for key in _KEYS[1:])
+    return ApplyRequest(tuple(ids), *flags)
 
 
 async def _run(request: ApplyRequest, options: Options) -> JsonObject:
@@ -51,6 +52,7 @@ async def _run(request: ApplyRequest, options: Options) -> JsonObject:
         options.get("env"),
         check=request.check,
         commit=request.commit,
+        passed=request.passed,
     )
     taken = await in_own_thread("apply", taking)
     text = taken_text(taken.files, taken.commits, check=request.check)
@@ -70,6 +72,7 @@ TOOL = Tool(
         "properties": {
             "runIds": {"type": "array", "minItems": 1, "items": {"type": "string"}},
             "check": {"type": "boolean", "description": "Only try."},
+            "passed": {"type": "boolean"},
         },
         "required": ["runIds"],
     },

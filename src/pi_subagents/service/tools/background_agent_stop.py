@@ -27,10 +27,10 @@ async def _run(run_id: str | None, options: Options) -> JsonObject:
 
 TOOL = Tool(
     name="background_agent_stop",
-    description="Stop one background run, or all.",
+    description="Stop a background run, or all.",
     parameters={
         "type": "object",
-        "properties": {"runId": {"type": "string", "description": "Run or session id."}},
+        "properties": {"runId": {"type": "string"}},
     },
     returns=schemas.BACKGROUND_RUNS,
     parse=lambda given, _: parse_stop(given),

@@ -41,7 +41,7 @@ _TASK = {
         "cwd": {"type": "string"},
         "profile": {"type": "string"},
         "timeout": schemas.seconds("Seconds, default 600.", MIN_TIMEOUT_S, MAX_TIMEOUT_S),
-        "resume": {"type": "string", "description": "Session to go on with."},
+        "resume": {"type": "string", "description": "Session id."},
         "budget": {"type": "object"},
         "files": {
             "type": "array",
@@ -50,6 +50,7 @@ _TASK = {
         },
         "questions": {"enum": [*QUESTION_CHOICES]},
         "workspace": {"enum": [*WORKSPACES]},
+        "check": {"type": "string"},
         "outputSchema": schemas.ANSWER_SCHEMA,
     },
     "required": ["name", "prompt"],

@@ -83,8 +83,17 @@ def short_results(details: JsonObject, _text: str) -> JsonObject:
 
 
 def _result(result: Mapping[str, object], most: int) -> JsonObject:
-    shown = _with_answer(result, most)
+    shown = _with_short_check(_with_answer(result, most))
     return compact({key: value for key, value in shown.items() if key not in _NOT_NEEDED})
+
+
+def _with_short_check(run: Mapping[str, object]) -> Mapping[str, object]:
+    """Return a run with the end of what its check printed, where that says why it failed."""
+    checked = run.get("checked")
+    if not isinstance(checked, Mapping):
+        return run
+    tail = "" if checked["passed"] else str(checked["tail"])[-MAX_LISTED_OUTPUT:]
+    return {**run, "checked": {**checked, "tail": tail}}
 
 
 def _with_answer(run: Mapping[str, object], most: int) -> Mapping[str, object]:
@@ -110,7 +119,7 @@ def short_runs(details: JsonObject, _text: str) -> JsonObject:
 
 
 def _row(run: Mapping[str, object], most: int) -> JsonObject:
-    row = {key: value for key, value in run.items() if key != "paths"}
+    row = {key: value for key, value in _with_short_check(run).items() if key != "paths"}
     row["task"] = one_line(str(run["task"]), MAX_LISTED_OUTPUT)
     row["runDir"] = _mapping(run["paths"]).get("runDir", "")
     if isinstance(counts := run.get("counts"), Mapping):

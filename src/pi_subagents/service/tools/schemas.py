@@ -91,6 +91,10 @@ OUTPUT: JsonObject = {
     "value": {"description": "The answer, where it had to fit a schema."},
     "valueLeftOut": {"type": "boolean", "description": "It is too large to stand here."},
 }
+WORK: JsonObject = {
+    "changes": {"type": "string", "description": "What it changed in its worktree."},
+    "checked": {"type": "object", "description": "What its check said; without, it only claims."},
+}
 ENDING: JsonObject = {
     "errorMessage": TEXT,
     "nextCall": {"type": "string", "description": "How to go on with it, as it is."},
@@ -99,6 +103,7 @@ ENDING: JsonObject = {
     "model": {"type": "string", "description": "The one that answered."},
     "usage": USAGE,
     "notes": TEXTS,
+    **WORK,
 }
 RESUMED: JsonObject = {"resumed": TEXT}
 PLACE: JsonObject = {"preset": TEXT, "task": TEXT, "cwd": TEXT}
@@ -107,7 +112,7 @@ TIMES: JsonObject = {"startedAt": COUNT, "finishedAt": COUNT}
 RUN: JsonObject = {"sessionId": TEXT, "runId": TEXT}
 SESSION: JsonObject = {
     "sessionId": TEXT, "status": PROFILE_STATUS, "errorMessage": TEXT, "nextCall": TEXT,
-    "taskName": TEXT, "runCount": COUNT, "model": TEXT, "usage": USAGE,
+    "taskName": TEXT, "runCount": COUNT, "model": TEXT, "usage": USAGE, **WORK, "work": TEXT,
 }  # fmt: skip
 PART: JsonObject = {
     "totalCharacters": COUNT, "shownCharacters": COUNT, "matchingLines": COUNT, "text": TEXT,

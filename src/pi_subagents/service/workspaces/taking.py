@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pi_subagents.core.value import value
+from pi_subagents.core.value import replace, value
 from pi_subagents.errors import ChangesUnavailable
 from pi_subagents.service import messages
 from pi_subagents.service.finding import find_run
@@ -60,12 +60,29 @@ def take_changes(
     *,
     check: bool = False,
     commit: bool = False,
+    passed: bool = False,
 ) -> Taken:
-    """Take the changes of these runs in this order, all or none; with `check` only see whether."""
+    """
+    Take the changes of these runs in this order, all or none; with `check` only see whether.
+
+    With `passed` those whose check did not pass, or that have none, are left out and named.
+    """
     env = os.environ if env is None else env
     refuse_inside_subagent(env)
-    of_runs = [_changes_of(runs, find_run(runs, each)) for each in dict.fromkeys(wanted)]
-    return apply_changes(of_runs, env, _now_ms(), check=check, commit=commit)
+    known = {each.run_id: each for each in (find_run(runs, name) for name in wanted)}
+    records = list(known.values())
+    left_out = [each for each in records if passed and not _has_passed(each)]
+    if len(left_out) == len(records):
+        raise ChangesUnavailable(left_out[0].run_id, messages.NONE_PASSED)
+    of_runs = [_changes_of(runs, each) for each in records if each not in left_out]
+    taken = apply_changes(of_runs, env, _now_ms(), check=check, commit=commit)
+    notes = tuple(messages.left_out_unpassed(each.short_id, each.work) for each in left_out)
+    return replace(taken, warnings=(*notes, *taken.warnings))
+
+
+def _has_passed(record: RunRecord) -> bool:
+    checked = record.result.checked if record.result else None
+    return checked is not None and checked.passed
 
 
 def throw_away(runs: Runs, wanted: str, env: Mapping[str, str] | None = None) -> str:

@@ -81,7 +81,10 @@ def test_the_parameters_of_every_tool_and_which_are_required() -> None:
             {"sessionId": "string", "answer": "string"},
             ["sessionId", "answer"],
         ),
-        "apply_subagent_changes": ({"runIds": "array", "check": "boolean"}, ["runIds"]),
+        "apply_subagent_changes": (
+            {"runIds": "array", "check": "boolean", "passed": "boolean"},
+            ["runIds"],
+        ),
     }
 
 

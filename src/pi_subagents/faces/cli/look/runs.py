@@ -14,6 +14,7 @@ import click
 
 from pi_subagents.core.plain_text import one_line
 from pi_subagents.core.run.record import short_id
+from pi_subagents.core.run.result import work_to_json
 from pi_subagents.core.usage import Usage, usage_to_json
 from pi_subagents.errors import RunUnreadable
 from pi_subagents.faces.cli import messages, options
@@ -131,6 +132,8 @@ def print_heading(console: Console, run: RunRecord) -> None:
     fork = f", forked from {short_id(run.meta.forked_from)}" if run.meta.forked_from else ""
     console.answer(f"run {run.short_id}, session {short_id(run.session_id)}{resumed}{fork}")
     console.answer(f"in {run.meta.cwd}")
+    if run.work:
+        console.answer(run.work)
     lines = ending_lines(run.error_message, run.result.notes if run.result else ())
     for number, text in enumerate(lines):
         failed = number == 0 and run.error_message
@@ -156,6 +159,7 @@ def _run_to_json(run: RunRecord) -> dict[str, object]:
         "durationMs": run.duration_ms,
         "usage": usage_to_json(run.usage),
         "errorMessage": run.error_message or None,
+        **work_to_json(run.result),
         "resumed": run.resumed or None,
         "path": run.path,
     }
@@ -163,6 +167,8 @@ def _run_to_json(run: RunRecord) -> dict[str, object]:
 
 def _table(console: Console, found: list[RunRecord]) -> None:
     now = time.time() * 1000
+    worked = any(run.work for run in found)
+    headings = (*HEADINGS[:-1], *([messages.WORK_HEADING] if worked else []), HEADINGS[-1])
     rows = [
         (
             run.short_id,
@@ -170,11 +176,12 @@ def _table(console: Console, found: list[RunRecord]) -> None:
             age(now - run.meta.created_at_ms),
             age(run.duration_ms) if run.duration_ms else "-",
             marked(f"{run.usage.total_tokens:,}", run.usage) if run.usage.total_tokens else "-",
+            *([run.work or "-"] if worked else []),
             run.title,
         )
         for run in found
     ]
-    print_table(console, HEADINGS, rows, [style_of(run) for run in found])
+    print_table(console, headings, rows, [style_of(run) for run in found])
     used = sum((run.usage for run in found), Usage())
     if used.total_tokens:
         paid = money(used.cost) if used.cost else ""

@@ -69,10 +69,17 @@ def diff(console: Console, *, any_id: str, stat: bool, as_json: bool) -> int:
 @options.id_argument("ids", "ID...", many=True)
 @click.option("--check", is_flag=True, help="Say whether they fit, and change nothing.")
 @click.option("--commit", is_flag=True, help="Commit the changes of each run.")
+@click.option("--passed", is_flag=True, help="Leave out runs whose check did not pass.")
 @options.json_option
 @click.pass_obj
 def apply(
-    console: Console, *, ids: tuple[str, ...], check: bool, commit: bool, as_json: bool
+    console: Console,
+    *,
+    ids: tuple[str, ...],
+    check: bool,
+    commit: bool,
+    passed: bool,
+    as_json: bool,
 ) -> int:
     """
     Take the changes of runs into the checkout they were made for: all of them in the order given,
@@ -81,19 +88,20 @@ def apply(
     They are joined with what is there now. If any of them does not fit, the files and lines are
     listed and nothing is changed. The index stays as it is, except with --commit, which makes a
     commit for each run without hooks; files with changes of yours are not committed. Changes are
-    taken once.
+    taken once. With --passed only those count that a check of ours passed: what a sub-agent only
+    claims to have done is left out, and named.
 
     \b
     Examples:
       subagents apply 3f9c 81aa --check
-      subagents apply 3f9c 81aa --commit
+      subagents apply 3f9c 81aa --commit --passed
     """  # noqa: D301 - as above; the summary is wrapped
     from pi_subagents.core.plain_text import printable
     from pi_subagents.service.runs import Runs
     from pi_subagents.service.workspaces.taking import take_changes
     from pi_subagents.view.taken import taken_text, taken_to_json
 
-    taken = take_changes(Runs(), ids, check=check, commit=commit)
+    taken = take_changes(Runs(), ids, check=check, commit=commit, passed=passed)
     if as_json:
         console.json(taken_to_json(taken.files, taken.warnings, taken.commits, check=check))
         return 0
