@@ -71,7 +71,7 @@ TOOL = Tool(
         "type": "object",
         "properties": {
             "runIds": {"type": "array", "minItems": 1, "items": {"type": "string"}},
-            "check": {"type": "boolean", "description": "Only try."},
+            "check": {"type": "boolean", "description": "Try."},
             "passed": {"type": "boolean"},
         },
         "required": ["runIds"],
