@@ -43,6 +43,7 @@ def place(project: Project) -> Iterator[Place]:
     """A project whose model knows one conversation per kind of test."""
     conversations = [
         talk("mend", submits(heron="many"), submits(heron=3)),
+        talk("slow", submits(heron="a" * 40 + "!"), submits(heron="aa")),
         talk("name", submits(value=["a", "b"])),
         talk("say", {"text": "I count three."}, {"text": 'So: {"heron": "x"}'}, submits(heron=4)),
         talk("grow", submits(heron=1), submits(value=["c"])),
@@ -91,6 +92,13 @@ async def test_pi_checks_the_arguments_and_the_model_mends_them(
     assert (result.tool_call_count, result.stop_reason) == (2, "toolUse")
     offered = {each["name"]: each["parameters"] for each in tools_of(place, "mend it")}
     assert offered["submit_answer"]["properties"] == COUNT["properties"]
+
+
+async def test_an_answer_that_pi_would_check_for_ever_is_refused_in_time(place: Place) -> None:
+    slow: dict[str, object] = {"properties": {"heron": {"pattern": "^(a+)+$"}}, "type": "object"}
+    (result,) = (await place.delegate(task("slow it", slow))).results
+    assert (result.status, result.value) == ("completed", {"heron": "aa"})
+    assert "could not be checked within the limits" in place.requests("slow it")
 
 
 async def test_what_is_no_object_is_wrapped_and_unwrapped(place: Place) -> None:

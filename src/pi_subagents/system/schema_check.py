@@ -30,11 +30,16 @@ def question(schema: Mapping[str, object], **given: object) -> bytes:
     return json.dumps({"schema": schema, **given}).encode("ascii")
 
 
+def checker_command() -> list[str]:
+    """Return how the program is started, also by whoever is none of us."""
+    # Isolated: the working directory may hold anything under the names of its modules.
+    return [sys.executable, "-I", str(_PROGRAM)]
+
+
 def start_checker(stdin: int) -> subprocess.Popen[bytes]:
     """Start the program on a question; OSError where that is impossible."""
     return subprocess.Popen(
-        # Isolated: the working directory may hold anything under the names of its modules.
-        [sys.executable, "-I", str(_PROGRAM)],
+        checker_command(),
         stdin=stdin,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

@@ -12,12 +12,17 @@ import json
 import resource
 import sys
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 MOST_PROBLEMS = 3
 MAX_WORDS = 300
 CPU_LIMIT_S = 2
 MEMORY_LIMIT = 1024 * 1024 * 1024
+_ANYTHING: tuple[object, ...] = (None, 0, "", [], {})
+DATA = ("const", "enum", "default", "examples")  # what looks like a reference there is none
 
 
 def main() -> None:
@@ -44,16 +49,37 @@ def problem_with(schema: Any, **given: Any) -> str:
         Draft202012Validator,
         SchemaError,
     )
+    from referencing import Registry
 
     if not given:
         try:
             Draft202012Validator.check_schema(schema)
         except SchemaError as error:
             return _in_words(error)
+    # Without a registry of its own it would fetch what a schema refers to.
+    validator = Draft202012Validator(schema, registry=Registry())
+    if not given:
+        _try_references(validator)
         return ""
-    found = Draft202012Validator(schema).iter_errors(given["value"])
+    found = validator.iter_errors(given["value"])
     # The first few in the order of the schema: what a model can mend at once.
     return "; ".join(_in_words(error) for error in islice(found, MOST_PROBLEMS))
+
+
+def _try_references(validator: Any) -> None:
+    """Follow each reference where nothing is nested: one that never ends, or takes long, shows."""
+    for part in _parts_with_references(validator.schema):
+        for anything in _ANYTHING:
+            list(validator.evolve(schema=part).iter_errors(anything))
+
+
+def _parts_with_references(part: Any) -> Iterator[Any]:
+    if isinstance(part, dict):
+        if any(isinstance(part.get(key), str) for key in ("$ref", "$dynamicRef")):
+            yield part
+        part = [inner for key, inner in part.items() if key not in DATA]
+    for inner in part if isinstance(part, list) else ():
+        yield from _parts_with_references(inner)
 
 
 def _in_words(error: Any) -> str:

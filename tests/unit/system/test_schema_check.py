@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import subprocess
+from typing import TYPE_CHECKING
 
 import pytest
 
 from pi_subagents.core.answer import messages
 from pi_subagents.system import schema_check
 from pi_subagents.system.schema_check import problem_in, question, schema_problem, start_checker
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 PERSON: dict[str, object] = {
     "type": "object",
@@ -77,6 +81,33 @@ def test_what_is_no_schema_is_said_with_its_place(schema: dict[str, object], pla
 
 def test_a_schema_is_none_the_worse_for_being_looked_at() -> None:
     assert schema_problem(PERSON) == ""
+
+
+@pytest.mark.parametrize(
+    "schema", [{"$ref": "#"}, {"properties": {"a": {"allOf": [{"$ref": "#/properties/a"}]}}}]
+)
+def test_a_schema_that_no_value_could_be_checked_with_is_none(schema: dict[str, object]) -> None:
+    assert schema_problem(schema) == "the schema refers to itself without end"
+
+
+def test_a_schema_that_says_everything_over_and_over_is_none() -> None:
+    twice = {f"d{each}": {"allOf": [{"$ref": f"#/$defs/d{each + 1}"}] * 2} for each in range(30)}
+    schema = {"$ref": "#/$defs/d0", "$defs": {**twice, "d30": {"type": "integer"}}}
+    assert schema_problem(schema) == messages.NOT_CHECKED
+
+
+def test_a_tree_is_a_schema_and_so_is_data_that_looks_like_a_reference() -> None:
+    tree: dict[str, object] = {
+        "properties": {"kids": {"items": {"$ref": "#"}}, "n": {"const": {"$ref": "#/gone"}}}
+    }
+    assert schema_problem(tree) == ""
+    assert problem_with(tree, {"kids": [{"kids": [{"n": 1}]}]}).startswith("/kids/0/kids/0/n: ")
+
+
+def test_nothing_is_fetched_for_a_schema(tmp_path: Path) -> None:
+    elsewhere = tmp_path / "number.json"
+    elsewhere.write_text('{"type": "number"}')
+    assert problem_with({"$ref": elsewhere.as_uri()}, 1) == messages.NOT_CHECKED
 
 
 @pytest.mark.parametrize("reply", [b"", b"{", b"[]", b"null", b'{"other": 1}'])

@@ -30,7 +30,10 @@ MAX_VALUE = 4 * 1024 * 1024  # characters of JSON
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 # What is said about data, not about parts of the schema: no keyword is in there.
 DATA = ("const", "enum", "default", "examples")
+# Parts by names of the caller's: whatever such a name is, it is no keyword.
+NAMED = ("properties", "patternProperties", "dependentSchemas", "$defs", "definitions")
 REFERENCES = ("$ref", "$dynamicRef")
+_PERCENT = re.compile(rb"%([0-9A-Fa-f]{2})")
 
 
 def schema_of(given: object) -> object:
@@ -39,9 +42,19 @@ def schema_of(given: object) -> object:
     return describe() if isinstance(given, type) and describe is not None else given
 
 
+def parts_in(keyword: str, inner: object) -> object:
+    """Return what a keyword has of parts of the schema: nothing in data; named ones, as a list."""
+    if keyword in NAMED and isinstance(inner, dict):
+        return [*inner.values()]
+    return None if keyword in DATA else inner
+
+
 def checked_schema(where: str, given: object) -> JsonObject:
     """Return the schema as plain JSON; InvalidRequest where it is none, or beyond the limits."""
-    schema = schema_of(given)
+    try:
+        schema = schema_of(given)
+    except Exception as error:  # a class of the caller's describes itself
+        raise InvalidRequest(where, messages.schema_not_json(str(error))) from error
     if not isinstance(schema, Mapping):
         raise InvalidRequest(where, messages.NEEDS_SCHEMA)
     try:
@@ -92,7 +105,7 @@ def _problems(schema: JsonObject) -> Iterator[str]:
 
 def _inner(part: object) -> Iterator[object]:
     if isinstance(part, dict):
-        yield from (inner for key, inner in part.items() if key not in DATA)
+        yield from (parts_in(key, inner) for key, inner in part.items())
     elif isinstance(part, list):
         yield from part
 
@@ -112,7 +125,11 @@ def _pattern_problems(part: Mapping[str, object]) -> Iterator[str]:
 
 
 def _leads_somewhere(schema: object, pointer: str) -> bool:
-    """Return whether a JSON pointer names a part."""
+    """Return whether a JSON pointer, as it stands in a reference, names a part."""
+    escaped = pointer.encode("utf-8", "replace")
+    pointer = _PERCENT.sub(lambda byte: bytes.fromhex(byte[1].decode()), escaped).decode(
+        "utf-8", "replace"
+    )
     if pointer and not pointer.startswith("/"):
         return False
     for step in pointer.split("/")[1:]:

@@ -1,18 +1,29 @@
 // What a run wants of its child beside its prompt: its orders, one JSON object.
 //
 //   schema, wrapped   the answer is to be given by `submit_answer`, whose parameters these are
+//   checker           what first finds out whether an answer can be checked in time
 //   questions         the model may ask whoever delegated, by `ask_parent`
 //   permissions       what may be called: a word for each tool, and one for every `other`
 //
 // They come for each run, never by the command line, so that runs may share a child: in RPC mode by
 // a command, which no model reads, in JSON mode by a file that a variable names. Nothing of one
 // run's orders stays for the next.
+import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 
 const COMMAND = "pi-subagents-orders";
 const VARIABLE = "PI_SUBAGENTS_ORDERS";
 
-function submitAnswer({ schema, wrapped }) {
+const CHECK_LIMIT_MS = 30_000; // it ends itself after two seconds of work
+
+/** Throw where pi's own check, which nothing can interrupt, might not come to an end. */
+function tryCheck([program, ...options], schema, value) {
+  const input = JSON.stringify({ schema, value });
+  const { status } = spawnSync(program, options, { input, timeout: CHECK_LIMIT_MS, killSignal: "SIGKILL" });
+  if (status !== 0) throw new Error("This answer could not be checked within the limits of time and memory.");
+}
+
+function submitAnswer({ schema, wrapped, checker }) {
   return {
     name: "submit_answer",
     label: "Submit answer",
@@ -23,6 +34,10 @@ function submitAnswer({ schema, wrapped }) {
     promptGuidelines: ["Give your final answer with submit_answer, in no other way."],
     parameters: schema,
     exposure: "model-only",
+    prepareArguments(given) {
+      if (checker) tryCheck(checker, schema, given);
+      return given;
+    },
     async execute(_id, given) {
       return {
         content: [{ type: "text", text: "The answer was taken." }],

@@ -12,6 +12,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pi_subagents.core.answer.schema import DATA, NAMED, REFERENCES
 from pi_subagents.core.profile.profile import ASK_SOMEBODY
 from pi_subagents.core.value import value
 from pi_subagents.engines.pi.conversation import JSON_MODE
@@ -19,6 +20,7 @@ from pi_subagents.engines.pi.invocation import NOTHING, Invocation
 from pi_subagents.engines.pi.profile.options import matches, tool_names
 from pi_subagents.engines.pi.records import SUBMIT_TOOL
 from pi_subagents.engines.pi.tool_kinds import words_by_tool
+from pi_subagents.system.schema_check import checker_command
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,8 +29,7 @@ if TYPE_CHECKING:
 
 ASK_TOOL = "ask_parent"
 ORDERS_VARIABLE = "PI_SUBAGENTS_ORDERS"
-# What a schema says about data, not about its parts: no reference is in there.
-_DATA = ("const", "enum", "default", "examples")
+_SLOW = (*REFERENCES, "pattern", "patternProperties", "uniqueItems")
 
 
 @value
@@ -49,6 +50,8 @@ def orders_for(request: ChildRequest, mode: str) -> Orders:
     tools: tuple[str, ...] = ()
     if request.schema is not None and _may_have(SUBMIT_TOOL, request):
         wanted |= as_parameters(request.schema)
+        if may_take_long(request.schema):
+            wanted["checker"] = checker_command()
         tools += (SUBMIT_TOOL,)
     profile = request.profile
     if profile.may_ask:
@@ -77,9 +80,16 @@ def as_parameters(schema: Mapping[str, object]) -> dict[str, object]:
     """Return the schema as parameters of a tool, which are an object: others are wrapped in one."""
     if schema.get("type") == "object":
         return {"schema": dict(schema), "wrapped": False}
-    inner = _moved(schema)
+    # An id in the middle would be where references begin.
+    inner = _moved({key: part for key, part in schema.items() if key != "$id"})
     outer = {"type": "object", "properties": {"value": inner}, "required": ["value"]}
     return {"schema": {**outer, "additionalProperties": False}, "wrapped": True}
+
+
+def may_take_long(schema: Mapping[str, object]) -> bool:
+    """Return whether there may be a value for which pi itself would check the schema for ever."""
+    text = json.dumps(schema)
+    return any(f'"{keyword}"' in text for keyword in _SLOW)
 
 
 def _moved(part: object) -> object:
@@ -88,14 +98,15 @@ def _moved(part: object) -> object:
         return [_moved(each) for each in part]
     if not isinstance(part, dict):
         return part
-    return {
-        key: "#/properties/value" + inner[1:]
-        if key in ("$ref", "$dynamicRef") and isinstance(inner, str) and inner[:2] in ("#", "#/")
-        else inner
-        if key in _DATA
-        else _moved(inner)
-        for key, inner in part.items()
-    }
+    return {key: _moved_under(key, inner) for key, inner in part.items()}
+
+
+def _moved_under(keyword: str, inner: object) -> object:
+    if keyword in REFERENCES and isinstance(inner, str) and inner[:2] in ("#", "#/"):
+        return f"#/properties/value{inner[1:]}"
+    if keyword in NAMED and isinstance(inner, dict):
+        return {name: _moved(each) for name, each in inner.items()}
+    return inner if keyword in DATA else _moved(inner)
 
 
 def _may_have(tool: str, request: ChildRequest) -> bool:

@@ -53,6 +53,8 @@ def nested(levels: int) -> dict[str, Any]:
         {"prefixItems": [{"type": "string"}, {"$ref": "#/prefixItems/0"}]},
         {"enum": [{"$ref": "http://not.a/reference"}], "const": {"pattern": "("}},
         {"properties": {"$ref": {"type": "string"}, "pattern": {"type": "string"}}},
+        {"$defs": {"a b": {"type": "string"}}, "items": {"$ref": "#/$defs/a%20b"}},
+        {"properties": {"default": {"$ref": "#/properties/enum"}, "enum": {"enum": ["$ref"]}}},
         nested(MAX_DEPTH),
     ],
 )
@@ -84,6 +86,8 @@ def test_what_json_cannot_hold_is_refused(odd: object) -> None:
         ({"$ref": "https://example.org/s.json"}, messages.remote_reference("https://example.org/s.json")),
         ({"items": {"$ref": "file.json#/x"}}, messages.remote_reference("file.json#/x")),
         ({"items": {"$dynamicRef": "other#x"}}, messages.remote_reference("other#x")),
+        ({"properties": {"default": {"$ref": "http://x/y"}}}, messages.remote_reference("http://x/y")),
+        ({"$defs": {"const": {"not": {"$ref": "z.json"}}}}, messages.remote_reference("z.json")),
         ({"$ref": "#/$defs/gone"}, messages.reference_leads_nowhere("#/$defs/gone")),
         ({"$ref": "#nobody"}, messages.reference_leads_nowhere("#nobody")),
         ({"pattern": "a" * (MAX_PATTERN + 1)}, messages.pattern_too_long(MAX_PATTERN)),
@@ -95,7 +99,14 @@ def test_what_goes_beyond_a_limit_is_refused_with_the_limit(
     assert refusal_of(schema) == problem
 
 
-@pytest.mark.parametrize("schema", [{"pattern": "("}, {"patternProperties": {"[": {}}}])
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"pattern": "("},
+        {"patternProperties": {"[": {}}},
+        {"properties": {"examples": {"pattern": "("}}},
+    ],
+)
 def test_a_pattern_that_is_none_is_named(schema: dict[str, object]) -> None:
     assert "which is none" in refusal_of(schema)
 
@@ -108,6 +119,15 @@ def test_a_model_class_stands_for_its_schema() -> None:
 
     assert schema_of(Person) == checked_schema("x", Person) == PERSON
     assert schema_of(Person()) != PERSON
+
+
+def test_a_model_class_that_has_no_schema_is_refused_with_its_reason() -> None:
+    class Odd:
+        @classmethod
+        def model_json_schema(cls) -> dict[str, object]:
+            raise RuntimeError("cannot make a schema of a function")
+
+    assert refusal_of(Odd) == "is no plain JSON: cannot make a schema of a function"
 
 
 keywords = st.sampled_from(

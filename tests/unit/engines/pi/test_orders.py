@@ -23,6 +23,7 @@ from pi_subagents.engines.pi.profile.options import allowed_tools, profile_invoc
 from pi_subagents.engines.pi.records import decode_pi_line, events_in
 from pi_subagents.engines.pi.rpc import ORDERS_COMMAND
 from pi_subagents.engines.pi.versions import traits_of
+from pi_subagents.system.schema_check import checker_command
 
 SCHEMA: dict[str, object] = {"type": "object", "properties": {"n": {"type": "integer"}}}
 
@@ -108,6 +109,10 @@ def test_the_names_in_the_extension_are_ours() -> None:
         ({"anyOf": [{"type": "integer"}, {"type": "array", "items": {"$ref": "#"}}]}, [1, [2]], [["x"]]),
         ({"type": "array", "items": {"$dynamicRef": "#n"},
           "$defs": {"n": {"$dynamicAnchor": "n", "type": "integer"}}}, [1], ["x"]),
+        ({"type": "array", "items": {"properties": {"default": {"$ref": "#/$defs/n"}}},
+          "$defs": {"n": {"type": "integer"}}}, [{"default": 1}], [{"default": "x"}]),
+        ({"$id": "http://x.test/s", "type": "array", "items": {"$ref": "#/$defs/n"},
+          "$defs": {"n": {"type": "integer"}}}, [1], ["x"]),
         ({"enum": [{"$ref": "#/x"}]}, {"$ref": "#/x"}, {"$ref": "#/properties/value/x"}),
     ],
 )  # fmt: skip
@@ -120,6 +125,22 @@ def test_a_schema_that_is_wrapped_means_what_it_meant(
     assert check.is_valid({"value": good})
     assert not check.is_valid({"value": bad})
     assert not check.is_valid({"value": good, "more": 1})
+
+
+@pytest.mark.parametrize(
+    ("schema", "is_tried"),
+    [
+        (SCHEMA, False),
+        ({"properties": {"n": {"pattern": "^(a+)+$"}}}, True),
+        ({"items": {"$ref": "#"}}, True),
+        ({"uniqueItems": True}, True),
+    ],
+)
+def test_what_pi_could_check_for_ever_is_tried_elsewhere_first(
+    schema: dict[str, object], is_tried: bool
+) -> None:
+    orders = json.loads(orders_for(request(schema=schema), "rpc").text)
+    assert orders.get("checker") == (checker_command() if is_tried else None)
 
 
 def ended(**changes: object) -> bytes:
