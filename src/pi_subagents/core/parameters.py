@@ -35,6 +35,16 @@ def required_text(where: str, value: object) -> str:
     return value
 
 
+def text_within(where: str, text: str, most: int) -> str:
+    """Return a text, which must be neither empty nor of more bytes than that."""
+    if not text.strip():
+        raise InvalidRequest(where, messages.MUST_NOT_BE_EMPTY)
+    size = len(text.encode("utf-8", "replace"))
+    if size > most:
+        raise InvalidRequest(where, messages.steer_too_large(size, most))
+    return text
+
+
 def optional_text(where: str, value: object) -> str | None:
     """Return a text, or None where there is none."""
     if value is not None and not isinstance(value, str):

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Mapping
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypedDict
+from typing import TYPE_CHECKING, Any, Self, TypedDict, cast
 
 from pi_subagents import errors
 from pi_subagents.config.settings_files import load_settings
@@ -132,6 +132,16 @@ def check_options(options: Options) -> None:
         raise errors.InvalidRequest("workspace", problem)
     if options.get("runner") not in (None, *RUNNERS):
         raise errors.InvalidRequest("runner", messages.must_be_runner(RUNNERS))
+
+
+def checked_place(
+    cwd: Path | None, env: Mapping[str, str] | None, stop: StopSwitch | None
+) -> Options:
+    """Return the options of a call that takes no others."""
+    given = {"cwd": cwd, "env": env, "stop": stop}
+    options = cast("Options", {name: each for name, each in given.items() if each is not None})
+    check_options(options)
+    return options
 
 
 _CALLBACK = (Callable, messages.MUST_BE_CALLABLE)

@@ -8,12 +8,10 @@ the answer, until the run is over, or as long as the caller wants to wait.
 
 from __future__ import annotations
 
-import asyncio
-import threading
 import time
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from pi_subagents.core import messages as core_messages
 from pi_subagents.core.parameters import optional_text, seconds
@@ -35,17 +33,17 @@ from pi_subagents.service.following import follow, is_over
 from pi_subagents.service.inside import refuse_inside_subagent
 from pi_subagents.store.orders import send
 from pi_subagents.store.run_records import directory_of
-from pi_subagents.system.own_thread import in_own_thread
+from pi_subagents.system.own_thread import in_thread_until
 from pi_subagents.view.states import state_of
 
 if TYPE_CHECKING:
+    import threading
     from collections.abc import Mapping
     from pathlib import Path
 
     from pi_subagents.core.run.record import RunRecord
     from pi_subagents.core.run.steer import SteerStatus
     from pi_subagents.core.stop_switch import StopSwitch
-    from pi_subagents.service.call import Options
     from pi_subagents.service.runs import Runs
     from pi_subagents.store.run_dir import RunDir
 
@@ -60,13 +58,11 @@ async def steer(
     stop: StopSwitch | None = None,
 ) -> Steered:
     """Send a message to a sub-agent at work, by its session's id or its run's."""
-    from pi_subagents.service.call import check_options, runs_of, switch_of  # most steer by a tool
+    from pi_subagents.service.call import checked_place, runs_of, switch_of  # most steer by a tool
 
     wait_s = seconds("wait_seconds", wait_seconds, 0, MAX_WAIT_S)
     text = checked_message(optional_text("message", message) or "")
-    given = {"cwd": cwd, "env": env, "stop": stop}
-    options = cast("Options", {name: each for name, each in given.items() if each is not None})
-    check_options(options)
+    options = checked_place(cwd, env, stop)
     request = SteerRequest(optional_text("session_id", session_id) or "", text, wait_s)
     return await steer_run(request, runs_of(options), switch_of(options))
 
@@ -74,15 +70,7 @@ async def steer(
 async def steer_run(request: SteerRequest, runs: Runs, stop: StopSwitch) -> Steered:
     """Do so for a checked request; throwing the switch ends the wait."""
     refuse_inside_subagent(runs.env)
-    give_up = threading.Event()
-    leave = stop.listen(lambda _level: give_up.set())
-    try:
-        return await in_own_thread("steering", partial(_steer, request, runs, give_up))
-    except asyncio.CancelledError:
-        give_up.set()
-        raise
-    finally:
-        leave()
+    return await in_thread_until(stop, "steering", partial(_steer, request, runs))
 
 
 def _steer(request: SteerRequest, runs: Runs, give_up: threading.Event) -> Steered:

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from pi_subagents.core.stop_switch import StopSwitch
+
 T = TypeVar("T")
 
 
@@ -41,6 +43,19 @@ async def in_own_thread(name: str, work: Callable[[], T]) -> T:
     if not start_thread(name, run, daemon=False):
         run()
     return await done
+
+
+async def in_thread_until(stop: StopSwitch, name: str, work: Callable[[threading.Event], T]) -> T:
+    """Do the work, which gives up at an event: the switch is thrown, or the caller cancelled."""
+    give_up = threading.Event()
+    leave = stop.listen(lambda _level: give_up.set())
+    try:
+        return await in_own_thread(name, partial(work, give_up))
+    except asyncio.CancelledError:
+        give_up.set()
+        raise
+    finally:
+        leave()
 
 
 def start_thread(name: str, work: Callable[[], object], *, daemon: bool = True) -> bool:

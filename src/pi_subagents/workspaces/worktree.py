@@ -195,8 +195,3 @@ def remove_tree(path: Path) -> None:
 def all_refs(git: Git) -> bytes:
     """Return every ref of the repository, and what it leads to."""
     return git.run("for-each-ref", "--format=%(objectname) %(refname)")
-
-
-def worktrees_in(workspaces: Path) -> tuple[Path, ...]:
-    """Return the worktrees that are there, whosever they are."""
-    return tuple(sorted(each for each in workspaces.glob("*/trees/*") if each.is_dir()))

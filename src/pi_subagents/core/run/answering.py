@@ -10,13 +10,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from pi_subagents.core import messages
-from pi_subagents.core.parameters import given_parameters, optional_text, required_text
+from pi_subagents.core.parameters import given_parameters, optional_text, required_text, text_within
 from pi_subagents.core.run import messages as run_messages
 from pi_subagents.core.run.question import waiting_to_json
 from pi_subagents.core.run.spec import MAX_ANSWER_BYTES
 from pi_subagents.core.value import value
-from pi_subagents.errors import InvalidRequest
 
 if TYPE_CHECKING:
     from pi_subagents.core.run.question import WaitingFor
@@ -78,12 +76,7 @@ def parse_answer_request(parameters: object) -> AnswerRequest:
 
 def checked_answer(text: str) -> str:
     """Return the answer, which must be neither empty nor too large."""
-    if not text.strip():
-        raise InvalidRequest("answer", messages.MUST_NOT_BE_EMPTY)
-    size = len(text.encode("utf-8", "replace"))
-    if size > MAX_ANSWER_BYTES:
-        raise InvalidRequest("answer", messages.steer_too_large(size, MAX_ANSWER_BYTES))
-    return text
+    return text_within("answer", text, MAX_ANSWER_BYTES)
 
 
 def answer_report_to_json(report: AnswerReport) -> dict[str, object]:

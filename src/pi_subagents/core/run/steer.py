@@ -10,10 +10,9 @@ from __future__ import annotations
 from typing import Literal
 
 from pi_subagents.core import messages
-from pi_subagents.core.parameters import given_parameters, required_text, seconds
+from pi_subagents.core.parameters import given_parameters, required_text, seconds, text_within
 from pi_subagents.core.run.spec import MAX_STEER_BYTES
 from pi_subagents.core.value import value
-from pi_subagents.errors import InvalidRequest
 
 DEFAULT_WAIT_S = 30.0
 MAX_WAIT_S = 3600.0
@@ -63,12 +62,7 @@ def parse_steer_request(parameters: object) -> SteerRequest:
 
 def checked_message(message: str) -> str:
     """Return the message, which must be neither empty nor too large."""
-    if not message.strip():
-        raise InvalidRequest("message", messages.MUST_NOT_BE_EMPTY)
-    size = len(message.encode("utf-8", "replace"))
-    if size > MAX_STEER_BYTES:
-        raise InvalidRequest("message", messages.steer_too_large(size, MAX_STEER_BYTES))
-    return message
+    return text_within("message", message, MAX_STEER_BYTES)
 
 
 def steered_to_json(steered: Steered) -> dict[str, object]:

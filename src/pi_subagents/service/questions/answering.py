@@ -8,11 +8,10 @@ until it holds what became of it or the run is over.
 
 from __future__ import annotations
 
-import asyncio
 import threading
 import time
 from functools import partial
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from pi_subagents.core.parameters import optional_text
 from pi_subagents.core.run import events as ev
@@ -31,7 +30,7 @@ from pi_subagents.service.following import follow, is_over
 from pi_subagents.service.inside import refuse_inside_subagent
 from pi_subagents.store.orders import send
 from pi_subagents.store.run_records import directory_of
-from pi_subagents.system.own_thread import in_own_thread
+from pi_subagents.system.own_thread import in_thread_until
 from pi_subagents.view.states import state_of
 
 if TYPE_CHECKING:
@@ -40,7 +39,6 @@ if TYPE_CHECKING:
 
     from pi_subagents.core.run.question import WaitingFor
     from pi_subagents.core.stop_switch import StopSwitch
-    from pi_subagents.service.call import Options
     from pi_subagents.service.runs import Runs
 
 
@@ -54,11 +52,9 @@ async def answer(
     stop: StopSwitch | None = None,
 ) -> AnswerReport:
     """Answer a sub-agent's question, by its session's id or its run's; without text, show it."""
-    from pi_subagents.service.call import check_options, runs_of, switch_of
+    from pi_subagents.service.call import checked_place, runs_of, switch_of
 
-    given = {"cwd": cwd, "env": env, "stop": stop}
-    options = cast("Options", {name: each for name, each in given.items() if each is not None})
-    check_options(options)
+    options = checked_place(cwd, env, stop)
     said = optional_text("text", text)
     request = AnswerRequest(
         optional_text("session_id", session_id) or "",
@@ -70,15 +66,7 @@ async def answer(
 
 async def answer_run(request: AnswerRequest, runs: Runs, stop: StopSwitch) -> AnswerReport:
     """Do so for a checked request; throwing the switch ends the wait."""
-    give_up = threading.Event()
-    leave = stop.listen(lambda _level: give_up.set())
-    try:
-        return await in_own_thread("answering", partial(answer_now, request, runs, give_up))
-    except asyncio.CancelledError:
-        give_up.set()
-        raise
-    finally:
-        leave()
+    return await in_thread_until(stop, "answering", partial(answer_now, request, runs))
 
 
 def answer_now(
