@@ -1,5 +1,6 @@
 """
-Measure what we promise: start-up, supervisor, delegation, events, display, store, watch, models.
+Measure what we promise: start-up, supervisor, delegation, events, display, store, watch, models,
+other agents.
 
     make bench                                   a table
     python benchmarks/run.py --write-docs        the table in docs/performance.md too
@@ -18,6 +19,7 @@ import shlex
 import tempfile
 from pathlib import Path
 
+import acp_start
 import against_xargs
 import display_cost
 import event_path
@@ -53,6 +55,7 @@ PARTS = {
     "store": store_scan.measure,
     "watch": watch_cost.measure,
     "models": model_lists.measure,
+    "acp": acp_start.measure,
 }
 
 

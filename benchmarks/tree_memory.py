@@ -39,14 +39,15 @@ def watched(process: subprocess.Popen[bytes]) -> Peaks:
     peaks = Peaks()
     while process.poll() is None:
         tree = descendants(process.pid)
-        peaks.tree_mb = max(peaks.tree_mb, sum(map(_resident_mb, (process.pid, *tree))))
+        peaks.tree_mb = max(peaks.tree_mb, sum(map(resident_mb, (process.pid, *tree))))
         mine = (peak_memory_mb(pid) or 0 for pid in tree if _is_supervisor(pid))
         peaks.supervisor_mb = max((peaks.supervisor_mb, *mine))
         time.sleep(SAMPLE_EVERY_S)
     return peaks
 
 
-def _resident_mb(pid: int) -> float:
+def resident_mb(pid: int) -> float:
+    """Return what a process has in memory now; 0 for one that is gone."""
     try:
         return int(Path(f"/proc/{pid}/statm").read_bytes().split()[1]) / PAGES_PER_MB
     except (OSError, IndexError):

@@ -4,8 +4,8 @@ A model server for other people's agents, on loopback: it says what a script say
 In: a script as the offline model knows it, `{"conversations": [{"match", "turns"}], "default"}`.  Out: an address
 per caller, and every request that came.  Each request is looked at afresh: the newest message of its user that
 matches chooses the turns, so that one conversation may have several prompts.  A `$SESSION` in the arguments of a
-call is the session id that was last heard of.  Requests without tools (titles,
-summaries) are answered beside the script and do not use up its turns.
+call is the session id that was last heard of.  Side requests (titles,
+suggestions, classifiers) are answered beside the script and do not use up its turns.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 PATIENCE_S = 120
 SESSION = re.compile(r'session(?:: |Id": ?")([0-9a-f]{16})')
 BESIDE = Turn(text="Something asked")
+BESIDE_MARKS = ("Reply with ONLY the suggestion",)
 ROUTE = re.compile(r"/(?P<caller>[\w-]+)(?P<rest>/v1(?:beta)?/.*)")
 
 
@@ -61,6 +62,7 @@ class ScriptedModels:
     def __init__(self, script: object) -> None:
         self._script: Script = parse_script(script)
         self._asked: list[Asked] = []
+        self._tools: dict[str, int] = {}  # how many the first request of a caller offered
         self._counts: dict[tuple[str, str], int] = {}
         self._changed = threading.Condition()
         self.port = 0
@@ -93,8 +95,12 @@ class ScriptedModels:
     def answer(self, caller: str, dialect: Dialect, body: dict[str, Any]) -> tuple[int, Turn]:
         """Record a request; return its number and its answer."""
         messages, tools = dialect.messages(body), dialect.tools(body)
-        match, turns = self._part(messages) if tools else ("", (BESIDE,))
+        match, turns = self._part(messages)
         with self._changed:
+            # A side request has fewer tools than the work, or none, or asks for what comes next.
+            usual = self._tools.setdefault(caller, len(tools)) if tools else 1
+            if len(tools) < usual or any(mark in messages[-1]["content"] for mark in BESIDE_MARKS):
+                match, turns = "", (BESIDE,)
             self._asked.append(Asked(caller, match, dialect.name, messages, tools, body))
             count = self._counts[caller, match] = self._counts.get((caller, match), 0) + 1
             number = len(self._asked)
