@@ -155,7 +155,7 @@ ADVICE: Mapping[str, str] = {
         "The result is not affected. `max_run_megabytes` sets the limit ([settings](settings.md))."
     ),
     "note_log_unwritable": "The result is not affected. Free some space, if that is the reason.",
-    "note_untrusted_profile": "The task went on without them.",
+    "note_untrusted": "The task went on without them.",
     # Placeholders
     "file_not_found": (
         "The path is relative to the task's `cwd`. The task goes on without the file."

@@ -12,6 +12,7 @@ from tests.e2e.served_models import serving
 
 from pi_subagents import Delegation, Task, delegate
 from pi_subagents.config.profile_files import invalidate_profiles_cache
+from pi_subagents.core.definitions.found import PROFILE
 from pi_subagents.engines.offline.server import OfflineModel
 from pi_subagents.engines.pi import messages as pi_messages
 from pi_subagents.service import messages as service_messages
@@ -231,7 +232,7 @@ async def test_a_projects_profile_gains_power_only_by_trust(served: Served) -> N
     (directory / "theirs.md").write_text(PROJECT_PROFILE)
     (served.project.path / "special.js").write_text(TOOL.replace("NAME", "special"))
     (result,) = (await served.run(Task("t", "Hello."), profile="theirs")).results
-    note = service_messages.note_untrusted_profile("theirs", ("extensions", "extraArgs", "apiKey"))
+    note = service_messages.note_untrusted(PROFILE, "theirs", ("extensions", "extraArgs", "apiKey"))
     assert (result.model, result.notes) == ("two", (note,))
     assert tools(served.model.requests("all")[-1]) == PI_DEFAULT_TOOLS
     trusted = await served.received("theirs", trust_project=True)

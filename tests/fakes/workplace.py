@@ -208,7 +208,7 @@ class Workplace:
                     held=held,
                     concurrency=concurrency,
                     pool=ChildPool(),
-                    kind_now=lambda kind: kind,
+                    kind_now=lambda spec: spec.reuse.kind,
                     notice=lambda _: None,
                 )
             )

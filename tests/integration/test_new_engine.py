@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.fakes.driver import PATIENCE_S
+from tests.fakes.many_tasks import QUICK_PI_COMMAND
 from tests.fakes.mcp_host import SOURCES
 from tests.fakes.workplace import comparable
 
@@ -23,6 +24,7 @@ from pi_subagents.core.answer.messages import answer_does_not_fit, answer_in_jso
 from pi_subagents.core.run.result import RunResult, result_from_json
 from pi_subagents.core.usage import Usage
 from pi_subagents.core.value import replace
+from pi_subagents.service import messages as messages_of_service
 
 if TYPE_CHECKING:
     from tests.fakes.workplace import Workplace
@@ -37,6 +39,15 @@ words, schema = sys.argv[2:], json.loads(sys.argv[1])
 tasks = [Task(word, word, output_schema=schema) for word in words]
 for result in delegate_sync(tasks, engine="demo").results:
     print(json.dumps(result_to_json(result)))
+"""
+MIXED = """
+import json, sys
+from pi_subagents import Task, delegate_sync
+from pi_subagents.core.run.result import result_to_json
+for tasks in json.loads(sys.argv[1]):
+    tasks = [Task(**task) for task in tasks]
+    for result in delegate_sync(tasks, concurrency=3).results:
+        print(json.dumps(result_to_json(result)))
 """
 
 
@@ -68,17 +79,21 @@ def come_to(line: str) -> RunResult:
 def delegated(
     place: Workplace, sources: Path, *words: str, schema: object = None
 ) -> list[RunResult]:
+    return list(map(come_to, run(place, sources, PROGRAM, json.dumps(schema), *words)))
+
+
+def run(place: Workplace, sources: Path, program: str, *words: str) -> list[str]:
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, json.dumps(schema), *words],
+        [sys.executable, "-c", program, *words],
         cwd=place.project,
-        env={**place.env, "PYTHONPATH": str(sources)},
+        env={**place.env, "PYTHONPATH": str(sources), "PI_SUBAGENTS_PI": QUICK_PI_COMMAND},
         capture_output=True,
         text=True,
         timeout=PATIENCE_S,
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")
-    return list(map(come_to, done.stdout.splitlines()))
+    return done.stdout.splitlines()
 
 
 def test_without_a_tool_for_it_the_prompt_says_what_the_answer_has_to_be(
@@ -113,3 +128,42 @@ def test_its_children_answer_fail_and_are_kept_from_looping(
         # It had made its answer before it could be stopped, and an answer counts.
         ended("repeat", "completed", calls=9, output="You said: repeat", **said),
     ]
+
+
+def test_one_call_has_children_of_several_engines_and_a_session_keeps_its_own(
+    place: Workplace, sources: Path
+) -> None:
+    profiles = place.home / ".pi" / "agent" / "agent-profiles"
+    profiles.mkdir(parents=True, exist_ok=True)
+    (profiles / "shown.md").write_text("---\nname: shown\nengine: demo\nmodel: m\n---\n")
+    first = [
+        {"name": "one", "prompt": "hello", "engine": "demo"},
+        {"name": "two", "prompt": "hello"},
+        {"name": "three", "prompt": "hello again", "profile": "shown"},
+        {"name": "four", "prompt": "hello", "profile": "shown", "engine": "pi"},
+    ]
+    results = [json.loads(line) for line in run(place, sources, MIXED, json.dumps([first]))]
+    assert [each["name"] for each in results] == ["one", "two", "three", "four"]
+    quick = [json.loads(line) for line in run(place, sources, MIXED, json.dumps([[first[1]]]))]
+    assert [each["output"] for each in results] == [
+        "You said: hello",
+        quick[0]["output"],
+        "You said: hello again",
+        quick[0]["output"],
+    ]
+    left_out = messages_of_service.note_other_engine("shown", ("model",), "demo", "pi")
+    assert [each.get("notes", []) for each in results] == [[], [], [], [left_out]]
+    session = results[0]["sessionId"]
+    again = [
+        [{"name": "on", "prompt": "fail", "resume": session}],
+        [{"name": "over", "prompt": "hello", "resume": session, "engine": "pi"}],
+    ]
+    kept, changed = (json.loads(line) for line in run(place, sources, MIXED, json.dumps(again)))
+    assert (kept["sessionId"], changed["sessionId"]) == (session, session)
+    engines = [
+        json.loads((place.store.run_dir(each["runId"]).path / "meta.json").read_text())["engine"]
+        for each in (*results, kept, changed)
+    ]
+    assert engines == ["demo", "pi", "demo", "pi", "demo", "pi"]
+    why = messages_of_service.session_of_other_engine("demo")
+    assert changed["notes"] == [messages_of_service.note_retold(why)]

@@ -68,7 +68,7 @@ class LocalKit:
                 held=self._held,
                 concurrency=4,
                 pool=ChildPool(),
-                kind_now=lambda kind: kind,
+                kind_now=lambda spec: spec.reuse.kind,
                 notice=lambda _: None,
             ),
         )

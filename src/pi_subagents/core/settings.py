@@ -9,11 +9,13 @@ command count from the global file only.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 
 from pi_subagents.core import messages
 from pi_subagents.core.definitions.found import ALLOW, POLICIES
+from pi_subagents.core.engine_values import AgentCommand
 from pi_subagents.core.plain_text import one_line
 from pi_subagents.core.run.spec import NATIVE, RESUME_WAYS
 from pi_subagents.core.runner_names import PROCESS, RUNNERS
@@ -29,6 +31,7 @@ MIN_PREVIEW = 20
 MAX_SHOWN = 40
 MAX_INLINE = 400_000
 _INLINE_IN_CALL = 6  # answers of full length
+_AGENT_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 CHILD_MODES = ("json", "rpc")  # how pi is spoken to
 ALL_TOOLS, PROFILE_TOOLS, PRESET_TOOLS = TOOL_FAMILIES = ("all", "profiles", "presets")
 
@@ -61,6 +64,9 @@ class Settings:
     on_complete: tuple[str, ...] = ()
     runner: str = PROCESS
     tools: str = ALL_TOOLS
+    engine: str = ""  # of tasks that choose none; empty: pi
+    project_engine: str = ""  # the same by the project, which counts where that is trusted
+    engines: Mapping[str, AgentCommand] = field(default_factory=dict)  # agents of the user's own
     child_mode: str = "rpc"
     resume: str = NATIVE
     reuse_children: bool = True
@@ -155,6 +161,40 @@ def _flag(value: object) -> bool:
     raise TypeError("true or false")
 
 
+def _engine(value: object) -> str:
+    if isinstance(value, str) and value.strip():
+        return value.strip()
+    raise TypeError("the name of an engine")
+
+
+def _engines(value: object) -> Mapping[str, AgentCommand]:
+    if not isinstance(value, Mapping):
+        raise TypeError("an object of names")
+    return {str(name): _agent_command(str(name), given) for name, given in value.items()}
+
+
+def _agent_command(name: str, given: object) -> AgentCommand:
+    if not _AGENT_NAME.fullmatch(name):
+        raise ValueError("names of small letters, digits, `-`, `_` and `.`")
+    words = f"{name}: an object with `command`, a list of strings, and perhaps `env` and `like`"
+    known = {"command", "env", "like"}
+    if not isinstance(given, Mapping) or not {"command"} <= set(given) <= known:
+        raise TypeError(words)
+    command, env, like = given["command"], given.get("env", {}), given.get("like", "")
+    if not isinstance(command, list) or not command or not _are_texts(command):
+        raise TypeError(words)
+    if not isinstance(env, Mapping) or not _are_texts((*env, *env.values())):
+        raise TypeError(words)
+    if not isinstance(like, str):
+        raise TypeError(words)
+    return AgentCommand(tuple(command), like, dict(env))
+
+
+def _are_texts(given: Iterable[object]) -> bool:
+    """Return whether these are texts that a process can be started with."""
+    return all(isinstance(each, str) and each and "\0" not in each for each in given)
+
+
 def _day_budget(value: object) -> Budget:
     budget = parse_budget(value)
     if budget.turns is not None:
@@ -180,6 +220,8 @@ _KEYS: Mapping[str, tuple[str, Reader]] = {
     "on_complete": ("on_complete", _argv),
     "runner": ("runner", _one_of(*RUNNERS)),
     "tools": ("tools", _one_of(*TOOL_FAMILIES)),
+    "engine": ("engine", _engine),
+    "engines": ("engines", _engines),
     "child_mode": ("child_mode", _one_of(*CHILD_MODES)),
     "resume": ("resume", _one_of(*RESUME_WAYS)),
     "reuse_children": ("reuse_children", _flag),
@@ -201,6 +243,7 @@ _KEYS: Mapping[str, tuple[str, Reader]] = {
 _GLOBAL_ONLY = (
     "pi_command",
     "on_complete",
+    "engines",
     "max_machine_children",
     "retention_days",
     "retention_megabytes",
@@ -211,6 +254,8 @@ _GLOBAL_ONLY = (
 )
 # What a project may tighten and never widen.
 _TIGHTENED = ("project_day_budget",)
+# What a project may set where it is trusted, which is not known here: key -> field.
+_OF_PROJECT = {"engine": "project_engine"}
 KEYS = tuple(_KEYS)
 # The keys whose values are plain numbers: safe to show to anyone.
 NUMBERS: Mapping[str, str] = {
@@ -222,6 +267,8 @@ NUMBERS: Mapping[str, str] = {
         "runner",
         "tools",
         "pi_command",
+        "engine",
+        "engines",
         "child_mode",
         "reuse_children",
         "inline_answers",
@@ -252,6 +299,7 @@ def parse_settings(
                 extra[key] = raw
             else:
                 name, read = _KEYS[key]
+                name = _OF_PROJECT.get(key, name) if where == PROJECT else name
                 try:
                     known = values.get(name)
                     values[name] = read(raw)

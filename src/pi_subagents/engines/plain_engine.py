@@ -14,7 +14,7 @@ from pi_subagents.core.engine_values import ModelList, SetupOutcome
 from pi_subagents.core.value import replace
 from pi_subagents.engines import messages
 from pi_subagents.engines.base import PreparedProfile
-from pi_subagents.errors import InvalidRequest, NoModelGiven
+from pi_subagents.errors import InvalidRequest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -126,10 +126,8 @@ class PlainEngine:
         return False
 
     def choose_model(self, wish: ModelWish) -> tuple[str, str]:
-        """Take the model's name as it was given."""
+        """Take the model's name as it was given; without one, the child has its own."""
         name = wish.wanted or wish.of_preset
-        if not name:
-            raise NoModelGiven(wish.preset_name, wish.preset_path)
         return name, name
 
     def as_prompt(self, text: str) -> str:

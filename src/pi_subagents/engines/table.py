@@ -10,6 +10,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from pi_subagents.engines.base import Engine
     from pi_subagents.engines.conversation import Channel, Conversation
 
@@ -20,12 +22,23 @@ FAMILIES = {
     "acp": "pi_subagents.engines.acp",
 }
 DEFAULT = "pi"
+# Families that no task can name yet.
+UNFINISHED = frozenset({"acp"})
 
 
 def is_engine(name: str) -> bool:
     """Return whether a name is that of an engine, or of a family with an agent."""
     family, _, agent = name.partition(":")
     return name in ENGINES or (family in FAMILIES and bool(agent))
+
+
+def engine_names(agents: Iterable[str] = ()) -> tuple[str, ...]:
+    """Return every engine that a task can name, with these agents of the user's own."""
+    named = []
+    for family in FAMILIES.keys() - UNFINISHED:
+        known = import_module(f"{FAMILIES[family]}.catalogue").NAMES
+        named += [f"{family}:{agent}" for agent in dict.fromkeys((*known, *agents))]
+    return (*ENGINES, *named)
 
 
 def load_engine(name: str) -> Engine:

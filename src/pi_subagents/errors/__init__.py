@@ -27,6 +27,7 @@ SubagentsError
     ModelAmbiguous        several of its models go by that name
     TaskFileUnusable      a file of tasks cannot be read
     UnknownTool           no tool of that name
+    UnknownEngine         no engine of that name
     NestedDelegation      a child tried to delegate
     ActsInsideSubagent    a child tried to stop, steer, answer, resume or remove runs
     PlatformNotSupported  Windows outside WSL

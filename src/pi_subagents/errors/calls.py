@@ -91,6 +91,19 @@ class UnknownTool(RequestError):
         super().__init__(f'Unknown tool: "{name}". Available tools: {", ".join(available)}')
 
 
+class UnknownEngine(RequestError):
+    """No engine has that name."""
+
+    def __init__(self, name: str, available: tuple[str, ...], meant: str = "") -> None:
+        self.name = name
+        self.available = available
+        hint = f' Did you mean "{meant}"?' if meant else ""
+        super().__init__(
+            f'Unknown engine: "{name}".{hint} Available engines: {", ".join(available)} '
+            "(`subagents engines` says more)."
+        )
+
+
 class NestedDelegation(RequestError):
     """A sub-agent tried to delegate; depth is one."""
 

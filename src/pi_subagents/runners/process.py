@@ -43,7 +43,7 @@ class ProcessRunner(LocalRunner):
 
     async def _attach(self, order: LocalOrder, on_event: Callable[[ev.Event], None]) -> Attachment:
         spec = order.spec
-        kind = self._place.kind_now(spec.reuse.kind)
+        kind = self._place.kind_now(spec)
         if kind != spec.reuse.kind:
             self._place.pool.retire(spec.reuse.kind)
         keep = bool(kind) and (self._place.pool.warm > 0 or self._is_wanted(kind))
@@ -64,8 +64,10 @@ class ProcessRunner(LocalRunner):
             raise
 
     def _is_wanted(self, kind: str) -> bool:
-        planned = {spec.reuse.kind for spec in self._upcoming.values()}
-        return kind in planned or any(self._place.kind_now(other) == kind for other in planned)
+        upcoming = self._upcoming.values()
+        if any(spec.reuse.kind == kind for spec in upcoming):
+            return True
+        return any(self._place.kind_now(spec) == kind for spec in upcoming)
 
     def _release(self, held: Held, free: bool) -> None:  # noqa: FBT001 - a callback
         self._place.pool.release(held, free=free, wanted=self._is_wanted(held.kind))
@@ -73,7 +75,7 @@ class ProcessRunner(LocalRunner):
     def _prewarm_next(self) -> None:
         if self._upcoming:
             spec = next(iter(self._upcoming.values()))
-            kind = self._place.kind_now(spec.reuse.kind)
+            kind = self._place.kind_now(spec)
             order = altered(self._held.placed(spec), kind=kind, keep=bool(kind))
             self._place.pool.prewarm(order, self._env, most=self._place.concurrency + 1)
 

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
+    from pi_subagents.core.run.spec import RunSpec
     from pi_subagents.runners.base import Runner
     from pi_subagents.runners.pool import ChildPool
     from pi_subagents.store.held_runs import HeldRuns
@@ -25,7 +26,7 @@ class RunnerPlace:
     held: HeldRuns  # the runs of the call on this machine
     concurrency: int  # runs at once
     pool: ChildPool  # children that may serve several runs
-    kind_now: Callable[[str], str]  # what a kind of children has become since
+    kind_now: Callable[[RunSpec], str]  # what the kind of its children has become since
     notice: Callable[[str], None]  # shows a text to the caller
 
 

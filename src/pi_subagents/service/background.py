@@ -12,7 +12,7 @@ import os
 import sqlite3
 import time
 from contextlib import suppress
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -106,7 +106,9 @@ def _with_own_offline_model(context: CallContext) -> CallContext:
     if wanted is not True:
         raise errors.InvalidRequest("offline", messages.NO_SCRIPT_IN_BACKGROUND)
     context.notice(messages.NOTICE_OFFLINE)
-    return replace(context, engine=context.engine.offline_each())
+    return replace(
+        context, open_engine=cache(lambda name: context.open_engine(name).offline_each())
+    )
 
 
 class BackgroundRuns:

@@ -25,6 +25,7 @@ from pi_subagents.core.task.request import MAX_TASKS, GivenBudget
 from pi_subagents.core.value import value
 from pi_subagents.core.workspace.modes import WORKSPACES
 from pi_subagents.engines.base import CallPlace
+from pi_subagents.engines.opening import engines_in, refuse_unknown_engine
 from pi_subagents.engines.table import DEFAULT, ENGINES, load_engine
 from pi_subagents.runners.pool import ChildPool
 from pi_subagents.service import messages
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from pi_subagents.core.engine_values import HostProgram
     from pi_subagents.core.offline.script import Script
     from pi_subagents.core.settings import Settings
-    from pi_subagents.engines.base import EngineCall
+    from pi_subagents.engines.opening import OpenEngine
     from pi_subagents.service.background import KnownRuns
     from pi_subagents.service.delegation import Observer
     from pi_subagents.service.foreground import Windows
@@ -89,7 +90,7 @@ class PolicyOptions(TypedDict, total=False):
     profile: str | None  # for tasks that name none of their own
     trust_project: bool  # let the project's own profiles and pi settings decide everything
     concurrency: int | None  # children at once, default `subagents.max_concurrency`
-    engine: str  # the kind of children, default pi
+    engine: str | None  # the kind of children of tasks that say none, over their profiles
     runner: str | None  # where supervisors run, default `subagents.runner`
     budget: GivenBudget  # of all tasks of the call together
     workspace: str | None  # where tasks work that do not say, default `subagents.workspace`
@@ -125,8 +126,6 @@ def check_options(options: Options) -> None:
     concurrency: object = options.get("concurrency")
     if concurrency is not None and concurrency not in range(1, MAX_TASKS + 1):
         raise errors.InvalidRequest("concurrency", messages.MUST_BE_CONCURRENCY)
-    if options.get("engine", DEFAULT) not in ENGINES:
-        raise errors.InvalidRequest("engine", messages.must_be_engine(tuple(ENGINES)))
     if options.get("workspace") not in (None, *WORKSPACES):
         problem = core_messages.must_be_one_of(WORKSPACES)
         raise errors.InvalidRequest("workspace", problem)
@@ -182,13 +181,14 @@ def _check_offline(given: object) -> None:
 
 @value
 class CallContext:
-    """What a call has: directory, environment, settings, engine, and the runs it sees."""
+    """What a call has: directory, environment, settings, engines, and the runs it sees."""
 
     options: Options
     cwd: Path
     env: Mapping[str, str]
     settings: Settings
-    engine: EngineCall
+    engine: str  # what kind of child a task has that chooses none
+    open_engine: OpenEngine  # by its name; without one: that
     runs: Runs
     held: HeldRuns  # the runs of this call, from their planning on
     pool: ChildPool
@@ -208,7 +208,7 @@ def trust_of(options: Options) -> Callable[[Path], bool]:
     decided = options.get("host_trusts")
     if decided is None and options.get("trust_project", False):
         decided = True
-    engine = load_engine(options.get("engine", DEFAULT))
+    engine = load_engine(DEFAULT)  # which has the user's records, whatever else children are
     known = None if decided is None else (cwd, decided)
     return cache(partial(engine.trusts, env=env, decided=known))
 
@@ -239,27 +239,31 @@ def open_call(options: Options) -> CallContext:
     refuse_where_impossible(env)
     settings, problems = load_settings(cwd, env)
     trusted, notice = trust_of(options), options.get("on_notice", ignore)
-    engine = load_engine(options.get("engine", DEFAULT)).open(
-        CallPlace(
-            cwd,
-            env,
-            settings,
-            trusted=trusted,
-            parent_tools=options.get("parent_tools"),
-            models=options.get("models"),
-            host=options.get("host_program"),
-        )
+    place = CallPlace(
+        cwd,
+        env,
+        settings,
+        trusted=trusted,
+        parent_tools=options.get("parent_tools"),
+        models=options.get("models"),
+        host=options.get("host_program"),
+        agents=settings.engines,
     )
+    of_project = settings.project_engine if trusted(cwd) else ""
+    engine = options.get("engine") or of_project or settings.engine or DEFAULT
+    if engine not in ENGINES:
+        refuse_unknown_engine(engine, settings)
     runs = Runs(cwd, env)
     runs.recover()
-    for text in (*(f"{each.where}: {each.problem}" for each in problems), *engine.notices):
-        notice(text)
+    for each in problems:
+        notice(f"{each.where}: {each.problem}")
     return CallContext(
         options,
         cwd,
         env,
         settings,
         engine,
+        engines_in(place, engine, notice),
         runs,
         HeldRuns(runs.store, str(data_dir(env) / "slots")),
         _pool(options, settings),

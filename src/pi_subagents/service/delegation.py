@@ -48,6 +48,7 @@ class Preparation:
     preset: PresetUse | None = None  # then `profile` is what the preset comes to
     detached: bool = False  # a background run, which outlives its caller
     schema: Mapping[str, object] | None = None  # what its answer has to fit
+    engine: str = ""  # what kind of child it has; empty: the call's
 
 
 @value

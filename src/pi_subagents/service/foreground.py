@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import time
 from contextlib import ExitStack, suppress
-from functools import partial
+from functools import cache, partial
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -88,7 +88,10 @@ def prepare_tasks(request: DelegateRequest, context: CallContext) -> tuple[Prepa
 
 def _prepare(request: DelegateRequest, context: CallContext) -> tuple[Preparation, ...]:
     """Resolve profiles, skills, sessions and schemas, where a task names any."""
-    named = (task.resume or task.chooses or request.profile_of(task) for task in request.tasks)
+    named = (
+        task.resume or task.chooses or task.engine or request.profile_of(task)
+        for task in request.tasks
+    )
     if any(named) or any(task.output_schema is not None for task in request.tasks):
         from pi_subagents.service.profiles import prepare
 
@@ -103,7 +106,10 @@ def with_offline_model(context: CallContext, resources: ExitStack) -> CallContex
         return context
     script = None if wanted is True else wanted
     context.notice(messages.NOTICE_OFFLINE_SCRIPT if script else messages.NOTICE_OFFLINE)
-    return replace(context, engine=context.engine.offline(script, resources))
+    return replace(
+        context,
+        open_engine=cache(lambda name: context.open_engine(name).offline(script, resources)),
+    )
 
 
 async def execute(
@@ -162,7 +168,7 @@ def runner_of(context: CallContext, name: str = "") -> Runner:
         held=context.held,
         concurrency=context.concurrency,
         pool=context.pool,
-        kind_now=context.engine.share_key_now,
+        kind_now=lambda spec: context.open_engine(spec.child.engine).share_key_now(spec.reuse.kind),
         notice=context.notice,
     )
     return open_runner(name or context.options.get("runner") or context.settings.runner, place)

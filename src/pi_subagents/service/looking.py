@@ -15,6 +15,7 @@ from pi_subagents.core.engine_values import Model
 from pi_subagents.core.run.files import APPEND_PROMPT, CHILD_SESSION, SYSTEM_PROMPT
 from pi_subagents.core.value import replace, value
 from pi_subagents.engines.base import UNKNOWN, CallPlace, ChildRequest
+from pi_subagents.engines.opening import refuse_unknown_engine
 from pi_subagents.engines.table import DEFAULT, load_engine
 
 if TYPE_CHECKING:
@@ -64,9 +65,10 @@ class LookingPlace:
 
         return DefinitionRules.of(self.settings, self.env, trusted=self.is_trusted)
 
-    def preview(self) -> EngineCall:
-        """Return the engine of a call there, to look only."""
-        return load_engine(DEFAULT).preview(self._call_place())
+    def preview(self, name: str = DEFAULT) -> EngineCall:
+        """Return an engine of a call there, to look only."""
+        refuse_unknown_engine(name, self.settings)
+        return load_engine(name).preview(self._call_place())
 
     def models(self, *, refresh: bool = False) -> ModelList:
         """Return the models of a child there; SetupError where none could be started."""
@@ -88,7 +90,14 @@ class LookingPlace:
         return self.preview().list_skills(trusted=self.is_trusted)
 
     def _call_place(self) -> CallPlace:
-        return CallPlace(self.cwd, self.env, self.settings, trusted=self.trusts, host=self.host)
+        return CallPlace(
+            self.cwd,
+            self.env,
+            self.settings,
+            trusted=self.trusts,
+            host=self.host,
+            agents=self.settings.engines,
+        )
 
 
 def prepare_named(name: str, place: LookingPlace) -> Preparation:
@@ -106,7 +115,7 @@ def prepare_named(name: str, place: LookingPlace) -> Preparation:
         (prepared,) = prepare_profiles(
             checked_request([Task("show", "show")], name),
             load_profiles(place.cwd, place.env),
-            place.preview(),
+            place.preview,
             trusted=place.is_trusted,
             choose=partial(place.rules.choose, PROFILE),
         )
@@ -130,5 +139,5 @@ def plan_named(prepared: Preparation, place: LookingPlace) -> ChildOrder | None:
         append_prompt_file=f"{RUN}/{APPEND_PROMPT}" if profile.append_system_prompt else None,
         shareable=False,
     )
-    order = place.preview().plan_child(request).order
+    order = place.preview(prepared.engine or DEFAULT).plan_child(request).order
     return replace(order, argv=order.argv_in(f"{RUN}/{CHILD_SESSION}"))

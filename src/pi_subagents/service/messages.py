@@ -23,11 +23,6 @@ def must_be_runner(known: tuple[str, ...]) -> str:
     return "must be " + " or ".join(f'"{name}"' for name in known)
 
 
-def must_be_engine(known: tuple[str, ...]) -> str:
-    """Return which engines there are."""
-    return f"must be one of: {', '.join(known)}"
-
-
 def usage_not_reported(whose: str, engine: str, reports: str) -> str:
     """Return why a budget of tokens or cost cannot be kept with an engine."""
     when = "never reports what it uses" if reports == "never" else f"reports that once a {reports}"
@@ -204,10 +199,20 @@ def ask_foreign(kind: str, name: str, path: str) -> str:
     )
 
 
-def note_untrusted_profile(name: str, left_out: tuple[str, ...]) -> str:
-    """Return the note on what a project's own profile may not decide."""
+def note_other_engine(name: str, left_out: tuple[str, ...], meant: str, engine: str) -> str:
+    """Return the note on what of a profile or preset is meant for another engine."""
+    words = ", ".join(left_out)
     return (
-        f'The project\'s profile "{name}" may not set {", ".join(left_out)}: the project is not '
+        f'"{name}" sets {words} for the engine {meant}; that is not used with {engine}, which '
+        f"works with its own. To choose, set `engine: {engine}` beside it, or name a model in the "
+        "task."
+    )
+
+
+def note_untrusted(kind: str, name: str, left_out: tuple[str, ...]) -> str:
+    """Return the note on what a project's own profile or preset may not decide."""
+    return (
+        f'The project\'s {kind} "{name}" may not set {", ".join(left_out)}: the project is not '
         "trusted. Trust it in pi (/trust), or with --trust-project, if you have read the file."
     )
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from pi_subagents.core.task.request import Task
+    from pi_subagents.engines.base import EngineCall
     from pi_subagents.service.call import CallContext
     from pi_subagents.service.delegation import Preparation
 
@@ -39,7 +40,7 @@ def with_choices(
     return profile
 
 
-def find_model(context: CallContext, profile: Profile, task: Task) -> str:
+def find_model(context: CallContext, engine: EngineCall, profile: Profile, task: Task) -> str:
     """Return the whole name of a task's model; of a profile's own providers nothing is known."""
     wanted = (task.model or "").strip()
     if profile.provider and "/" not in wanted:
@@ -48,7 +49,7 @@ def find_model(context: CallContext, profile: Profile, task: Task) -> str:
         return wanted
     place = Path(task.cwd) if task.cwd else context.cwd
     try:
-        return context.engine.choose_model(ModelWish(wanted, "", "", "", place))[1]
+        return engine.choose_model(ModelWish(wanted, "", "", "", place))[1]
     except ModelsUnknown:
         return wanted
     except ModelNotAvailable as refusal:
@@ -61,13 +62,15 @@ def refuse_without_model(
     context: CallContext, tasks: Sequence[Task], preparations: Sequence[Preparation]
 ) -> None:
     """Refuse a call whose children would have no model at all, if that is certain."""
+    asked = set()
     for task, needs in zip(tasks, preparations, strict=True):
         # What a directory of its own brings along shows when its child starts.
         if task.cwd or needs.refusal or _brings_its_own(needs.profile or Profile("")):
             continue
-        if context.engine.has_no_model():
+        engine = context.open_engine(needs.engine)
+        if engine.name not in asked and engine.has_no_model():
             raise NoModelConfigured
-        return  # the same for all of them
+        asked.add(engine.name)  # the same for all others of it
 
 
 def _brings_its_own(profile: Profile) -> bool:

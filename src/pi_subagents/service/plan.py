@@ -150,7 +150,8 @@ def _plan(
     index: int, task: Task, needs: Preparation, order: WorkspaceOrder, context: CallContext
 ) -> PlannedTask:
     cwd = _cwd(task, context)
-    past = past_of(needs.earlier, cwd, context) if needs.earlier else Past()
+    engine = context.open_engine(needs.engine)
+    past = past_of(needs.earlier, cwd, engine, context.settings) if needs.earlier else Past()
     try:
         spec, tool_count, kept_in = _begin(task, needs, past, order, context)
     except StoreUnwritable as full:
@@ -172,7 +173,9 @@ def _begin(
     needs = replace(needs, notes=(*needs.notes, *past.notes))
     texts = _texts(task, needs, past, context)
     works_in = cwd_of(order, run_dir.run_id) if order.home else None
-    spec, child = _spec(task, needs, run_dir, texts, context, works_in=works_in)
+    spec, child = _spec(
+        task, needs, run_dir, texts, context, works_in=works_in, session=past.session
+    )
     _add_orders(texts, spec, child)
     if works_in is not None:
         words = messages.works_in_worktree(str(works_in), str(_cwd(task, context)))
@@ -222,12 +225,13 @@ def _spec(
     context: CallContext,
     *,
     works_in: Path | None = None,
+    session: bytes | None = None,
 ) -> tuple[RunSpec, ChildPlan]:
     """Return the order for a task, and how its child is started."""
     settings, cwd, desk = context.settings, _cwd(task, context), run_dir.desk
     goes_on = needs.earlier and not task.fork
     profile, append = needs.profile or Profile(""), _append_file(needs)
-    child = context.engine.plan_child(
+    child = context.open_engine(needs.engine).plan_child(
         ChildRequest(
             run_id=run_dir.run_id,
             cwd=str(works_in or cwd),
@@ -240,6 +244,7 @@ def _spec(
             orders_file=str(desk.orders),
             schema=needs.schema,
             texts={str(desk.path / name): text for name, text in texts.items()},
+            session=session,
             shareable=not needs.detached and works_in is None and not _confines(context),
         )
     )
@@ -278,7 +283,7 @@ def _texts(task: Task, needs: Preparation, past: Past, context: CallContext) -> 
     """Return what the child reads, by the name of the file it reads it from."""
     files = read_files(task.files, _cwd(task, context))
     request = format_blocks(files, task.prompt)
-    as_prompt = context.engine.as_prompt
+    as_prompt = context.open_engine(needs.engine).as_prompt
     texts = {PROMPT: as_prompt(request)}
     if past.order.how == REPLAY:
         limit = int(context.settings.max_resume_kilobytes * 1024)
@@ -316,7 +321,7 @@ def _meta(
         **(_preset_meta(needs.preset, run_dir) if needs.preset else {}),
         **({} if needs.schema is None else {"outputSchema": needs.schema}),
         "attached": spec.attached,
-        **context.engine.facts,
+        **context.open_engine(needs.engine).facts,
         "argv": list(spec.child.argv),
         "trusted": context.trusted(_cwd(task, context)),
         "project": str(project_root(context.cwd)),

@@ -14,15 +14,22 @@ from typing import TYPE_CHECKING
 
 from pi_subagents import errors
 from pi_subagents.config.preset_files import load_presets
+from pi_subagents.core.definitions.definition import PROJECT
 from pi_subagents.core.definitions.found import PRESET
 from pi_subagents.core.preset.preset import preset_profile
 from pi_subagents.core.task.request import DelegateRequest, Task, with_budget
 from pi_subagents.core.value import replace
 from pi_subagents.engines.base import ModelWish
+from pi_subagents.service import messages
 from pi_subagents.service.answer_schemas import refuse_wrong_schema, with_schema
 from pi_subagents.service.call import open_call
 from pi_subagents.service.definitions.choice import ask_first, choose_for
 from pi_subagents.service.delegation import Preparation, PresetUse
+from pi_subagents.service.engines.choosing import (
+    choose_engine,
+    without_engine,
+    without_other_models,
+)
 from pi_subagents.service.foreground import execute, with_offline_model
 from pi_subagents.service.plan import plan
 from pi_subagents.service.profiles import refuse_unsupported
@@ -34,6 +41,8 @@ if TYPE_CHECKING:
 
     from pi_subagents.core.preset.preset import LoadedPreset
     from pi_subagents.core.preset.request import PresetTask, SubagentRequest
+    from pi_subagents.core.profile.profile import Profile
+    from pi_subagents.engines.base import EngineCall
     from pi_subagents.service.call import CallContext, Options
 
 
@@ -55,35 +64,50 @@ class PresetCatalogue:
         loaded = chosen.loaded
         if loaded is None:
             raise errors.UnknownPreset(task.preset, tuple(self._presets.by_name))
-        requested, resolved = self._model(task, loaded)
-        profile = preset_profile(loaded.preset)
-        own = self._presets.get_overridden(task.preset)
-        if own is not None and not self._context.trusted(self._context.cwd):
-            stricter = profile.permissions.tightened_by(own.preset.permissions)
-            profile = replace(profile, permissions=stricter)
-        refuse_unsupported(profile, self._context.engine)
-        prepared = self._context.engine.prepare_preset(profile, resolved)
+        profile, notes = self._permitted(loaded)
+        name = choose_engine(self._context, task.engine, profile)
+        engine = self._context.open_engine(name)
+        profile, left_out = without_other_models(profile, name)
+        requested, resolved = self._model(task, loaded, profile, engine)
+        refuse_unsupported(profile, engine)
+        prepared = engine.prepare_preset(profile, resolved)
         if detached and chosen.note:  # its result may be long in coming
             self._context.notice(chosen.note)
         needs = Preparation(
             profile=prepared.profile,
-            notes=(*filter(None, (chosen.note,)), *prepared.notes),
+            notes=(*filter(None, (chosen.note,)), *notes, *left_out, *prepared.notes),
             preset=PresetUse(loaded.preset, loaded.scope, requested, resolved),
             detached=detached,
+            engine=name,
         )
         needs = with_schema(needs, task.output_schema)
         whose = f'preset "{loaded.name}".' if task.output_schema is None else ""
         refuse_wrong_schema(f"{whose}outputSchema", needs.schema)
         return needs
 
-    def _model(self, task: PresetTask, loaded: LoadedPreset) -> tuple[str | None, str | None]:
-        preset = loaded.preset
+    def _permitted(self, loaded: LoadedPreset) -> tuple[Profile, tuple[str, ...]]:
+        """Return what a preset comes to without what its origin may not decide, and the note."""
+        profile = preset_profile(loaded.preset)
+        if loaded.scope != PROJECT or self._context.trusted(self._context.cwd):
+            return profile, ()
+        own = self._presets.get_overridden(loaded.name)
+        if own is not None:
+            stricter = profile.permissions.tightened_by(own.preset.permissions)
+            profile = replace(profile, permissions=stricter)
+        profile, left_out = without_engine(profile)
+        note = messages.note_untrusted(PRESET, loaded.name, left_out) if left_out else ""
+        return profile, tuple(filter(None, (note,)))
+
+    def _model(
+        self, task: PresetTask, loaded: LoadedPreset, profile: Profile, engine: EngineCall
+    ) -> tuple[str | None, str | None]:
         if self._context.options.get("offline", False):  # it stands in for every model
-            return task.model or preset.model or None, None
+            return task.model or profile.model or None, None
         place = Path(task.cwd) if task.cwd else self._context.cwd
-        return self._context.engine.choose_model(
-            ModelWish(task.model, preset.model, preset.name, loaded.path, place)
+        wanted, found = engine.choose_model(
+            ModelWish(task.model, profile.model, loaded.name, loaded.path, place)
         )
+        return wanted or None, found or None
 
 
 async def run_subagent(request: SubagentRequest, options: Options) -> dict[str, object]:

@@ -1,7 +1,7 @@
 """
 Resolve what tasks name before anything starts: profiles, and what their skills bring along.
 
-In: a request, the profiles of the caller's directory, whether the project is trusted, the engine.
+In: a request, the profiles of the caller's directory, whether the project is trusted, the engines.
 Out: one Preparation per task.  What contradicts itself refuses the whole call; an unknown profile,
 or a skill that is unknown or cannot be read, is its task's refusal alone.
 """
@@ -16,12 +16,18 @@ from pi_subagents.core.definitions.definition import PROJECT
 from pi_subagents.core.definitions.found import PROFILE, Choice
 from pi_subagents.core.profile.profile import FIELDS, OWN_FIELDS, Profile
 from pi_subagents.core.value import replace
+from pi_subagents.engines.table import DEFAULT
 from pi_subagents.errors import ProfileRefused
 from pi_subagents.service import messages
 from pi_subagents.service.answer_schemas import with_schema
 from pi_subagents.service.call import history_of
 from pi_subagents.service.definitions.choice import choose_for
 from pi_subagents.service.delegation import Preparation
+from pi_subagents.service.engines.choosing import (
+    choose_engine,
+    without_engine,
+    without_other_models,
+)
 from pi_subagents.service.models import find_model, with_choices
 from pi_subagents.service.sessions import session_to_fork, sessions_to_resume
 
@@ -35,7 +41,7 @@ if TYPE_CHECKING:
     from pi_subagents.engines.base import EngineCall
     from pi_subagents.service.call import CallContext
 
-# What only a trusted project may decide: code, options and keys.
+# What only a trusted project may decide, beside the engine: code, options and keys.
 _NEEDS_TRUST = ("extensions", "extraArgs", "apiKey")
 
 
@@ -46,16 +52,23 @@ def prepare(request: DelegateRequest, context: CallContext) -> tuple[Preparation
     earlier = sessions_to_resume(context.runs, sessions, history)
     forked = {task.resume for task in request.tasks if task.resume and task.fork}
     forks = {name: session_to_fork(context.runs, name, history) for name in forked}
-    preparations: tuple[Preparation, ...] = (Preparation(),) * len(request.tasks)
+
+    def engine_for(task: Task, profile: Profile | None) -> str:
+        past = (forks if task.fork else earlier)[task.resume] if task.resume else ()
+        return choose_engine(context, task.engine, profile, past)
+
     if any(request.profile_of(task) or task.chooses for task in request.tasks):
         preparations = prepare_profiles(
             request,
             load_profiles(context.cwd, context.env),
-            context.engine,
+            context.open_engine,
             trusted=context.trusted(context.cwd),
             choose=partial(choose_for, context, PROFILE),
             find_model=partial(find_model, context),
+            choose_engine=engine_for,
         )
+    else:
+        preparations = tuple(Preparation(engine=engine_for(task, None)) for task in request.tasks)
     resuming = (
         _resuming(needs, (forks if task.fork else earlier)[task.resume]) if task.resume else needs
         for task, needs in zip(request.tasks, preparations, strict=True)
@@ -78,13 +91,18 @@ def _resuming(needs: Preparation, earlier: tuple[RunRecord, ...]) -> Preparation
 def prepare_profiles(
     request: DelegateRequest,
     profiles: Profiles,
-    engine: EngineCall,
+    engine_of: Callable[[str], EngineCall],
     *,
     trusted: bool,
     choose: Callable[[Profiles, str], Choice[LoadedProfile]] = lambda found, name: Choice(
         found.get(name)
     ),
-    find_model: Callable[[Profile, Task], str] = lambda _, task: task.model or "",
+    find_model: Callable[[EngineCall, Profile, Task], str] = lambda _engine, _, task: (
+        task.model or ""
+    ),
+    choose_engine: Callable[[Task, Profile | None], str] = lambda task, profile: (
+        task.engine or (profile.engine if profile else "") or DEFAULT
+    ),
 ) -> tuple[Preparation, ...]:
     """Resolve the profile of every task; RequestError where the whole call must be refused."""
 
@@ -106,7 +124,8 @@ def prepare_profiles(
         return Preparation(profile, notes=notes)
 
     @cache
-    def prepared(profile: Profile, notes: tuple[str, ...]) -> Preparation:
+    def prepared(profile: Profile, notes: tuple[str, ...], name: str) -> Preparation:
+        engine = engine_of(name)
         refuse_unsupported(profile, engine)
         ready = engine.prepare_profile(profile, notes, trusted=trusted)
         return Preparation(
@@ -114,15 +133,23 @@ def prepare_profiles(
             skill_paths=ready.skill_paths,
             refusal=ready.refusal,
             notes=ready.notes,
+            engine=name,
         )
 
     def needs_of(task: Task) -> Preparation:
         name = request.profile_of(task)
         needs = named(name) if name else Preparation()
-        profile = needs.profile
-        if task.chooses and not needs.refusal:
-            profile = with_choices(profile or Profile(""), task, find_model)
-        return prepared(profile, needs.notes) if profile else needs
+        if needs.refusal:
+            return needs
+        profile, notes = needs.profile, needs.notes
+        engine = choose_engine(task, profile)
+        if profile is not None:
+            profile, left_out = without_other_models(profile, engine)
+            notes += left_out
+        if task.chooses:
+            find = partial(find_model, engine_of(engine))
+            profile = with_choices(profile or Profile(""), task, find)
+        return prepared(profile, notes, engine) if profile else replace(needs, engine=engine)
 
     return tuple(map(needs_of, request.tasks))
 
@@ -155,7 +182,9 @@ def _permitted(
         permissions = profile.permissions.tightened_by(own.profile.permissions)
         profile = replace(profile, permissions=permissions)
     left_out = tuple(name for name in _NEEDS_TRUST if getattr(profile, FIELDS[name]))
+    profile = replace(profile, extensions=(), extra_args=(), api_key="")
+    profile, chosen = without_engine(profile)
+    left_out += chosen
     if not left_out:
         return profile, ()
-    note = messages.note_untrusted_profile(profile.name, left_out)
-    return replace(profile, extensions=(), extra_args=(), api_key=""), (note,)
+    return profile, (messages.note_untrusted(PROFILE, profile.name, left_out),)

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.core.given_values import json_objects, json_values, thoroughly
 
+from pi_subagents.core.engine_values import AgentCommand
 from pi_subagents.core.settings import (
     _KEYS,
     InlineAnswers,
@@ -96,6 +97,8 @@ def test_every_setting_can_be_set() -> None:
         on_complete=["notify", "done"],
         runner="tmux",
         tools="presets",
+        engine="acp:codex",
+        engines={"mine": {"command": ["mine", "--acp"], "env": {"A": "b"}}},
         child_mode="json",
         resume="replay",
         reuse_children=False,
@@ -111,6 +114,8 @@ def test_every_setting_can_be_set() -> None:
             on_complete=("notify", "done"),
             runner="tmux",
             tools="presets",
+            engine="acp:codex",
+            engines={"mine": AgentCommand(("mine", "--acp"), environment={"A": "b"})},
             child_mode="json",
             resume="replay",
             reuse_children=False,
@@ -123,7 +128,10 @@ def test_every_setting_can_be_set() -> None:
         ),
         (),
     )
-    assert {name for name, _ in _KEYS.values()} == {f.name for f in fields(Settings)} - {"extra"}
+    assert {name for name, _ in _KEYS.values()} == {f.name for f in fields(Settings)} - {
+        "extra",
+        "project_engine",
+    }
 
 
 def test_the_documented_settings_are_read() -> None:

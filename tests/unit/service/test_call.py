@@ -23,9 +23,11 @@ class Caller:
 
     def stand(self) -> launch.CallContext:
         env = {"HOME": str(self.root / "home"), "PATH": f"{self.root}/bin:/usr/bin:/bin"}
-        return launch.open_call(
+        context = launch.open_call(
             {"cwd": self.root / "project", "env": env, "on_notice": self.notices.append}
         )
+        context.open_engine("")
+        return context
 
     def has_pi(self, version: str) -> None:
         write_script(self.root / "bin" / "pi", f"#!/bin/sh\necho {version}\n")
@@ -39,7 +41,7 @@ def caller(tmp_path: Path) -> Caller:
 def test_a_pi_newer_than_tested_is_used_and_that_is_said_once(caller: Caller) -> None:
     caller.has_pi("99.0.1")
     grounds = [caller.stand(), caller.stand()]
-    assert [context.engine.facts["pi"] for context in grounds] == [
+    assert [context.open_engine("").facts["pi"] for context in grounds] == [
         {"source": "path", "version": "99.0.1"}
     ] * 2
     (notice,) = caller.notices

@@ -184,7 +184,7 @@ def test_what_shapes_a_child_is_told_with_the_content_of_its_own_files(
 ) -> None:
     engine = pi_call(version="0.87.1", settings=SETTINGS, kind=Noting)
     assert isinstance(engine, Noting)
-    around = replace(around, engine=engine)
+    around = replace(around, open_engine=lambda _: engine)
     needs = Preparation(replace(REVIEWER, isolation="reuse"))
     background = replace(needs, detached=True)
     tasks = (Task("a", "Go."), Task("b", "Go on."))
@@ -210,7 +210,8 @@ def test_what_shapes_a_child_is_told_with_the_content_of_its_own_files(
 
 
 def test_the_offline_model_stands_in_for_a_profiles_provider(around: CallContext) -> None:
-    around = replace(around, engine=around.engine.offline_each())
+    offline = around.open_engine("").offline_each()
+    around = replace(around, open_engine=lambda _: offline)
     (run,) = plan_runs(DelegateRequest((Task("a", "b"),)), around, [Preparation(REVIEWER)])
     assert run.spec.child.argv[-4:] == ("--provider", "subagents-offline", "--model", "offline")
 
@@ -275,7 +276,8 @@ def test_a_task_has_its_own_directory_and_trust(around: CallContext, tmp_path: P
 def test_a_script_of_the_offline_model_has_an_address_for_each_run(around: CallContext) -> None:
     with ExitStack() as resources:
         script = parse_script({"default": [{"text": "hello"}]})
-        offline = replace(around, engine=around.engine.offline(script, resources))
+        served = around.open_engine("").offline(script, resources)
+        offline = replace(around, open_engine=lambda _: served)
         specs = [spec for spec, _ in plan(offline, Task("a", "b"), Task("c", "d"))]
     for spec in specs:
         assert spec.child.argv[-2:] == ("--model", "offline")

@@ -11,6 +11,7 @@ from tests.fakes.pi_calls import pi_call
 
 from pi_subagents.config.profile_files import Profiles
 from pi_subagents.core.definitions.definition import GLOBAL, PROJECT, FileProblem
+from pi_subagents.core.definitions.found import PROFILE
 from pi_subagents.core.profile.permissions import Permissions
 from pi_subagents.core.profile.profile import LoadedProfile, Profile
 from pi_subagents.core.settings import Settings
@@ -105,10 +106,11 @@ def prepare(
     prepared = prepare_profiles(
         request,
         Profiles(known, problems),
-        KnownSkills(catalogue, parent_tools, pi),
+        lambda _: KnownSkills(catalogue, parent_tools, pi),
         trusted=trusted,
     )
-    return list(prepared)
+    plain = {id(each): replace(each, engine="") for each in prepared}
+    return [plain[id(each)] for each in prepared]
 
 
 # Which profile
@@ -154,11 +156,11 @@ def chosen(catalogue: SkillCatalogue, profile: Profile | None, **choices: object
     (prepared,) = prepare_profiles(
         DelegateRequest((task,)),
         Profiles(known, ()),
-        KnownSkills(catalogue, None, "1.5.0"),
+        lambda _: KnownSkills(catalogue, None, "1.5.0"),
         trusted=False,
-        find_model=lambda _, task: f"acme/{task.model}",
+        find_model=lambda _engine, _, task: f"acme/{task.model}",
     )
-    return prepared
+    return replace(prepared, engine="")
 
 
 def test_a_tasks_model_thinking_and_tools_go_over_its_profiles(catalogue: SkillCatalogue) -> None:
@@ -188,7 +190,7 @@ def test_what_the_engine_cannot_honour_is_refused_by_name(catalogue: SkillCatalo
     request = DelegateRequest((Task("t", "p", model="m", tools=("read",)),))
     refused = 'A task sets "tools", which the engine "demo" does not support.'
     with pytest.raises(ProfileRefused, match=refused):
-        prepare_profiles(request, Profiles({}, ()), DEMO, trusted=False)
+        prepare_profiles(request, Profiles({}, ()), lambda _: DEMO, trusted=False)
     del catalogue
 
 
@@ -383,12 +385,15 @@ def test_a_project_that_is_not_trusted_decides_neither_code_nor_options_nor_keys
     catalogue: SkillCatalogue,
 ) -> None:
     tamed = replace(POWERFUL, extensions=(), extra_args=(), api_key="")
-    note = service_messages.note_untrusted_profile("own", ("extensions", "extraArgs", "apiKey"))
+    note = service_messages.note_untrusted(PROFILE, "own", ("extensions", "extraArgs", "apiKey"))
     assert prepare(catalogue, POWERFUL, scope=PROJECT) == [Preparation(tamed, notes=(note,))]
     keyed = Profile("own", api_key="sk-x")
-    note = service_messages.note_untrusted_profile("own", ("apiKey",))
+    note = service_messages.note_untrusted(PROFILE, "own", ("apiKey",))
     assert prepare(catalogue, keyed, scope=PROJECT) == [Preparation(Profile("own"), notes=(note,))]
     assert prepare(catalogue, Profile("own"), scope=PROJECT) == [Preparation(Profile("own"))]
+    other = Profile("own", model="m", engine="demo")  # a model of that engine is none of another
+    note = service_messages.note_untrusted(PROFILE, "own", ("engine", "model"))
+    assert prepare(catalogue, other, scope=PROJECT) == [Preparation(Profile("own"), notes=(note,))]
 
 
 def test_a_trusted_project_and_the_users_own_directory_decide_everything(
@@ -455,6 +460,6 @@ def test_a_profile_of_an_untrusted_project_can_only_be_stricter_than_ones_own(
     overridden = (loaded(GLOBAL, own),) if own else ()
     found = Profiles({"p": loaded(PROJECT, theirs)}, (), overridden)
     request = DelegateRequest((Task("t", "look", profile="p"),))
-    (needs,) = prepare_profiles(request, found, pi_call(), trusted=trusted)
+    (needs,) = prepare_profiles(request, found, lambda _: pi_call(), trusted=trusted)
     assert needs.profile is not None
     assert needs.profile.permissions == counts

@@ -49,6 +49,7 @@ class Preset:
     permissions: Permissions = Permissions()
     output_schema: str = ""  # JSON, on one line
     budget: str = ""
+    engine: str = ""
 
 
 @value
@@ -81,6 +82,7 @@ def preset_profile(preset: Preset) -> Profile:
     """Return the profile that starts a child as the preset wants it."""
     return Profile(
         preset.name,
+        engine=preset.engine,
         model=preset.model,
         tools=preset.tools,
         budget=preset.budget,
@@ -103,6 +105,7 @@ def _description(given: Value) -> str:
 _READERS: Mapping[str, Callable[[Value], object]] = {
     "name": name_field,
     "description": _description,
+    "engine": text_field,
     "model": text_field,
     "tools": names_field,
     "questions": text_field,

@@ -26,7 +26,7 @@ from pi_subagents.core.value import JsonObject, value
 from pi_subagents.errors import InvalidRequest
 
 MAX_WAIT_S = 3600.0
-_TASK_KEYS = ("preset", "task", "model", "cwd", "outputSchema")
+_TASK_KEYS = ("preset", "task", "engine", "model", "cwd", "outputSchema")
 
 
 @value
@@ -38,6 +38,7 @@ class PresetTask:
     model: str | None = None
     cwd: str | None = None
     output_schema: JsonObject | None = None
+    engine: str | None = None
 
 
 @value
@@ -115,6 +116,7 @@ def _task(where: str, given: Mapping[str, object], caller_cwd: str) -> PresetTas
     return PresetTask(
         preset=preset,
         task=task,
+        engine=optional_text(f"{where}engine", given.get("engine")) or None,
         model=optional_text(f"{where}model", given.get("model")) or None,
         cwd=cwd or None,
         output_schema=_schema(f"{where}outputSchema", given.get("outputSchema")),

@@ -68,6 +68,7 @@ class Profile:
     permissions: Permissions = Permissions()
     extra_args: tuple[str, ...] = ()
     output_schema: str = ""  # JSON, on one line
+    engine: str = ""  # what kind of child it has; empty: as the call and the settings say
 
     @property
     def may_ask(self) -> bool:
@@ -117,6 +118,7 @@ def parse_profile(
 # is the body.
 _FIELD_READERS: Mapping[str, Callable[[Value], object] | None] = {
     "name": name_field,
+    "engine": text_field,
     "provider": text_field,
     "model": text_field,
     "thinkingLevel": text_field,
@@ -142,6 +144,6 @@ _FIELD_READERS: Mapping[str, Callable[[Value], object] | None] = {
 }
 _READERS = {key: reader for key, reader in _FIELD_READERS.items() if reader}
 # What we see to, whatever the engine can do.
-OWN_FIELDS = frozenset({"name", "output_schema"})
+OWN_FIELDS = frozenset({"name", "engine", "output_schema"})
 # What a file calls a field -> what a Profile does.
 FIELDS = {key: re.sub("[A-Z]", lambda c: f"_{c[0].lower()}", key) for key in _FIELD_READERS}

@@ -54,6 +54,7 @@ class Task:
     output_schema: Any = (
         None  # what the answer has to fit: a JSON schema, or a pydantic model class
     )
+    engine: str | None = None  # what kind of child it has, over what call and profile say
 
     @property
     def chooses(self) -> bool:
@@ -80,10 +81,13 @@ class DelegateRequest:
 
 
 TASK_KEYS = (
-    "name", "prompt", "cwd", "profile", "timeout", "resume", "files", "budget", "questions",
-    "outputSchema", "workspace", "check", "checkRounds",
+    "name", "prompt", "cwd", "profile", "engine", "timeout", "resume", "files", "budget",
+    "questions", "outputSchema", "workspace", "check", "checkRounds",
 )  # fmt: skip
 FILE_TASK_KEYS = (*TASK_KEYS, "model", "thinking", "tools")  # what people write in a file
+_TEXT_KEYS = (
+    "cwd", "profile", "resume", "engine", "model", "thinking", "questions", "workspace", "check",
+)  # fmt: skip
 _CALL_KEYS = ("tasks", "profile", "budget")
 
 
@@ -175,6 +179,7 @@ def _parse_task(where: str, task: object, keys: tuple[str, ...]) -> Task:
         files=parse_files(f"{where}.files", given.get("files", [])),
         profile=given.get("profile"),
         resume=given.get("resume"),
+        engine=given.get("engine"),
         model=given.get("model"),
         thinking=given.get("thinking"),
         tools=_parse_tools(given.get("tools")),
@@ -221,14 +226,13 @@ def _check_types(where: str, task: Task) -> None:
     for key in ("name", "prompt"):
         if not isinstance(getattr(task, key), str):
             raise InvalidRequest(f"{where}.{key}", messages.NEEDS_STRING)
-    for key in ("cwd", "profile", "resume", "model", "thinking", "questions", "workspace", "check"):
+    for key in _TEXT_KEYS:
         optional_text(f"{where}.{key}", getattr(task, key))
-    if task.model is not None and not task.model.strip():
-        raise InvalidRequest(f"{where}.model", messages.MUST_NOT_BE_EMPTY)
+    for key in ("model", "engine", "check"):
+        if getattr(task, key) is not None and not getattr(task, key).strip():
+            raise InvalidRequest(f"{where}.{key}", messages.MUST_NOT_BE_EMPTY)
     if task.thinking not in (None, *THINKING_LEVELS):
         raise InvalidRequest(f"{where}.thinking", messages.must_be_one_of(THINKING_LEVELS))
-    if task.check is not None and not task.check.strip():
-        raise InvalidRequest(f"{where}.check", messages.MUST_NOT_BE_EMPTY)
     if isinstance(task.check_rounds, bool) or task.check_rounds not in range(MAX_CHECK_ROUNDS + 1):
         problem = messages.wrong_rounds(MAX_CHECK_ROUNDS)
         raise InvalidRequest(f"{where}.checkRounds", problem)

@@ -85,7 +85,14 @@ def _presets(typed: str) -> Iterable[CompletionItem]:
     return map(CompletionItem, PRESETS.complete(None, None, typed))
 
 
+def _engines(typed: str) -> Iterable[CompletionItem]:
+    from pi_subagents.service.engines.listing import known_engines
+
+    return [CompletionItem(name) for name in known_engines({}) if name.startswith(typed)]
+
+
 runs = _quietly(_runs)
 sessions = _quietly(_sessions)
 profiles = _quietly(_profiles)
 presets = _quietly(_presets)
+engines = _quietly(_engines)

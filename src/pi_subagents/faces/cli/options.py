@@ -64,6 +64,12 @@ _concurrency_option = click.option(
     type=click.IntRange(1, 16),
     help="Sub-agents at once (default: subagents.max_concurrency, 4).",
 )
+engine_option = click.option(
+    "--engine",
+    metavar="NAME",
+    shell_complete=completing.engines,
+    help="What kind of sub-agent (default: as the profile says, else subagents.engine, pi).",
+)
 _runner_option = click.option(
     "--runner",
     type=click.Choice(RUNNERS),
@@ -117,6 +123,7 @@ def child_options(command: Callback) -> Callback:
         offline_script: Path | None,
         trust_project: bool,
         concurrency: int | None,
+        engine: str | None,
         runner: str | None,
         workspace: str | None,
         keep_worktree: bool,
@@ -126,6 +133,7 @@ def child_options(command: Callback) -> Callback:
         chosen: Options = {
             "offline": offline_choice(offline=offline, script=offline_script),
             "concurrency": concurrency,
+            "engine": engine,
             "runner": runner,
             "trust_project": trust_project,
             "workspace": workspace,
@@ -139,6 +147,7 @@ def child_options(command: Callback) -> Callback:
         _script_option,
         offline_option,
         _runner_option,
+        engine_option,
         _concurrency_option,
         _confine_option,
         _keep_option,

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pi_subagents.core.run.record import RunRecord
-    from pi_subagents.engines.base import ContinuedSession
-    from pi_subagents.service.call import CallContext
+    from pi_subagents.core.settings import Settings
+    from pi_subagents.engines.base import ContinuedSession, EngineCall
 
 
 @value
@@ -34,12 +34,15 @@ class Past:
     notes: tuple[str, ...] = ()
 
 
-def past_of(earlier: Sequence[RunRecord], cwd: Path, context: CallContext) -> Past:
-    """Return how a run in that directory goes on with these, the oldest first."""
-    if context.settings.resume == REPLAY:
+def past_of(
+    earlier: Sequence[RunRecord], cwd: Path, engine: EngineCall, settings: Settings
+) -> Past:
+    """Return how a run of the engine in that directory goes on with these, the oldest first."""
+    if settings.resume == REPLAY:
         return retold(earlier)
+    limit = session_limit(int(settings.max_run_megabytes * 1024 * 1024))
     try:
-        found = _continued(earlier, cwd, context)
+        found = _continued(earlier, cwd, engine, limit)
     except (OSError, ValueError) as problem:
         reason = problem.strerror if isinstance(problem, OSError) else ""
         return retold(earlier, reason or str(problem))
@@ -57,23 +60,23 @@ def retold(earlier: Sequence[RunRecord], why: str = "") -> Past:
     return Past(ResumeOrder(REPLAY, why=note, model=earlier[-1].model))
 
 
-def _continued(earlier: Sequence[RunRecord], cwd: Path, context: CallContext) -> ContinuedSession:
+def _continued(
+    earlier: Sequence[RunRecord], cwd: Path, engine: EngineCall, limit: int
+) -> ContinuedSession:
     """Return the session of the last run that did anything; OSError or ValueError without one."""
     for run in reversed(earlier):
         try:
-            return _session_of(run, cwd, context)
+            return _session_of(run, cwd, engine, limit)
         except (OSError, ValueError):
             if run.messages or run is earlier[0]:
                 raise
     raise AssertionError
 
 
-def _session_of(run: RunRecord, cwd: Path, context: CallContext) -> ContinuedSession:
-    engine = context.engine
+def _session_of(run: RunRecord, cwd: Path, engine: EngineCall, limit: int) -> ContinuedSession:
     if run.meta.engine and run.meta.engine != engine.name:
         raise ValueError(messages.session_of_other_engine(run.meta.engine))
     if run.result is None or not run.result.session_seal or not engine.capabilities.native_resume:
         raise ValueError(messages.SESSION_NOT_KEPT)
-    limit = session_limit(int(context.settings.max_run_megabytes * 1024 * 1024))
     content = read_session(directory_of(run), run.result.session_seal, limit)
     return engine.continue_session(content, str(cwd))

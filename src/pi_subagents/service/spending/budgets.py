@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pi_subagents.core.task.request import DelegateRequest, Task
+    from pi_subagents.engines.base import EngineCall
     from pi_subagents.service.call import CallContext
     from pi_subagents.service.delegation import PlannedTask, Preparation
 
@@ -70,14 +71,15 @@ def open_budgets(
     context: CallContext, request: DelegateRequest, preparations: Sequence[Preparation]
 ) -> dict[str, str]:
     """Refuse a call with a budget that nothing could keep; return the files of today's sums."""
-    reports = context.engine.capabilities.usage
     for task, needs in zip(request.tasks, preparations, strict=True):
+        engine = context.open_engine(needs.engine)
+        reports = engine.capabilities.usage
         for whose, budget in budgets_of(context, request.budget, task, needs).items():
             if reports != PER_MESSAGE and (budget.tokens or budget.cost):
-                problem = messages.usage_not_reported(whose, context.engine.name, reports)
+                problem = messages.usage_not_reported(whose, engine.name, reports)
                 raise InvalidRequest("budget", problem)
             if budget.cost:
-                _refuse_unpriced(context, needs.profile or Profile(""), whose)
+                _refuse_unpriced(context, engine, needs.profile or Profile(""), whose)
     settings = context.settings
     days = {
         words.OF_PROJECT_DAY: str(project_root(context.cwd)) if settings.project_day_budget else "",
@@ -86,13 +88,15 @@ def open_budgets(
     return {whose: _day_purse(context, project) for whose, project in days.items() if project}
 
 
-def _refuse_unpriced(context: CallContext, profile: Profile, whose: str) -> None:
+def _refuse_unpriced(
+    context: CallContext, engine: EngineCall, profile: Profile, whose: str
+) -> None:
     """Refuse a model of which it is known that it has no price; others show it as they work."""
     wanted = "/".join(filter(None, (profile.provider, profile.model)))
     if not profile.model or context.options.get("offline", False):
         return
     with suppress(ModelsUnknown):
-        for model in context.engine.list_models().models:
+        for model in engine.list_models().models:
             named = wanted in (
                 model.reference,
                 *(f"{model.reference}:{x}" for x in THINKING_LEVELS),

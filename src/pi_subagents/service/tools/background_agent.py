@@ -26,7 +26,7 @@ async def _run(task: PresetTask, options: Options) -> JsonObject:
 
 TOOL = Tool(
     name="background_agent",
-    description="Start a task with a preset in the background; returns its run id at once.",
+    description="Start a task with a preset in the background; returns its run id.",
     parameters=schemas.LISTED_PRESET_TASK,
     returns=schemas.compact_record(
         {**schemas.BACKGROUND_RUN, "counts": schemas.COUNTS}, *schemas.BACKGROUND_RUN_IDS

@@ -31,7 +31,7 @@ async def _run(request: StatusRequest, options: Options) -> JsonObject:
 
 TOOL = Tool(
     name="background_agent_status",
-    description="Show background runs: counts, active ones, the result of an ended one.",
+    description="Show background runs: counts, active ones, one's result.",
     parameters={
         "type": "object",
         "properties": {
@@ -45,7 +45,7 @@ TOOL = Tool(
     run=_run,
     effect="reads",
     snippet="See how background runs stand",
-    rules=("Do not poll with background_agent_status: ask once, with waitSeconds if you need it.",),
+    rules=("Do not poll with background_agent_status: ask once, with waitSeconds.",),
     family=PRESET_TOOLS,
     default_wait_s=0.0,
     structured=short_runs,

@@ -40,13 +40,14 @@ _TASK = {
         "prompt": {"type": "string", "description": "Complete in itself."},
         "cwd": {"type": "string"},
         "profile": {"type": "string"},
+        "engine": {"type": "string", "description": "Kind of agent."},
         "timeout": schemas.seconds("Seconds, default 600.", MIN_TIMEOUT_S, MAX_TIMEOUT_S),
         "resume": {"type": "string", "description": "Session id."},
         "budget": {"type": "object"},
         "files": {
             "type": "array",
             "items": {"anyOf": [{"type": "string"}, _FILE]},
-            "description": "Put before the prompt.",
+            "description": "Before the prompt.",
         },
         "questions": {"enum": [*QUESTION_CHOICES]},
         "workspace": {"enum": [*WORKSPACES]},
@@ -70,7 +71,7 @@ async def _run(request: DelegateRequest, options: Options) -> JsonObject:
 
 TOOL = Tool(
     name="delegate_to_subagents",
-    description="Run 1 to 16 independent tasks in parallel sub-agents, each with its own context "
+    description="Run independent tasks in parallel sub-agents, each with its own context "
     "window. Returns session ids and answers.",
     parameters={
         "type": "object",

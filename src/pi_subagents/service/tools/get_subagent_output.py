@@ -33,7 +33,7 @@ async def _run(request: ReadingRequest, options: Options) -> JsonObject:
 
 TOOL = Tool(
     name="get_subagent_output",
-    description="Get the final text of a sub-agent session, or that it is still running.",
+    description="Get the final text of a sub-agent session, or how it stands.",
     parameters={
         "type": "object",
         "properties": {

@@ -30,7 +30,7 @@ async def _run(request: ReadingRequest, options: Options) -> JsonObject:
 
 TOOL = Tool(
     name="get_subagent_session",
-    description="Get the transcript of a sub-agent session: messages, calls, shortened results.",
+    description="Get the transcript of a sub-agent session, results shortened.",
     parameters={
         "type": "object",
         "properties": {"sessionId": {"type": "string"}, **schemas.LISTED_PART},

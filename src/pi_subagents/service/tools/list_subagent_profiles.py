@@ -43,7 +43,7 @@ async def _run(_request: None, options: Options) -> JsonObject:
 
 TOOL = Tool(
     name="list_subagent_profiles",
-    description="List the named profiles (model, tools, instructions) that tasks can run with.",
+    description="List the profiles (model, tools, instructions) that tasks can run with.",
     parameters={"type": "object", "properties": {}},
     returns=schemas.record(
         {

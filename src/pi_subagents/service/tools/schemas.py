@@ -41,7 +41,8 @@ ANSWER_SCHEMA: JsonObject = {"type": "object", "description": "JSON Schema of th
 PRESET_TASK: Mapping[str, JsonObject] = {
     "preset": {"type": "string"},
     "task": {"type": "string", "description": "Complete in itself."},
-    "model": {"type": "string", "description": "Instead of the preset's."},
+    "model": {"type": "string"},
+    "engine": {"type": "string"},
     "cwd": {"type": "string"},
     "outputSchema": {"type": "object"},
 }

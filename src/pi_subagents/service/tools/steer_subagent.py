@@ -27,7 +27,7 @@ async def _run(request: SteerRequest, options: Options) -> JsonObject:
 
 TOOL = Tool(
     name="steer_subagent",
-    description="Send a message to a sub-agent at work; it reads it after this step.",
+    description="Send a message to a sub-agent at work; read after this step.",
     parameters={
         "type": "object",
         "properties": {

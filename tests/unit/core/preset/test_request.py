@@ -94,7 +94,7 @@ def test_null_means_left_out() -> None:
         (
             {"tasks": [{**TASK, "prompt": "x"}]},
             "tasks[0]",
-            'unknown field "prompt"; known: preset, task, model, cwd, outputSchema',
+            'unknown field "prompt"; known: preset, task, engine, model, cwd, outputSchema',
         ),
         (
             {**TASK, "tasks": [TASK]},
@@ -104,7 +104,7 @@ def test_null_means_left_out() -> None:
         (
             {**TASK, "chain": [TASK]},
             "parameters",
-            'unknown field "chain"; known: preset, task, model, cwd, outputSchema, tasks',
+            'unknown field "chain"; known: preset, task, engine, model, cwd, outputSchema, tasks',
         ),
     ],
 )
@@ -123,7 +123,7 @@ def test_what_subagent_cannot_take_is_refused_with_its_place(
         (
             {"tasks": [TASK]},
             "parameters",
-            'unknown field "tasks"; known: preset, task, model, cwd, outputSchema',
+            'unknown field "tasks"; known: preset, task, engine, model, cwd, outputSchema',
         ),
     ],
 )

@@ -51,8 +51,8 @@ def test_the_documented_examples_are_all_there() -> None:
 
 
 def test_the_seeds_fields_and_ours_each_belong_to_one_of_a_profile() -> None:
-    assert len(KEYS) == 16 + 6
-    ours = ["isolation", "mcp", "questions", "permissions", "outputSchema", "budget"]
+    assert len(KEYS) == 16 + 7
+    ours = ["engine", "isolation", "mcp", "questions", "permissions", "outputSchema", "budget"]
     assert sorted(KEYS) == sorted(["name", *TEXTS, *FLAGS, *LISTS, *ours])
     assert set(FIELDS.values()) == set(Profile.__slots__)
 

@@ -185,7 +185,7 @@ def test_an_empty_profile_is_none() -> None:
             call(time_out=1),
             (
                 'tasks[0]: unknown field "time_out"; '
-                "known: name, prompt, cwd, profile, timeout, resume, files, budget, "
+                "known: name, prompt, cwd, profile, engine, timeout, resume, files, budget, "
                 "questions, outputSchema, workspace, check, checkRounds"
             ),
         ),

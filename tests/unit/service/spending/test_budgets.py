@@ -83,7 +83,7 @@ def test_a_budget_of_a_preset_is_named_after_it(around: CallContext) -> None:
 def test_tokens_cannot_be_kept_where_not_every_message_reports_them(
     around: CallContext, reports: str, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    capabilities = replace(around.engine.capabilities, usage=reports)
+    capabilities = replace(around.open_engine("").capabilities, usage=reports)
     monkeypatch.setattr(PiCall, "capabilities", capabilities)
     check(around, Preparation(), "20 turns")
     with pytest.raises(InvalidRequest, match=words):

@@ -56,7 +56,7 @@ def test_the_parameters_of_every_tool_and_which_are_required() -> None:
     }
     part = {**dict.fromkeys(COUNTS, "integer"), "grep": "string", "regex": "boolean"}
     slices = {"waitSeconds": "number", **part}
-    texts = dict.fromkeys(("preset", "task", "model", "cwd"), "string")
+    texts = dict.fromkeys(("preset", "task", "model", "engine", "cwd"), "string")
     preset_task = {**texts, "outputSchema": "object"}
     assert heard == {
         "delegate_to_subagents": (

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pi_subagents.core.value import replace
+from pi_subagents.faces.cli import completing
 from pi_subagents.faces.cli.given import text_or_stdin
 
 if TYPE_CHECKING:
@@ -65,6 +66,12 @@ def _list_option(name: str, text: str) -> Callable[[Callback], Callback]:
 
 
 _OPTIONS = (
+    click.option(
+        "--engine",
+        shell_complete=completing.engines,
+        metavar="NAME",
+        help="What kind of sub-agent; unset: as calls and settings say.",
+    ),
     click.option("--provider", help="The provider, as pi calls it."),
     click.option("--model", help="The model: ID, PROVIDER/ID or ID:THINKING."),
     click.option(

@@ -62,6 +62,7 @@ def background() -> None:
 @click.argument("preset", shell_complete=completing.presets)
 @click.argument("task", metavar="TASK|-")
 @click.option("--model", help="Model, instead of the preset's.")
+@options.engine_option
 @click.option("--cwd", help="Working directory (default: this one).")
 @options.budget_options
 @options.schema_option
@@ -75,6 +76,7 @@ def start(
     preset: str,
     task: str,
     model: str | None,
+    engine: str | None,
     cwd: str | None,
     budget: dict[str, str] | None,
     schema: object,
@@ -89,7 +91,8 @@ def start(
     """
     text = text_or_typed(console, task, "the task")
     parameters = {
-        "preset": preset, "task": text, "model": model, "cwd": cwd, "outputSchema": schema,
+        "preset": preset, "task": text, "model": model, "engine": engine, "cwd": cwd,
+        "outputSchema": schema,
     }  # fmt: skip
     chosen: Options = {
         "budget": budget,

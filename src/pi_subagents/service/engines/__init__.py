@@ -1,0 +1,1 @@
+"""Which engine a task's child is of, and the engines of a call."""
