@@ -43,8 +43,10 @@ FAULTS := bad_bytes budgets checks child_endings crashes guards journal output_l
 FAULTS := $(FAULTS:%=integration/test_%.py) integration/test_mcp_http.py integration/test_project_definitions.py \
 	unit/supervisor/test_control.py e2e/test_cleaning_with_pi.py e2e/test_planted_code.py
 
-faults: setup $(VENV)/.dev ## Only the fault suite, in every child mode: crashes, full disks, bad children, hostile projects
+faults: setup $(VENV)/.dev ## Only the fault suite, in every child mode and with forked supervisors: crashes, full disks, bad children, hostile projects
 	@EVERY_CHILD_MODE=1 $(PARALLEL) tests/faults $(FAULTS:%=tests/%) $(PYTEST_ARGS)
+	@echo "==> The same with forked supervisors"
+	@FORKED_SUPERVISORS=1 $(PARALLEL) tests/faults tests/integration/test_pool.py $(FAULTS:%=tests/%) $(PYTEST_ARGS)
 
 e2e-mcp: setup $(VENV)/.dev ## The MCP server with clients and agent hosts of other people (from npm)
 	@$(BIN)/python -m pytest tests/e2e_mcp $(PYTEST_ARGS)

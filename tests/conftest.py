@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from tests.fakes.forked import fork_if_wanted
 from tests.which_pi import PI_UNDER_TEST, pi_for_tests
 
 from pi_subagents.engines.pi.command import VARIABLE
@@ -24,6 +25,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    fork_if_wanted()
     if "PROPERTY_EXAMPLES" in os.environ:
         examples = int(os.environ["PROPERTY_EXAMPLES"])
         settings.register_profile("soak", max_examples=examples, deadline=None)

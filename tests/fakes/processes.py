@@ -19,6 +19,14 @@ def parent_of(pid: int) -> int:
     return int(_status(pid)["PPid"])
 
 
+def has_ended(pid: int) -> bool:
+    """Return whether a process is gone, or only waits to be reaped."""
+    try:
+        return _status(pid)["State"].startswith("Z")
+    except (OSError, KeyError):
+        return True
+
+
 def children_of(pid: int) -> list[int]:
     """Return the processes whose parent that is."""
     found = []

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.fakes.driver import PATIENCE_S
+from tests.fakes.forked import FORKED
 
 import pi_subagents
 from pi_subagents.service.runs import Runs
@@ -46,7 +47,7 @@ async def program(
     """Run one of the programs beside this file; it is gone at the end, whatever happened."""
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, str(HERE / name), *arguments),
-        env={**place.env, "PYTHONPATH": str(SOURCES), **(env or {})},
+        env={**place.env, "PYTHONPATH": str(SOURCES), **FORKED, **(env or {})},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

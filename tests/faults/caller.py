@@ -8,6 +8,7 @@ only waits for them: whatever becomes of them, it concludes nothing.
 from __future__ import annotations
 
 import asyncio
+import os
 import runpy
 import sys
 from pathlib import Path
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING
 from pi_subagents import api
 from pi_subagents.core.run.result import RunResult
 from pi_subagents.core.task.request import Task
-from pi_subagents.runners import process, supervisor_start
+from pi_subagents.runners import pool, process, supervisor_start
 from pi_subagents.runners.process import ProcessRunner
 from pi_subagents.runners.supervisor_start import order_line, start_supervisor
 from pi_subagents.store.local_order import altered
@@ -56,6 +57,8 @@ class DetachedRunner(ProcessRunner):
 if __name__ == "__main__":
     crashing = runpy.run_path(str(Path(__file__).with_name("crashing.py")))
     crashing["let_crash"]()
+    if "FORKED_SUPERVISORS" in os.environ:
+        vars(pool)["FORK_FROM"] = 1
     vars(supervisor_start)["BOOT"] = crashing["BEFORE_BOOT"] + supervisor_start.BOOT
     mode, project, *prompts = sys.argv[1:]
     if mode == "detached":

@@ -11,6 +11,7 @@ import os
 import signal
 
 from pi_subagents.system import crash_points
+from pi_subagents.system.identity import process_state
 
 POINT_VARIABLE = "CRASH_AT"
 WHO_VARIABLE = "CRASH_WHO"
@@ -21,13 +22,18 @@ BEFORE_BOOT = (
 
 
 def let_crash() -> None:
-    """Let this process die at the point that its environment names, if it does."""
-    wanted = os.environ.get(POINT_VARIABLE)
-    victim = os.getppid() if os.environ.get(WHO_VARIABLE) == "parent" else os.getpid()
+    """Let this process, and those it forks, die at the point that the environment names."""
+    caller = os.getppid()  # also of the supervisors that a fork server makes
 
     def reach(point: str) -> None:
-        # A parent that is gone was replaced by a process that has nothing to do with us.
-        if point == wanted and victim in (os.getpid(), os.getppid()):
-            os.kill(victim, signal.SIGKILL)
+        if point != os.environ.get(POINT_VARIABLE):
+            return
+        if os.environ.get(WHO_VARIABLE) != "parent":
+            os.kill(os.getpid(), signal.SIGKILL)
+        # A caller that is gone was replaced by a process that has nothing to do with us.
+        parent = os.getppid()
+        above = process_state(parent)
+        if caller == parent or (above is not None and caller == above.parent):
+            os.kill(caller, signal.SIGKILL)
 
     vars(crash_points)["reach"] = reach

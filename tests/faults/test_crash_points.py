@@ -10,11 +10,14 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import pytest
 from tests.fakes.child_modes import takes_long
 from tests.fakes.driver import PATIENCE_S
+from tests.fakes.forked import servers_of
+from tests.fakes.processes import PROC, command_lines
 from tests.faults.aftermath import (
     INTERRUPTED,
     Told,
@@ -61,6 +64,7 @@ CALLERS_OWN: dict[str, Told | None] = {
     at.RESULT_READ: DONE,
     at.BEFORE_INDEX_UPDATE: DONE,
 }
+FORK_SERVERS_OWN = (at.FORKED, at.FORK_ANSWERED)
 # Before there is a supervisor nothing can be detached from anything.
 DETACHED_TOO = (at.SUPERVISOR_STARTED, at.RESULT_READ, at.BEFORE_INDEX_UPDATE)
 
@@ -77,7 +81,7 @@ def test_every_crash_point_has_its_cases() -> None:
         at.SNAPSHOT_TAKEN, at.WORKTREE_ADDED, at.WORKTREE_MADE, at.PATCH_WRITTEN, at.CHANGES_SAVED,
         at.WORKTREE_REMOVED,
     }  # fmt: skip  # test_worktrees.py
-    assert constants == {*CALLERS_OWN, *SUPERVISOR_DIES, *of_worktrees}
+    assert constants == {*CALLERS_OWN, *SUPERVISOR_DIES, *of_worktrees, *FORK_SERVERS_OWN}
     assert tuple(SUPERVISOR_DIES) == tuple(CALLER_DIES)
 
 
@@ -194,6 +198,37 @@ async def test_kill_9_of_the_caller_at_its_own_points_loses_nothing(
         os.utime(path, (1_700_000_000, 1_700_000_000))
     Runs(place.project, place.env).finish_removals()
     assert remains_in(place) == []
+
+
+@pytest.mark.parametrize("point", FORK_SERVERS_OWN)
+async def test_kill_9_of_the_fork_server_costs_nothing_but_its_speed(
+    place: Workplace, point: str
+) -> None:
+    finished = make_run(Runs(place.project, place.env), "finished")
+    crash = {POINT_VARIABLE: point}
+    async with program(
+        place, "caller.py", "attached", str(place.project), "a", "b", env=crash
+    ) as caller:
+        assert caller.pid is not None
+        for name in "ab":
+            child = await place.child(name)
+            assert servers_of(caller.pid) == []
+            await child.answer_and_exit("42")
+        assert (await output_of(caller)).count("|completed|") == 2
+    await all_gone(place.driver.processes)
+    assert supervisors_in(place) == []
+    assert await recovered(place, finished) == {"finished": FINISHED, "a": DONE, "b": DONE}
+
+
+def supervisors_in(place: Workplace) -> list[int]:
+    """Return the supervisors whose environment is that of the place, forked ones included."""
+    ours = f"HOME={place.home}".encode()
+    found = []
+    for pid, line in command_lines().items():
+        with suppress(OSError):
+            if b"supervisor.main" in line and ours in (PROC / str(pid) / "environ").read_bytes():
+                found.append(pid)
+    return found
 
 
 async def test_a_tree_that_ignores_every_polite_signal_is_gone_in_seven_seconds(

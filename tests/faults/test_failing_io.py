@@ -8,7 +8,7 @@ import os
 import resource
 import subprocess
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.fakes.auditor import read_journal
@@ -33,7 +33,7 @@ from pi_subagents.service.runs import Runs
 from pi_subagents.store import messages as store_messages
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
     from pathlib import Path
 
     from pi_subagents.core.run.spec import RunSpec
@@ -222,8 +222,8 @@ async def test_a_supervisor_short_of_descriptors_tells_the_truth(
     start = pool.start_held
     limits = {f"limit {limit}": limit for limit in (6, 9, 12, 14, 15, 16, 18, 20, 24)}
 
-    def starved(spec: RunSpec, env: Mapping[str, str]) -> Held:
-        held = start(spec, env)
+    def starved(spec: RunSpec, *how: Any) -> Held:
+        held = start(spec, *how)
         if spec.name in limits:
             limit = limits[spec.name]
             resource.prlimit(held.process.pid, resource.RLIMIT_NOFILE, (limit, limit))
@@ -251,10 +251,10 @@ async def test_a_start_that_the_kernel_refuses_fails_its_task_only(
 ) -> None:
     start = pool.start_held
 
-    def refused(spec: RunSpec, env: Mapping[str, str]) -> Held:
+    def refused(spec: RunSpec, *how: Any) -> Held:
         if spec.name.startswith("unlucky"):
             raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
-        return start(spec, env)
+        return start(spec, *how)
 
     monkeypatch.setattr(pool, "start_held", refused)
     work = place.delegate_by_api("unlucky 1", "sibling", "unlucky 2", "queued", concurrency=1)
@@ -311,8 +311,8 @@ async def test_a_supervisor_that_dies_before_it_is_told_what_to_run_is_not_waite
 ) -> None:
     start = pool.start_held
 
-    def stillborn(spec: RunSpec, env: Mapping[str, str]) -> Held:
-        held = start(spec, env)
+    def stillborn(spec: RunSpec, *how: Any) -> Held:
+        held = start(spec, *how)
         held.process.kill()
         held.process.wait()
         return held

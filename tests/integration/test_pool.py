@@ -188,7 +188,7 @@ async def test_whoever_goes_is_seen_off_whatever_else_waits_and_whoever_asked(
             thread.join(PATIENCE_S)
     others.set()
     await busy
-    assert held.process.returncode == 0
+    assert held.process.poll() == 0
     assert held.process.stdout is not None
     assert held.process.stdout.closed
 

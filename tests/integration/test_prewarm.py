@@ -9,7 +9,8 @@ import pytest
 from tests.fakes.bridge_host import open_bridge
 from tests.fakes.child_modes import in_json_mode
 from tests.fakes.driver import PATIENCE_S
-from tests.fakes.processes import children_of, parent_of
+from tests.fakes.forked import supervisors_of
+from tests.fakes.processes import parent_of
 
 from pi_subagents.faces.bridge import calls as bridge_calls
 from pi_subagents.faces.bridge.peer import HostPeer
@@ -117,7 +118,7 @@ async def test_a_task_is_done_by_the_child_that_was_started_for_it(place: Workpl
         await host.open()
         host.tell("prewarm", tool=DELEGATE, arguments=tasks("one"), cwd=str(place.project))
         await host.request("complete", prefix="")  # it is answered when the hint was taken
-        (supervisor,) = children_of(host.process.pid)
+        (supervisor,) = supervisors_of(host.process.pid)
         number = host.begin("c", DELEGATE, tasks("one"))
         child = await place.child("one")
         assert parent_of(child.pid) == supervisor

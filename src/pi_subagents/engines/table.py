@@ -53,6 +53,11 @@ def engine_of_record(name: str) -> Engine:
     return load_engine(name if is_engine(name) else DEFAULT)
 
 
+def load_conversations(name: str) -> None:
+    """Import all that the conversations of an engine need: who calls this is going to open many."""
+    import_module(f"{ENGINES[name]}.conversation").load()
+
+
 def open_conversation(name: str, mode: str, run_id: str, channel: Channel) -> Conversation:
     """Begin the supervisor's side of an engine: its module `conversation`."""
     made: Conversation = import_module(f"{_folder(name)}.conversation").open_conversation(

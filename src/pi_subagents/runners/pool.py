@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pi_subagents.core.run.spec import MAX_REUSE, RunSpec
+from pi_subagents.runners.fork_server import ForkedProcess, ForkServer
 from pi_subagents.runners.supervisor_start import order_line, start_supervisor
 from pi_subagents.store.local_order import LocalOrder, altered
 from pi_subagents.system.identity import identify
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 IDLE_LIMIT_S = 300.0
 # How long children wait for the call they were started for: it may never be made.
 PREWARM_LIMIT_S = 30.0
+FORK_FROM = 2  # runs: a single supervisor starts sooner by itself
 MIN_FREE_BYTES = 512 * 1024 * 1024
 # A supervisor that was released gives its child five seconds, and a sweep may take ten.
 LEAVE_LIMIT_S = 25.0
@@ -39,7 +41,10 @@ class Held:
     """A supervisor we hold by its lifeline, at work or waiting."""
 
     def __init__(
-        self, process: subprocess.Popen[bytes], channel: socket.socket, spec: RunSpec
+        self,
+        process: subprocess.Popen[bytes] | ForkedProcess,
+        channel: socket.socket,
+        spec: RunSpec,
     ) -> None:
         self.process = process
         self.channel = channel
@@ -99,9 +104,12 @@ class ChildPool:
         self._leaving: list[Held] = []
         self._last: tuple[LocalOrder, Mapping[str, str]] | None = None
         self._timer: asyncio.TimerHandle | None = None
+        self._server: ForkServer | None = None
         self._most = 0  # children there may be, as of the last `prewarm_all`
 
-    def acquire(self, order: LocalOrder, env: Mapping[str, str], *, most: int) -> Held:
+    def acquire(
+        self, order: LocalOrder, env: Mapping[str, str], *, most: int, to_come: int = 0
+    ) -> Held:
         """Return a supervisor that does the run; OSError if none can be started."""
         if order.spec.reuse.kind:
             self._last = order, env
@@ -114,7 +122,9 @@ class ChildPool:
                 self._busy.append(held)
                 return held
         self._make_room(most)
-        held = start_held(order.spec, env)
+        if self.warm or to_come + 1 >= FORK_FROM:
+            self._fork_from_now_on(env)
+        held = start_held(order.spec, env, self._server)
         try:
             held.give(order)
         except OSError:  # it died at once: it shows as one without a result
@@ -141,6 +151,9 @@ class ChildPool:
     ) -> None:
         """Start a child for each of some runs to come, unless one waits already."""
         self._most = most
+        orders = list(orders)
+        if self.warm or len(orders) >= FORK_FROM:
+            self._fork_from_now_on(env)
         waiting = [held.kind for held in self._idle]
         for order in orders:
             if (kind := order.spec.reuse.kind) in waiting:
@@ -178,6 +191,7 @@ class ChildPool:
             self._later(IDLE_LIMIT_S, self._expire)
         elif not self._busy:
             self._discard_all(self._idle)
+            self._fork_no_more()
         await self._wait_for_leaving()
 
     def settle_later(self) -> None:
@@ -192,7 +206,18 @@ class ChildPool:
         for held in (*self._idle, *self._busy):
             self._dismiss(held)
         self._idle, self._busy = [], []
+        self._fork_no_more()
         await self._wait_for_leaving()
+
+    def _fork_from_now_on(self, env: Mapping[str, str]) -> None:
+        if self._server is None:
+            self._server = ForkServer()
+        self._server.begin(env)
+
+    def _fork_no_more(self) -> None:
+        if self._server is not None:
+            self._server.close()
+            self._server = None
 
     def _take(self, spec: RunSpec) -> Held | None:
         """Return one that waits and is of the right kind: best the one with the run before."""
@@ -207,7 +232,7 @@ class ChildPool:
 
     def _start_idle(self, order: LocalOrder, env: Mapping[str, str]) -> None:
         with suppress(OSError):  # then the run that wants it reports that, if it is no better
-            held = start_held(order.spec, env)
+            held = start_held(order.spec, env, self._server)
             self._idle.append(held)
             held.start_child(order)
 
@@ -248,6 +273,7 @@ class ChildPool:
         """Release what waits, as there was no call for long; nothing waits for that."""
         if not self._busy:
             self._discard_all(self._idle)
+            self._fork_no_more()
             self._settling = asyncio.ensure_future(self._wait_for_leaving())
 
 
@@ -256,9 +282,16 @@ def kind_of(spec: RunSpec) -> str:
     return spec.reuse.kind or f"only {spec.run_id}"
 
 
-def start_held(spec: RunSpec, env: Mapping[str, str]) -> Held:
+def start_held(spec: RunSpec, env: Mapping[str, str], server: ForkServer | None = None) -> Held:
     """Start a supervisor that has yet to be given a run."""
     ours, theirs = socket.socketpair()
+    if server is not None:
+        with theirs:
+            forked = server.fork(env, theirs.fileno())
+        if forked is not None:
+            return Held(forked, ours, spec)
+        ours.close()  # the server may have made a supervisor before it went: it has this one
+        ours, theirs = socket.socketpair()
     with theirs:
         try:
             return Held(start_supervisor(env, stdin=theirs.fileno()), ours, spec)

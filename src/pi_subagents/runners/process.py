@@ -49,7 +49,10 @@ class ProcessRunner(LocalRunner):
         keep = bool(kind) and (self._place.pool.warm > 0 or self._is_wanted(kind))
         run_dir = self._held.run_dir(spec.run_id)
         held = self._place.pool.acquire(
-            altered(order, kind=kind, keep=keep), self._env, most=self._place.concurrency + 1
+            altered(order, kind=kind, keep=keep),
+            self._env,
+            most=self._place.concurrency + 1,
+            to_come=len(self._upcoming),
         )
 
         def observe(event: ev.Event) -> None:

@@ -30,6 +30,7 @@ from pi_subagents.engines.conversation import Beginning
 from pi_subagents.store.child_sessions import KeptSession, keep_session, not_kept
 from pi_subagents.store.desk import PLACE, Desk
 from pi_subagents.supervisor import messages
+from pi_subagents.supervisor.environment import given_environment
 from pi_subagents.supervisor.listener import NonblockingWriter
 from pi_subagents.supervisor.reuse import note_own_processes
 from pi_subagents.supervisor.workspace import make_workspace, prove_place
@@ -136,7 +137,7 @@ class Child:
 def start_child(order: LocalOrder, selector: selectors.BaseSelector) -> Child:
     """Start the child in a session of its own, in its worktree; OSError if that is impossible."""
     if order.spec.workspace.home:
-        make_workspace(order.spec, _given_environment())
+        make_workspace(order.spec, given_environment())
     spec, desk, commands = order.spec, Desk(Path(order.place.desk)), None
     if prewarmed := spec.reuse.prewarm:
         desk = desk.beside()
@@ -216,22 +217,12 @@ def _spawn(spec: RunSpec, argv: tuple[str, ...], stdin: int | IO[bytes]) -> subp
 
 def environment_for(spec: RunSpec) -> dict[str, str]:
     """Return the caller's environment; of another worktree than its own it says nothing."""
-    given = _given_environment()
+    given = given_environment()
     if not spec.workspace.home:
         return given
     from pi_subagents.workspaces.git import without_local_variables
 
     return without_local_variables(given)
-
-
-def _given_environment() -> dict[str, str]:
-    """Return the environment as we got it: Python adds LC_CTYPE to its own in the C locale."""
-    try:
-        entries = Path("/proc/self/environ").read_bytes().split(b"\0")
-    except OSError:
-        return dict(os.environ)
-    pairs = (os.fsdecode(entry).partition("=") for entry in entries if entry)
-    return {name: value for name, _, value in pairs}
 
 
 def clear_desk(desk: Desk, kept: Child | None) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import sys
 
+from pi_subagents.core.run.spec import FORK
 from pi_subagents.supervisor.listener import Lifeline, Listener
 from pi_subagents.supervisor.one_run import do_run
 from pi_subagents.supervisor.supervisor import WAKE
@@ -22,6 +23,10 @@ OTHERS = 0o077
 
 def main() -> int:
     """Serve what standard input asks for."""
+    if sys.argv[-1] == FORK:
+        from pi_subagents.supervisor.forking import serve_forks
+
+        serve_forks()
     # We may inherit a umask that takes rights from the owner: from us.
     os.umask(os.umask(OTHERS) & OTHERS)
     lifeline = Lifeline(LIFELINE)

@@ -27,6 +27,9 @@ WORKTREE_MADE = "worktree_made"
 PATCH_WRITTEN = "patch_written"
 CHANGES_SAVED = "changes_saved"
 WORKTREE_REMOVED = "worktree_removed"
+# Reached by a fork server, in this order, for each supervisor.
+FORKED = "forked"
+FORK_ANSWERED = "fork_answered"
 
 
 def reach(point: str) -> None:

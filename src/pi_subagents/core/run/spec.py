@@ -30,6 +30,8 @@ MAX_STEER_BYTES = 1024 * 1024
 ANSWER = "answer"  # and the number of the answer that waits there
 MAX_ANSWER_BYTES = 64 * 1024
 MAX_REUSE = 8  # how many runs one child serves
+# The argument that makes a supervisor's command one that forks supervisors.
+FORK = "fork"
 # What a supervisor says on its standard output.
 NEWS = b"."  # there are new records in the journal
 FREE = b"r"  # the run is over, and the child waits for another one

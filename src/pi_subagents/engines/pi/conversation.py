@@ -6,6 +6,7 @@ In JSON mode the child reads its prompt from standard input, which ends there: w
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, ClassVar
 
 from pi_subagents.core.run import events as ev
@@ -27,6 +28,11 @@ def open_conversation(mode: str, run_id: str, channel: Channel) -> Conversation:
 
         return RpcConversation(run_id, channel)
     return JsonConversation()
+
+
+def load() -> None:
+    """Import what is imported when it is used, for processes that begin many conversations."""
+    import_module(f"{__package__}.rpc_conversation")
 
 
 class JsonConversation(PlainConversation):
