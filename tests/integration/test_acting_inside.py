@@ -13,10 +13,12 @@ from tests.fakes.driver import PATIENCE_S
 
 from pi_subagents import answer, call_tool, delegate, errors, start, steer
 from pi_subagents.core.preset.request import PresetTask
+from pi_subagents.faces.cli import main
 from pi_subagents.service.background import BackgroundRuns
 from pi_subagents.service.background import start as start_preset
 from pi_subagents.service.fleet_actions import ActionReport, FleetActions
 from pi_subagents.service.runs import Runs
+from pi_subagents.service.tools.registry import all_tools
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 pytestmark = in_rpc_mode
 
 REFUSAL = str(errors.ActsInsideSubagent())
+NESTED = str(errors.NestedDelegation())
 SOURCES = str(Path(errors.__file__).parents[2])
 
 
@@ -66,7 +69,30 @@ VERBS = [
     ("call", "answer_subagent", '{"sessionId": "RUN", "answer": "x"}'),
     ("call", "background_agent_stop", '{"runId": "RUN"}'),
     ("call", "background_agent_stop", "{}"),
+    ("call", "apply_subagent_changes", '{"runIds": ["RUN"]}'),
+    ("apply", "RUN"),
+    ("discard", "RUN"),
+    ("resume", "RUN", "x"),
+    ("resume", "RUN", "x", "--fork"),
+    ("run", "--resume", "RUN", "x"),
+    ("background", "start", "scout", "x"),
+    ("demo",),
+    ("call", "delegate_to_subagents", '{"tasks": [{"name": "a", "prompt": "x"}]}'),
+    ("call", "subagent", '{"preset": "scout", "task": "x"}'),
+    ("call", "background_agent", '{"preset": "scout", "task": "x"}'),
 ]
+# Of these no run notices anything; `watch` can only watch.
+LOOKING = {
+    "runs", "show", "usage", "watch", "sessions", "output", "session", "diff", "models", "tools",
+    "profile", "preset", "mcp", "bridge", "doctor", "setup", "pi", "install", "uninstall",
+    "offline-model", "path", "completion",
+}  # fmt: skip
+
+
+def test_every_verb_and_every_tool_that_acts_on_runs_is_tried_here() -> None:
+    assert {words[0] for words in VERBS} | LOOKING == set(main.VERBS)
+    acting = {tool.name for tool in all_tools() if tool.effect != "reads"}
+    assert {words[1] for words in VERBS if words[0] == "call"} == acting
 
 
 @pytest.mark.parametrize("words", VERBS, ids=" ".join)
@@ -80,7 +106,8 @@ async def test_the_command_refuses(inside: Inside, words: tuple[str, ...]) -> No
     async with asyncio.timeout(PATIENCE_S):
         out, said = await ran.communicate()
     assert ran.returncode == 2
-    assert REFUSAL in (out + said).decode()
+    told = (out + said).decode()
+    assert REFUSAL in told or NESTED in told
 
 
 ASKED: dict[str, Callable[[Inside], Awaitable[object]]] = {

@@ -15,7 +15,6 @@ from pi_subagents.core.run.answering import AnswerRequest, checked_answer
 from pi_subagents.core.value import value
 from pi_subagents.errors import RunNotActive, SubagentsError
 from pi_subagents.service import messages
-from pi_subagents.service.inside import refuse_inside_subagent
 from pi_subagents.service.questions.answering import answer_now
 from pi_subagents.service.runs import Runs
 from pi_subagents.service.session.follow_up import follow_up
@@ -86,7 +85,6 @@ class FleetActions:
         if not prompt.strip():
             return ActionReport(messages.PROMPT_IS_EMPTY, bad=True)
         try:
-            refuse_inside_subagent(self._env)
             runs = Runs(self._cwd, self._env)
             run = runs.find(run_id)
             self._start(follow_up(runs, run.session_id, prompt))

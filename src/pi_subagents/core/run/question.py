@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pi_subagents.core.plain_text import shortened
+from pi_subagents.core.plain_text import one_line, printable, shortened
 from pi_subagents.core.run import events as ev
 from pi_subagents.core.run import messages as run_messages
 from pi_subagents.core.value import value
@@ -38,9 +38,9 @@ class WaitingFor:
 
 
 def asked(number: str, text: str, options: tuple[str, ...], within_s: float) -> ev.Asked:
-    """Return a question as it is shown and kept, of a size that everybody can take."""
-    shown = tuple(shortened(option, MAX_OPTION) for option in options[:MAX_OPTIONS])
-    return ev.Asked(number, shortened(text, MAX_QUESTION), shown, within_s)
+    """Return a question as it is shown and kept: printable, of a size that everybody can take."""
+    shown = shortened(printable(text), MAX_QUESTION)
+    return ev.Asked(number, shown, _as_shown(options[:MAX_OPTIONS]), within_s)
 
 
 def waiting_for(question: ev.Asked, asked_at_ms: int) -> WaitingFor:
@@ -50,14 +50,23 @@ def waiting_for(question: ev.Asked, asked_at_ms: int) -> WaitingFor:
 
 
 def meant_option(options: tuple[str, ...], text: str) -> str | None:
-    """Return the option that a text means: its number, its words; None where it means none."""
-    wanted = text.strip()
-    if wanted in options:
-        return wanted
+    """Return the option that a text means: its number, or its words, also as they are shown."""
+    wanted, shown = text.strip(), _as_shown(options)
+    for words in (options, shown):
+        if wanted in words:
+            return options[words.index(wanted)]
     if wanted.isdecimal() and 1 <= int(wanted[:9]) <= len(options):
         return options[int(wanted) - 1]
     short = _SHORT.get(wanted.lower()) if options == (YES, NO) else None
-    return short or next((each for each in options if each.lower() == wanted.lower()), None)
+    if short is not None:
+        return short
+    pairs = zip(options, shown, strict=True)
+    same = (each for each, seen in pairs if wanted.lower() in (each.lower(), seen.lower()))
+    return next(same, None)
+
+
+def _as_shown(options: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(one_line(option, MAX_OPTION) for option in options)
 
 
 def questions_to_json(questions: Iterable[WaitingFor]) -> dict[str, object]:

@@ -74,8 +74,7 @@ class RunResult:
     @property
     def answer(self) -> str:
         """Its output, and below it its value, unless the text holds that."""
-        value = self.value_text
-        return self.output if value in self.output else f"{self.output}\n\n{value}"
+        return answer_with_value(self.output, self.value_text)
 
     @property
     def work(self) -> str:
@@ -89,6 +88,11 @@ class RunResult:
     def no_answer(self) -> bool:
         """Return whether it completed and said nothing."""
         return self.completed and self.output == messages.NO_TEXT_OUTPUT
+
+
+def answer_with_value(output: str, value: str) -> str:
+    """Return a text, and below it a value, unless the text holds that."""
+    return output if value in output else f"{output}\n\n{value}"
 
 
 def tool_status(status: str) -> str:

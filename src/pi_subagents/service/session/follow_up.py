@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from pi_subagents.core.task.request import DEFAULT_TIMEOUT_S, Task, is_unnamed, unnamed
 from pi_subagents.core.value import value
+from pi_subagents.service.inside import refuse_inside_subagent
 from pi_subagents.service.sessions import session_to_fork, sessions_to_resume
 from pi_subagents.system.home import PROJECT_RUNS
 
@@ -34,6 +35,7 @@ class FollowUp:
 
 def follow_up(runs: Runs, wanted: str, prompt: str, *, fork: bool = False) -> FollowUp:
     """Return the task that goes on with what is called so."""
+    refuse_inside_subagent(runs.env)
     found = runs.find(wanted)
     if fork:
         session_id = found.run_id

@@ -15,6 +15,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pi_subagents.core.plain_text import one_line
+from pi_subagents.core.run.result import answer_with_value
+from pi_subagents.core.session.next_calls import read_on
 from pi_subagents.core.settings import InlineAnswers
 from pi_subagents.view.answers import (
     MAX_ANSWER,
@@ -98,10 +100,14 @@ def _with_short_check(run: Mapping[str, object]) -> Mapping[str, object]:
 
 def _with_answer(run: Mapping[str, object], most: int) -> Mapping[str, object]:
     """Return a run with so much of its value and output, and the call that reads the rest."""
-    output, (run, left) = str(run["output"]), with_bounded_value(run, most)
+    output, session_id = str(run["output"]), str(run["sessionId"])
+    beside, (run, left) = value_beside(run), with_bounded_value(run, most)
+    if beside and run.get("valueLeftOut") and not run.get("nextCall"):
+        whole = answer_with_value(output, beside)
+        run["nextCall"] = read_on(session_id, whole.rindex(beside), len(beside))
     if len(output) <= left:
         return run
-    short = shortened_answer(output, left, str(run["sessionId"]))
+    short = shortened_answer(output, left, session_id)
     return {**run, "output": short, "outputTruncated": True}
 
 

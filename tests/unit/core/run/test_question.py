@@ -22,6 +22,8 @@ from pi_subagents.core.run.question import (
     waiting_for,
 )
 
+LONG = "x" * (MAX_OPTION + 1)
+
 
 @pytest.mark.parametrize(
     ("options", "typed", "meant"),
@@ -40,6 +42,11 @@ from pi_subagents.core.run.question import (
         (("Yes", "No"), "N", "No"),
         (("Yes", "Never"), "y", None),
         ((), "red", None),
+        ((LONG, LONG + "!"), "2", LONG + "!"),
+        (("no", LONG), LONG[: MAX_OPTION - 1] + "…", LONG),
+        (("\x1b[31mred\x1b[0m", "a  b\n"), "RED", "\x1b[31mred\x1b[0m"),
+        (("\x1b[31mred\x1b[0m", "a  b\n"), "a b", "a  b\n"),
+        (("red", ""), "2", ""),
     ],
 )
 def test_an_answer_is_an_option_by_its_number_or_its_words(
@@ -52,6 +59,11 @@ def test_a_question_is_of_a_size_that_everybody_can_take() -> None:
     question = asked("1", "x" * 10**6, ("y" * 10**6,) * 1000, 600)
     assert len(question.text) == MAX_QUESTION
     assert [len(each) for each in question.options] == [MAX_OPTION] * MAX_OPTIONS
+
+
+def test_a_question_cannot_drive_a_terminal() -> None:
+    question = asked("1", "Which\x1b[2J\u202e?\n\0Say.", ("\x1b]0;x\x07red", "a\nb"), 600)
+    assert question == ev.Asked("1", "Which?\nSay.", ("red", "a b"), 600)
 
 
 def test_a_question_is_waited_for_from_the_moment_it_was_asked() -> None:

@@ -12,6 +12,7 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # h
 from tests import tool_names
 from tests.unit.core.given_values import thoroughly
 
+from pi_subagents.core.session.next_calls import read_on
 from pi_subagents.service.tools.outputs import answer_text, sendable, structured
 from pi_subagents.service.tools.registry import find_tool
 from pi_subagents.view.answers import MAX_ANSWER, MAX_LISTED_OUTPUT, MAX_OUTPUT
@@ -201,7 +202,13 @@ def test_half_a_character_becomes_the_sign_for_one() -> None:
     [
         ({"n": 1}, '{"n": 1}', {"value": {"n": 1}, "output": '{"n": 1}'}),
         (None, "It is nothing.", {"value": None, "output": "It is nothing."}),
-        ("v" * MAX_ANSWER, "Long.", {"valueLeftOut": True, "output": "Long."}),
+        (
+            "v" * MAX_ANSWER, "Long.",
+            {
+                "valueLeftOut": True, "output": "Long.",
+                "nextCall": read_on("s", len("Long.\n\n"), MAX_ANSWER + 2),
+            },
+        ),
         (
             "v" * (MAX_ANSWER - 10), "Two words more.",
             {
@@ -219,5 +226,5 @@ def test_a_value_counts_with_its_text_and_is_there_whole_or_not_at_all(
     details = {"status": "done", "inlineAnswers": unbounded, "results": [given]}
     heard: Any = said("delegate_to_subagents", answer(details))
     (result,) = heard["results"]
-    kept = ("value", "valueLeftOut", "output", "outputTruncated")
+    kept = ("value", "valueLeftOut", "nextCall", "output", "outputTruncated")
     assert {key: result[key] for key in kept if key in result} == told
