@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.e2e.pi_under_test import needs_early_sessions
+from tests.e2e.served_models import serving
 from tests.e2e.test_reused_children import Place
 
 from pi_subagents import Pool, RunResult, StopSwitch, Task, delegate
+from pi_subagents.core.messages import note_other_model
 from pi_subagents.core.offline.script import parse_script
 from pi_subagents.core.run import events as ev
 from pi_subagents.engines.offline.conversations import EACH_PROMPT
@@ -132,6 +134,30 @@ async def test_a_session_whose_directory_is_gone_goes_on_in_another_and_says_so(
     assert after.notes == (messages.note_session_moved(str(gone), str(here)),)
     header = place.dir_of(after).child_session.read_text().split("\n")[0]
     assert json.loads(header)["cwd"] == str(here)
+
+
+async def test_another_model_and_another_profile_are_said_in_the_result(
+    place: Place, project: Project
+) -> None:
+    with serving(project.agent_dir, {"id": "one"}, {"id": "two"}):
+        place.profile("first", model="scripted/one")
+        place.profile("second", model="scripted/two")
+        bare = Task("look", FIRST, model="scripted/one")
+        (before,) = (await delegate(bare, cwd=project.path, env=project.env)).results
+        after = []
+        for profile in ("first", "second"):
+            again = Task("look", "On.", resume=before.session_id, profile=profile)
+            after += (await delegate(again, cwd=project.path, env=project.env)).results
+    assert [(each.resumed, each.notes) for each in after] == [
+        ("native", (messages.note_other_profile("", "first"),)),
+        (
+            "native",
+            (
+                messages.note_other_profile("first", "second"),
+                note_other_model("one", "two"),
+            ),
+        ),
+    ]
 
 
 async def test_a_setting_has_sessions_retold_instead(place: Place) -> None:

@@ -156,7 +156,8 @@ def note_profile_left(name: str) -> str:
 
 def note_other_profile(before: str, now: str) -> str:
     """Return the note on a session that is resumed with another profile."""
-    return f'This session ran with the profile "{before}" before; this run has "{now}".'
+    had = f'with the profile "{before}"' if before else "without a profile"
+    return f'This session ran {had} before; this run has "{now}".'
 
 
 def note_preset_left(name: str, now: str) -> str:

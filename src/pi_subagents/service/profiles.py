@@ -77,12 +77,12 @@ def prepare(request: DelegateRequest, context: CallContext) -> tuple[Preparation
 
 
 def _resuming(needs: Preparation, earlier: tuple[RunRecord, ...]) -> Preparation:
-    """Let a task continue a session; note a profile or preset that is left behind."""
+    """Let a task continue a session; note that it had another profile or preset, or none."""
     was, now = earlier[-1].meta, needs.profile.name if needs.profile else ""
     notes = needs.notes
     if not needs.refusal and was.preset:
         notes += (messages.note_preset_left(was.preset, now),)
-    elif not needs.refusal and was.profile and was.profile != now:
+    elif not needs.refusal and was.profile != now:
         other = messages.note_other_profile(was.profile, now)
         notes += (other if now else messages.note_profile_left(was.profile),)
     return replace(needs, earlier=earlier, notes=notes)
