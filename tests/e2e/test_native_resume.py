@@ -144,7 +144,7 @@ async def test_another_model_and_another_profile_are_said_in_the_result(
         place.profile("second", model="scripted/two")
         bare = Task("look", FIRST, model="scripted/one")
         (before,) = (await delegate(bare, cwd=project.path, env=project.env)).results
-        after = []
+        after: list[RunResult] = []
         for profile in ("first", "second"):
             again = Task("look", "On.", resume=before.session_id, profile=profile)
             after += (await delegate(again, cwd=project.path, env=project.env)).results
