@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from pi_subagents.config.attachments import read_files
 from pi_subagents.core.answer.messages import answer_in_json
+from pi_subagents.core.own_tools import how_to_use
 from pi_subagents.core.profile.profile import Profile
 from pi_subagents.core.run.files import APPEND_PROMPT, ORDERS, PROMPT, SYSTEM_PROMPT, TASK
 from pi_subagents.core.run.spec import (
@@ -198,10 +199,11 @@ def _add_orders(texts: dict[str, bytes], spec: RunSpec, child: ChildPlan) -> Non
     """Put what the run wants of its child beside its prompt, or into it."""
     if child.orders:
         texts[ORDERS] = child.orders.encode()
+    words = how_to_use(spec.child.own_tools)
     if spec.answer.schema and not spec.answer.by_tool:
-        words = answer_in_json(spec.answer.schema)
-        for name in texts.keys() & {PROMPT, TASK}:
-            texts[name] += f"\n\n{words}".encode()
+        words += answer_in_json(spec.answer.schema)
+    for name in texts.keys() & {PROMPT, TASK} if words else ():
+        texts[name] += f"\n\n{words}".encode()
 
 
 def _mode_of(task: Task, context: CallContext) -> str:

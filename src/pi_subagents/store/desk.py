@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pi_subagents.core.run import question
-from pi_subagents.core.run.files import CHILD_SESSION, META, ORDERS, PROMPT, TASK
+from pi_subagents.core.run.files import CHILD_SESSION, CONTROL, META, ORDERS, PROMPT, TASK
 from pi_subagents.core.run.spec import MAX_ANSWER_BYTES, MAX_STEER_BYTES
 from pi_subagents.core.value import value
 from pi_subagents.system import safe_io
@@ -67,7 +67,7 @@ class Desk:
 
     lock = NamedFile("lock")  # held by the process that answers for the run
     child_lock = NamedFile("child")  # held while a child that outlives the run uses the desk
-    control = NamedFile("control")  # the socket on which a supervisor takes orders
+    control = NamedFile(CONTROL)  # the socket on which a supervisor takes orders
     meta = NamedFile(META)  # what meta.json of the run directory has, out of the project's reach
     prompt = NamedFile(PROMPT)  # exactly what the child is asked
     task = NamedFile(TASK)  # the task alone, where a resumed run's prompt has earlier runs as well
@@ -176,11 +176,11 @@ class Desk:
             self.path.rmdir()
 
     @contextmanager
-    def control_address(self) -> Iterator[str]:
-        """Yield a name of the control socket that is short enough, however long the path is."""
+    def socket_address(self, name: str) -> Iterator[str]:
+        """Yield a name of a socket that is short enough, however long the path of the desk is."""
         directory = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
         try:
-            yield path_of_handle(directory, "control") or str(self.control)
+            yield path_of_handle(directory, name) or str(self.path / name)
         finally:
             os.close(directory)
 

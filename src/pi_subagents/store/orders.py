@@ -18,6 +18,7 @@ from contextlib import nullcontext, suppress
 from enum import Enum
 from typing import TYPE_CHECKING, Self
 
+from pi_subagents.core.run.files import CONTROL
 from pi_subagents.core.run.spec import KILL, STOP, TAKEN
 from pi_subagents.store.desk import STOPPED, Desk
 from pi_subagents.store.recovery import conclude_in_turn, end_unresponsive, stop_before_start
@@ -79,7 +80,7 @@ def give_order(desk: Desk, command: str, limit_s: float = ANSWER_LIMIT_S) -> Ord
     deadline = time.monotonic() + limit_s
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
-        with desk.control_address() as address:
+        with desk.socket_address(CONTROL) as address:
             _connect(connection, address, deadline)
         connection.settimeout(limit_s)
         with suppress(TimeoutError):  # then no answer will come either

@@ -13,6 +13,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from pi_subagents.core.framing import Frame, LineFramer
+from pi_subagents.core.run.files import CONTROL
 from pi_subagents.core.run.spec import TAKEN
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ def listen_on(desk: Desk) -> _socket.socket:
     """Return a socket on the desk, however long its path is."""
     made = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     try:
-        with desk.control_address() as address:
+        with desk.socket_address(CONTROL) as address:
             made.bind(address)
         made.listen(BACKLOG)
         made.setblocking(False)

@@ -23,7 +23,6 @@ from pi_subagents.core.run import events as ev
 from pi_subagents.core.run.outcome import Cause, Ending
 from pi_subagents.core.run.question import QUESTION
 from pi_subagents.core.run.spec import ANSWER, HEARD, KILL, NATIVE, NEWS, STEER, STOP
-from pi_subagents.engines.table import open_conversation
 from pi_subagents.store import messages as store_messages
 from pi_subagents.store.child_sessions import KeptSession, session_limit
 from pi_subagents.store.completion import run_completion_hook
@@ -39,6 +38,7 @@ from pi_subagents.supervisor.reuse import may_serve_again
 from pi_subagents.supervisor.reviews import Reviews
 from pi_subagents.supervisor.run_result import RunEnd, run_result
 from pi_subagents.supervisor.slots import Slot
+from pi_subagents.supervisor.talking import open_talk
 from pi_subagents.supervisor.workspace import end_workspace
 from pi_subagents.system import crash_points, process_tree
 
@@ -72,7 +72,7 @@ class Supervisor:
             max_bytes=spec.limits.max_run_bytes,
             show=screen.send,
         )
-        self._talk = open_conversation(spec.child.engine, spec.child.mode, spec.run_id, self)
+        self._talk = open_talk(spec, self._desk, listener, self)
         questions = OpenQuestions(self._desk, self._on_waiting)
         wants_value = bool(spec.answer.schema)
         self._intake = Intake(

@@ -56,6 +56,7 @@ class ChildOrder:
     no_session_option: str = ""  # what has it keep none, where the file cannot be made
     writes_in: tuple[str, ...] = ()  # all it may write in, enforced; empty: wherever the user may
     rereads: tuple[str, ...] = ()  # files that it needs for another run too
+    own_tools: tuple[str, ...] = ()  # tools of ours that it calls by a server of its own
 
     def argv_in(self, session: str) -> tuple[str, ...]:
         """Return what is started, with its own session in that file, if it keeps one."""
@@ -181,7 +182,10 @@ def spec_from_json(content: object) -> RunSpec:
     try:
         known = known_fields(RunSpec, content)
         child = known_fields(ChildOrder, content["child"])
-        words = {name: tuple(child.get(name, ())) for name in ("argv", "rereads", "writes_in")}
+        words = {
+            name: tuple(child.get(name, ()))
+            for name in ("argv", "rereads", "writes_in", "own_tools")
+        }
         known["child"] = ChildOrder(**{**child, **words})
         for name, group in _GROUPS.items():
             known[name] = group(**known_fields(group, content.get(name, {})))

@@ -12,6 +12,7 @@ import os
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from pi_subagents.core.own_tools import SUBMIT_TOOL
 from pi_subagents.core.run.files import CHILD_VARIABLE, MARKER_VARIABLE
 from pi_subagents.core.run.spec import ChildOrder
 from pi_subagents.engines.acp import messages
@@ -33,6 +34,7 @@ from pi_subagents.engines.base import (
     ContinuedSession,
     PreparedProfile,
 )
+from pi_subagents.engines.own_tools.offer import own_server, own_tools
 from pi_subagents.engines.plain_engine import PlainEngine
 from pi_subagents.errors import AgentNotFound, ProfileRefused
 from pi_subagents.system.programs import search_program
@@ -59,7 +61,7 @@ def capabilities_of(agent: Agent) -> Capabilities:
         profile_fields=_FIELDS | agent.fields,
         steering=agent.steering != NO_STEERING,
         reuse=False,
-        schema_tool=False,
+        schema_tool=agent.takes_mcp,
         usage=_USAGE.get(agent.usage, PER_TURN),
         questions=True,
         permissions=agent.permissions,
@@ -133,6 +135,7 @@ class AcpEngine(PlainEngine):
         unset = [f"-u{name}" for name in agent.unset if name in self._env]
         guards = {name: v for name, v in agent.environment.items() if name not in self._env}
         markers = {CHILD_VARIABLE: "1", MARKER_VARIABLE: request.run_id}
+        tools = own_tools(request) if agent.takes_mcp else ()
         orders = AgentOrders(
             cwd=request.cwd,
             model=profile.model,
@@ -140,6 +143,8 @@ class AcpEngine(PlainEngine):
             mode=shape.mode,
             resume=_session_id(request.session),
             session=shape.session,
+            servers=(own_server(request),) if tools else (),
+            own_tools=tools,
             permissions=profile.permissions,
             variables=tuple(sorted(self._env)),
         )
@@ -155,8 +160,10 @@ class AcpEngine(PlainEngine):
             environment={**guards, **self._added, **shape.environment, **markers},
             mode=self._mode,
             takes_commands=True,
+            own_tools=tools,
         )
-        return ChildPlan(order, orders=orders_text(orders))
+        text = orders_text(orders)
+        return ChildPlan(order, orders=text, has_schema_tool=SUBMIT_TOOL in tools)
 
     def continue_session(self, content: bytes, cwd: str) -> ContinuedSession:
         """Return what was kept of a session, for the same agent in the same directory."""

@@ -10,6 +10,7 @@ import os
 from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING
 
+from pi_subagents.core.own_tools import SUBMIT_TOOL
 from pi_subagents.core.profile.permissions import KINDS
 from pi_subagents.core.profile.profile import Profile
 from pi_subagents.core.run.spec import ChildOrder
@@ -29,7 +30,6 @@ from pi_subagents.engines.pi.invocation import (
 )
 from pi_subagents.engines.pi.orders import orders_for
 from pi_subagents.engines.pi.profile.options import allowed_tools, profile_invocation
-from pi_subagents.engines.pi.records import SUBMIT_TOOL
 from pi_subagents.engines.pi.rpc import compose_prompt
 from pi_subagents.engines.pi.trust import is_trusted
 from pi_subagents.engines.pi.versions import PINNED_PI_VERSION, traits_of

@@ -12,13 +12,14 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pi_subagents.core.answer.schema import DATA, NAMED, REFERENCES
+from pi_subagents.core.answer.parameters import as_parameters
+from pi_subagents.core.answer.schema import REFERENCES
+from pi_subagents.core.own_tools import ASK_TOOL, SUBMIT_TOOL
 from pi_subagents.core.profile.profile import ASK_SOMEBODY
 from pi_subagents.core.value import value
 from pi_subagents.engines.pi.conversation import JSON_MODE
 from pi_subagents.engines.pi.invocation import NOTHING, Invocation
 from pi_subagents.engines.pi.profile.options import matches, tool_names
-from pi_subagents.engines.pi.records import SUBMIT_TOOL
 from pi_subagents.engines.pi.tool_kinds import words_by_tool
 from pi_subagents.system.schema_check import checker_command
 
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
     from pi_subagents.engines.base import ChildRequest
 
-ASK_TOOL = "ask_parent"
 ORDERS_VARIABLE = "PI_SUBAGENTS_ORDERS"
 _SLOW = (*REFERENCES, "pattern", "patternProperties", "uniqueItems")
 
@@ -76,37 +76,10 @@ def extension_path() -> Path:
     return Path(__file__).with_name("child_extension.mjs")
 
 
-def as_parameters(schema: Mapping[str, object]) -> dict[str, object]:
-    """Return the schema as parameters of a tool, which are an object: others are wrapped in one."""
-    if schema.get("type") == "object":
-        return {"schema": dict(schema), "wrapped": False}
-    # An id in the middle would be where references begin.
-    inner = _moved({key: part for key, part in schema.items() if key != "$id"})
-    outer = {"type": "object", "properties": {"value": inner}, "required": ["value"]}
-    return {"schema": {**outer, "additionalProperties": False}, "wrapped": True}
-
-
 def may_take_long(schema: Mapping[str, object]) -> bool:
     """Return whether there may be a value for which pi itself would check the schema for ever."""
     text = json.dumps(schema)
     return any(f'"{keyword}"' in text for keyword in _SLOW)
-
-
-def _moved(part: object) -> object:
-    """Return a part of a schema whose references still lead where they did, one level down."""
-    if isinstance(part, list):
-        return [_moved(each) for each in part]
-    if not isinstance(part, dict):
-        return part
-    return {key: _moved_under(key, inner) for key, inner in part.items()}
-
-
-def _moved_under(keyword: str, inner: object) -> object:
-    if keyword in REFERENCES and isinstance(inner, str) and inner[:2] in ("#", "#/"):
-        return f"#/properties/value{inner[1:]}"
-    if keyword in NAMED and isinstance(inner, dict):
-        return {name: _moved(each) for name, each in inner.items()}
-    return inner if keyword in DATA else _moved(inner)
 
 
 def _may_have(tool: str, request: ChildRequest) -> bool:

@@ -11,6 +11,7 @@ import math
 from typing import TYPE_CHECKING, cast
 
 from pi_subagents.core import messages as core_messages
+from pi_subagents.core.own_tools import SUBMIT_TOOL
 from pi_subagents.core.run import events as ev
 from pi_subagents.core.usage import usage_from_json
 
@@ -20,9 +21,6 @@ if TYPE_CHECKING:
 _LONGEST_MS = 10**12
 # What was decoded must also be encodable again, several levels further in.
 MAX_ARGUMENT_DEPTH = 64
-
-# By which our extension in the child takes an answer that has to fit a schema.
-SUBMIT_TOOL = "submit_answer"
 
 # A tool's output so far, again and again: a long script repeats megabytes.  All of it
 # comes when it ends, so that these are not even kept in the raw log.

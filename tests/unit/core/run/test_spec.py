@@ -66,6 +66,7 @@ def test_the_defaults_are_those_of_the_design() -> None:
             "no_session_option": "",
             "writes_in": (),
             "rereads": (),
+            "own_tools": (),
         },
         "limits": {
             "timeout_s": None,

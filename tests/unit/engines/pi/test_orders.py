@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # it has no types
 
+from pi_subagents.core.answer.parameters import as_parameters
 from pi_subagents.core.profile.profile import Profile
 from pi_subagents.core.run import events as ev
 from pi_subagents.engines.base import ChildRequest
@@ -15,7 +16,6 @@ from pi_subagents.engines.pi.invocation import NOTHING
 from pi_subagents.engines.pi.orders import (
     NO_ORDERS,
     ORDERS_VARIABLE,
-    as_parameters,
     extension_path,
     orders_for,
 )
