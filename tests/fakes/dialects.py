@@ -164,8 +164,119 @@ class Demo:
         return []
 
 
-Dialect = PiJson | Demo
-DIALECTS: tuple[Dialect, ...] = (PiRpc(), PiJson(), Demo())
+class Acp:
+    """An agent that speaks the Agent Client Protocol, with the least that it requires."""
+
+    session = "s-1"
+
+    def __init__(self, agent: str) -> None:
+        self.engine, self.mode = f"acp:{agent}", agent
+        self._prompt = 0  # the number of the last prompt
+
+    def resumes(self, sent: list[bytes], session: str) -> list[bytes]:
+        del sent, session  # its own is named by its orders
+        return []
+
+    def obeys(self, sent: list[bytes], orders: str) -> list[bytes]:
+        del sent, orders  # they shape what is said before the prompt
+        return []
+
+    def begins(self, sent: list[bytes], prompt: str) -> list[bytes]:
+        asked = self._read(sent)
+        if [each["method"] for each in asked] == ["session/prompt"]:
+            assert asked[0]["params"]["prompt"] == [{"type": "text", "text": prompt}]
+            return []
+        assert [each["method"] for each in asked] == ["initialize"]
+        self._prompt = 3
+        option = {"id": "model", "category": "model", "type": "select", "name": "Model"}
+        offered = {"value": "acme/best", "name": "Best"}
+        opened = {"sessionId": self.session, "configOptions": [
+            {**option, "currentValue": "acme/best", "options": [offered]}
+        ]}  # fmt: skip
+        return [_answer(1, {"protocolVersion": 1}), _answer(2, opened)]
+
+    def calls(self, name: str, **arguments: object) -> list[bytes]:
+        call = {"toolCallId": f"c{arguments}", "title": name, "kind": "other"}
+        return [
+            self._update("tool_call", **call, status="pending", rawInput={}),
+            self._update("tool_call_update", **call, status="in_progress", rawInput=arguments),
+        ]
+
+    def submits(self, value: object) -> list[bytes]:
+        del value
+        return []
+
+    def asks(self, text: str, options: tuple[str, ...]) -> list[bytes]:
+        call = {"toolCallId": f"q-{text}", "title": text, "status": "pending"}
+        named = [
+            {"optionId": f"o{n}", "name": name, "kind": "allow_once"}
+            for n, name in enumerate(options or ("this", "that"))
+        ]
+        params = {"sessionId": self.session, "toolCall": call, "options": named}
+        return [_rpc(id=0, method="session/request_permission", params=params)]
+
+    def answers(self, text: str) -> list[bytes]:
+        content = {"type": "text", "text": text}
+        return [self._update("agent_message_chunk", messageId="m1", content=content)]
+
+    def fails(self, why: str) -> list[bytes]:
+        return [_rpc(id=self._prompt, error={"code": -32603, "message": why})]
+
+    def is_limited(self) -> list[bytes]:
+        return [_rpc(id=3, error={
+            "code": -32603,
+            "message": "Internal error",
+            "data": {"details": "429 Too many requests: try again in 20s"},
+        })]  # fmt: skip
+
+    def reads(self, sent: list[bytes], text: str) -> list[bytes]:
+        steer = [each for each in self._read(sent) if text in json.dumps(each)]
+        if self.mode == "qwen":
+            return [_rpc(id=9, method="craft/drainMidTurnQueue", params={})]
+        return [_answer(each["id"], {"outcome": "injected"}) for each in steer]
+
+    def settles(self, sent: list[bytes], *, aborted: bool = False) -> list[bytes]:
+        said = [each["method"] for each in self._read(sent) if "method" in each]
+        assert ("session/cancel" in said) is aborted
+        used = {"inputTokens": 0, "outputTokens": 7, "totalTokens": 7}
+        per_request = self._update(
+            "agent_message_chunk", content={"type": "text", "text": ""}, _meta={"usage": used}
+        )
+        quota = {"quota": {"token_count": {"input_tokens": 0, "output_tokens": 7}}}
+        answer = {"stopReason": "cancelled" if aborted else "end_turn", "usage": used}
+        return [per_request, _answer(self._prompt, {**answer, "_meta": quota})]
+
+    def accounts(self, sent: list[bytes]) -> list[bytes]:
+        del sent
+        return []
+
+    def _read(self, sent: list[bytes]) -> list[dict[str, Any]]:
+        said = _records(sent)
+        for each in said:
+            if each.get("method") == "session/prompt":
+                self._prompt = self._prompt if self._is_steer(each) else each["id"]
+        return said
+
+    @staticmethod
+    def _is_steer(prompt: dict[str, Any]) -> bool:
+        return "Use the other" in json.dumps(prompt)
+
+    def _update(self, of: str, /, **update: object) -> bytes:
+        params = {"sessionId": self.session, "update": {"sessionUpdate": of, **update}}
+        return _rpc(method="session/update", params=params)
+
+
+AGENTS = tuple(Acp(agent) for agent in ("opencode", "codex", "claude", "gemini", "qwen", "pi-acp"))
+Dialect = PiJson | Demo | Acp
+DIALECTS: tuple[Dialect, ...] = (PiRpc(), PiJson(), Demo(), *AGENTS, Acp("unheard-of"))
+
+
+def _rpc(**message: object) -> bytes:
+    return _line({"jsonrpc": "2.0", **message})
+
+
+def _answer(to: int, result: object) -> bytes:
+    return _rpc(id=to, result=result)
 
 
 def _records(sent: list[bytes]) -> list[dict[str, Any]]:

@@ -50,6 +50,7 @@ class Failure:
 
     code: int
     message: str
+    data: object = None  # what else is said of it
 
 
 @value
@@ -103,7 +104,7 @@ def encode_failure(to: Id, failure: Failure) -> bytes:
     return _line({"id": to, "error": {"code": failure.code, "message": failure.message}})
 
 
-def encode_request(own_id: str, method: str, params: Params) -> bytes:
+def encode_request(own_id: str | int, method: str, params: Params) -> bytes:
     """Return the line of a request."""
     return _line({"id": own_id, "method": method, "params": params})
 
@@ -140,6 +141,7 @@ def _failure(error: object) -> Failure:
     return Failure(
         code if isinstance(code, int) else INTERNAL_ERROR,
         message if isinstance(message, str) else "",
+        given.get("data"),
     )
 
 

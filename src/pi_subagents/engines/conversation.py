@@ -34,12 +34,14 @@ class Beginning:
 
     `on_ready` is called when the child is up and has done nothing yet.  One that `is_up`, because
     it served other runs, has no reason to keep us waiting.  Where there is no time for answers, it
-    may ask nothing.
+    may ask nothing.  `on_session` is given what has to be kept of a session that is its own, for
+    another child to go on with, where the child itself writes no file of ours.
     """
 
     prompt: str
     session: str | None = None
     on_ready: Callable[[], None] | None = None
+    on_session: Callable[[bytes], None] | None = None
     is_up: bool = False
     answer_within_s: float = 0
     orders: str = ""  # what else is wanted of the child, in its engine's own words; empty: nothing
@@ -110,6 +112,9 @@ class Conversation(Protocol):
 
     def check_time(self, now: float) -> None:
         """Give up waiting where it was long enough."""
+
+    def unfinished(self) -> tuple[Event, ...]:
+        """Return what the child had begun to say or do when its output ended."""
 
     def hears_idle(self, line: bytes) -> None:
         """Take one line of a child between two runs; `interfered` then shows that it is unfit."""

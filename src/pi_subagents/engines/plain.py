@@ -46,6 +46,10 @@ class PlainConversation:
         """Know of nothing."""
         return ()
 
+    def unfinished(self) -> tuple[Event, ...]:
+        """Know of nothing: every line is whole."""
+        return ()
+
     def hears_idle(self, line: bytes) -> None:
         """Whatever a child says between two runs makes it unfit for another."""
         del line

@@ -35,6 +35,8 @@ class AgentNotFound(SetupError):
     def __init__(self, engine: str, program: str, why: str, fix: str) -> None:
         self.engine = engine
         self.program = program
+        self.why = why
+        self.fix = fix
         super().__init__(f"The engine {engine} cannot be used: {program} {why}. {fix}")
 
 

@@ -36,7 +36,7 @@ from pi_subagents.supervisor.reuse import note_own_processes
 from pi_subagents.supervisor.workspace import make_workspace, prove_place
 from pi_subagents.system.identity import identify
 from pi_subagents.system.process_tree import die_with_parent
-from pi_subagents.system.safe_io import open_regular
+from pi_subagents.system.safe_io import open_regular, replace_file
 
 if TYPE_CHECKING:
     import selectors
@@ -118,6 +118,15 @@ class Child:
         """Use the desk of a run, also beyond the run's end."""
         if desk not in self.desks and (lock := desk.hold_for_child()) is not None:
             self.desks[desk] = lock
+
+    def note_session(self, content: bytes, desk: Desk) -> None:
+        """Keep on the desk, from now on, how another child can go on with its session."""
+        try:
+            replace_file(desk.child_session, content)
+        except OSError as error:
+            self.why_no_session = error.strerror or str(error)
+        else:
+            self.session = desk.child_session
 
     def keep_session(self, run_dir: RunDir, limit: int) -> KeptSession:
         """Keep its own session, unless it has none, or that of a run before."""
@@ -253,6 +262,7 @@ def send_prompt(talk: Conversation, child: Child, spec: RunSpec, desk: Desk) -> 
             prompt,
             session=session,
             on_ready=(lambda: note_own_processes(child)) if greets else None,
+            on_session=lambda kept: child.note_session(kept, desk),
             is_up=child.runs > 1,
             answer_within_s=spec.limits.answer_within_s,
             orders=orders,

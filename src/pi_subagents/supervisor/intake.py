@@ -77,6 +77,8 @@ class Intake:
         self._log.output(self._unrepeated.end())
         for frame in self._stdout.end():
             self._on_frame(frame)
+        for event in self._conversation.unfinished():
+            self._on_event(event)
         for frame in self._stderr.end():
             self._on_error_frame(frame)
 

@@ -95,6 +95,9 @@ class Agent:
     steering: str = NO_STEERING
     usage: str = OF_TURN
     null_usage_fails: bool = False  # a turn without usage is one whose model request failed
+    keys: Mapping[str, str] = MappingProxyType({})  # ways to log in: the variable of each
+    question_ids: str = ""  # how the ids of calls begin that only ask something
     answers_have_ids: bool = False  # what has no message id is the adapter's, not the model's
     chatter: tuple[str, ...] = ()  # patterns of whole chunks that are the adapter's
     retrying: str = ""  # such a pattern, with groups for attempt, of how many, and seconds
+    troubles: tuple[str, ...] = ()  # where a session's info says, in `_meta`, what failed

@@ -7,12 +7,16 @@ started, and orders for its conversation; SetupError where it is not there, with
 
 from __future__ import annotations
 
-import json
 import os
+from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+<<<<<<< HEAD
 from pi_subagents.core.own_tools import SUBMIT_TOOL
+=======
+from pi_subagents.core.check import Subject
+>>>>>>> 4e4314d (The conversation with an agent that speaks ACP, held to the contract of engines)
 from pi_subagents.core.run.files import CHILD_VARIABLE, MARKER_VARIABLE
 from pi_subagents.core.run.spec import ChildOrder
 from pi_subagents.engines.acp import messages
@@ -24,7 +28,9 @@ from pi_subagents.engines.acp.agent import (
     ShapeRequest,
 )
 from pi_subagents.engines.acp.catalogue import agent_like, agent_of
+from pi_subagents.engines.acp.kept import read_kept
 from pi_subagents.engines.acp.orders import AgentOrders, orders_text
+from pi_subagents.engines.acp.wire import as_data
 from pi_subagents.engines.base import (
     NEVER,
     PER_MESSAGE,
@@ -40,25 +46,28 @@ from pi_subagents.errors import AgentNotFound, ProfileRefused
 from pi_subagents.system.programs import search_program
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
+    from pi_subagents.core.check import Check
     from pi_subagents.core.engine_values import AgentCommand
     from pi_subagents.core.profile.profile import Profile
     from pi_subagents.engines.base import CallPlace, ChildRequest
+    from pi_subagents.system.home import CheckedPlace
 
 FAMILY = "acp"
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 # What every agent can have: its process is its own anyway.
-_FIELDS = frozenset({"model", "permissions", "questions", "budget", "isolation", "extra_args"})
+_FIELDS = frozenset({"model", "questions", "budget", "isolation", "extra_args"})
 MAX_PROMPT = 96 * 1024  # bytes: Linux takes a variable of 128 KiB at most
 _USAGE = {OF_EACH_REQUEST: PER_MESSAGE, UNTOLD: NEVER}
 
 
 def capabilities_of(agent: Agent) -> Capabilities:
     """Return what the children of an agent can do."""
+    asks = ("permissions",) if agent.permissions else ()
     return Capabilities(
-        profile_fields=_FIELDS | agent.fields,
+        profile_fields=_FIELDS.union(agent.fields, asks),
         steering=agent.steering != NO_STEERING,
         reuse=False,
         schema_tool=agent.takes_mcp,
@@ -66,6 +75,7 @@ def capabilities_of(agent: Agent) -> Capabilities:
         questions=True,
         permissions=agent.permissions,
         native_resume=agent.resumes,
+        limits=True,
     )
 
 
@@ -102,6 +112,16 @@ class AcpEngine(PlainEngine):
         """Return the agent as the user has it, wherever its program is."""
         name, given = self.agent.name, place.agents.get(self.agent.name)
         return AcpEngine(agent_like(name, given.like) if given else self.agent, given, place.env)
+
+    def examine(self, place: CheckedPlace) -> Iterator[Check]:
+        """Yield whether its program is there."""
+        subject = Subject(self.name, self.agent.title or self.agent.name)
+        try:
+            (program,) = self.program(place.cwd, place.env)
+        except AgentNotFound as error:
+            yield subject.fatal(f"{error.program} {error.why}", error.fix)
+        else:
+            yield subject.ok(program, public=self.agent.program)
 
     def is_installed(self, cwd: Path, env: Mapping[str, str]) -> bool:
         """Return whether its program is on PATH."""
@@ -141,7 +161,7 @@ class AcpEngine(PlainEngine):
             model=profile.model,
             thinking=profile.thinking_level,
             mode=shape.mode,
-            resume=_session_id(request.session),
+            resume=read_kept(request.session).session_id if request.session else "",
             session=shape.session,
             servers=(own_server(request),) if tools else (),
             own_tools=tools,
@@ -165,17 +185,17 @@ class AcpEngine(PlainEngine):
         text = orders_text(orders)
         return ChildPlan(order, orders=text, has_schema_tool=SUBMIT_TOOL in tools)
 
+    def as_prompt(self, text: str) -> str:
+        """Return a text such that no agent takes its beginning for a command."""
+        return as_data(text)
+
     def continue_session(self, content: bytes, cwd: str) -> ContinuedSession:
         """Return what was kept of a session, for the same agent in the same directory."""
-        try:
-            kept = json.loads(content)
-            agent, place = str(kept["agent"]), str(kept["cwd"])
-        except (ValueError, KeyError, TypeError, RecursionError):
-            raise ValueError(messages.SESSION_UNREADABLE) from None
-        if agent != self._mode:
-            raise ValueError(messages.session_of_other_agent(agent))
-        if os.path.realpath(place) != os.path.realpath(cwd):
-            raise ValueError(messages.session_elsewhere(place))
+        kept = read_kept(content)
+        if kept.agent != self.agent.name:
+            raise ValueError(messages.session_of_other_agent(kept.agent))
+        if os.path.realpath(kept.cwd) != os.path.realpath(cwd):
+            raise ValueError(messages.session_elsewhere(kept.cwd))
         return ContinuedSession(content)
 
     def _found(self, cwd: Path) -> tuple[str, ...]:
@@ -194,6 +214,7 @@ class AcpEngine(PlainEngine):
         return (program, *arguments)
 
 
+@cache
 def engine_of(name: str) -> AcpEngine:
     """Return the engine of an agent, known to us or only to its user."""
     return AcpEngine(agent_of(name))
@@ -210,7 +231,3 @@ def _shape_request(profile: Profile, env: Mapping[str, str]) -> ShapeRequest:
         no_tools=profile.no_tools,
         thinking=profile.thinking_level,
     )
-
-
-def _session_id(content: bytes | None) -> str:
-    return str(json.loads(content)["sessionId"]) if content else ""

@@ -127,6 +127,10 @@ class RpcConversation:
         event = self.take(rpc.decode_rpc_line(line), now)
         return () if event is None else self._limits.added(line, events_in(line, event))
 
+    def unfinished(self) -> tuple[ev.Event, ...]:
+        """Know of nothing: pi says in the end what it said in parts."""
+        return ()
+
     def hears_idle(self, line: bytes) -> None:
         """Take one line between two runs: no command is open then, and nobody sees a dialog."""
         heard = rpc.decode_rpc_line(line)

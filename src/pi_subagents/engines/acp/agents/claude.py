@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def shape(request: ShapeRequest) -> AgentShape:
-    """Name its tools and add to its prompt as its session is opened; have it ask by its mode."""
+    """Name its tools and add to its prompt as its session is opened; have it ask, and us answer."""
     session: dict[str, object] = {}
     if request.append_prompt:
         content = [{"type": "text", "text": request.append_prompt}]
@@ -19,12 +19,9 @@ def shape(request: ShapeRequest) -> AgentShape:
     options: dict[str, object] = {}
     if request.no_tools or request.tools is not None:
         options["tools"] = [] if request.no_tools else list(request.tools or ())
-    if request.exclude_tools:
-        options["disallowedTools"] = list(request.exclude_tools)
     if options:
         session["_meta"] = {"claudeCode": {"options": options}}
-    asks = "edit" in request.permissions.restricted
-    return AgentShape(session=session, mode="default" if asks else "")
+    return AgentShape(session=session, mode="default")
 
 
 AGENT = Agent(

@@ -35,4 +35,5 @@ AGENT = Agent(
     steering=BY_METHOD,
     null_usage_fails=True,
     answers_have_ids=True,
+    troubles=("codex", "error"),
 )

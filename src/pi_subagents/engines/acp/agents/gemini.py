@@ -11,8 +11,9 @@ if TYPE_CHECKING:
 
 
 def shape(request: ShapeRequest) -> AgentShape:
-    """Have it ask, or not, by its mode."""
-    return AgentShape(mode="default" if request.permissions.restricted else "yolo")
+    """Have it ask for each call, and us answer."""
+    del request
+    return AgentShape(mode="default")
 
 
 AGENT = Agent(
@@ -28,6 +29,7 @@ AGENT = Agent(
     permissions=frozenset({"edit", "execute"}),
     shape=shape,
     model_by=METHOD,
+    keys={"gemini-api-key": "GEMINI_API_KEY"},
     resumes=False,
     usage=OF_QUOTA,
 )

@@ -16,6 +16,7 @@ AGENT = Agent(
     fields=frozenset({"thinking_level"}),
     takes_mcp=False,
     usage=UNTOLD,
+    question_ids="pi-ui-",
     chatter=(r"pi v\d.*", r"Queued message.*", r"Retry finished, resuming\."),
     retrying=r"Retrying \(attempt (\d+)/(\d+), waiting (\d+)s\)\.\.\.",
 )

@@ -11,11 +11,11 @@ if TYPE_CHECKING:
 
 
 def shape(request: ShapeRequest) -> AgentShape:
-    """Have it ask, or not, by its mode; tools are left out by an argument."""
+    """Have it ask for each call, and us answer; tools are left out by an argument."""
     excluded = ("--exclude-tools", ",".join(request.exclude_tools))
     return AgentShape(
         arguments=excluded if request.exclude_tools else (),
-        mode="default" if request.permissions.restricted else "yolo",
+        mode="default",
     )
 
 
@@ -32,6 +32,7 @@ AGENT = Agent(
     fields=frozenset({"exclude_tools"}),
     permissions=frozenset({"edit"}),
     shape=shape,
+    keys={"openai": "OPENAI_API_KEY"},
     steering=BY_DRAIN,
     usage=OF_EACH_REQUEST,
 )
