@@ -12,11 +12,8 @@ from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-<<<<<<< HEAD
-from pi_subagents.core.own_tools import SUBMIT_TOOL
-=======
 from pi_subagents.core.check import Subject
->>>>>>> 4e4314d (The conversation with an agent that speaks ACP, held to the contract of engines)
+from pi_subagents.core.own_tools import SUBMIT_TOOL
 from pi_subagents.core.run.files import CHILD_VARIABLE, MARKER_VARIABLE
 from pi_subagents.core.run.spec import ChildOrder
 from pi_subagents.engines.acp import messages
