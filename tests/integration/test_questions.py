@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.e2e.command import ENTRY
 from tests.fakes.child_modes import JSON, in_rpc_mode
 from tests.fakes.driver import PATIENCE_S
 
@@ -13,7 +15,7 @@ from pi_subagents import AnswerReport, Task, answer
 from pi_subagents.core import messages as core_messages
 from pi_subagents.core.run import events as ev
 from pi_subagents.core.run import messages as run_messages
-from pi_subagents.core.run.question import WaitingFor
+from pi_subagents.core.run.question import WaitingFor, waiting_to_json
 from pi_subagents.core.value import replace
 from pi_subagents.engines.pi import messages as pi_messages
 from pi_subagents.errors import ActsInsideSubagent, AnswerTargetNotFound, ProfileRefused
@@ -62,6 +64,15 @@ async def at_work(place: Workplace) -> Asking:
     return Asking(place, work, await place.child("look"))
 
 
+async def printed_by(place: Workplace, *verb: str) -> Any:
+    ran = await asyncio.create_subprocess_exec(
+        *ENTRY, *verb, "--json", cwd=place.project, env=place.env, stdout=asyncio.subprocess.PIPE
+    )
+    async with asyncio.timeout(PATIENCE_S):
+        out, _ = await ran.communicate()
+    return json.loads(out)
+
+
 @pytest.mark.parametrize(
     ("method", "more", "typed", "answered"),
     [
@@ -94,6 +105,11 @@ async def test_a_question_is_shown_by_everything_that_reads_the_run(place: Workp
     shown = await run.is_answered()
     assert (shown.status, shown.waiting_for) == ("asked", waiting)
     assert shown.text == "look asks:\nWhich one?\n1. red\n2. green"
+    for verb in (("runs",), ("show", "look"), ("sessions",)):
+        printed = await printed_by(place, *verb)
+        found = {"runs": "runs", "sessions": "sessions"}.get(verb[0])
+        (told,) = printed[found] if found else (printed,)
+        assert told["waitingFor"] == waiting_to_json(waiting)
     await run.is_answered("green")
     assert Runs(place.project, place.env).find("look").waiting_for is None
     await run.heard

@@ -31,9 +31,10 @@ def schema_not_json(reason: str) -> str:
     return f"is no plain JSON: {reason}"
 
 
-def schema_too_large(most_bytes: int) -> str:
+def schema_too_large(most_bytes: int, *, over_lines: bool = False) -> str:
     """Return why a schema is refused for its size."""
-    return f"is larger than {most_bytes // 1024} KB"
+    laid_out = ", laid out over lines" if over_lines else ""
+    return f"is larger than {most_bytes // 1024} KB{laid_out}"
 
 
 def schema_too_deep(most: int) -> str:

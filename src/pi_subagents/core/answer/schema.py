@@ -15,6 +15,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from pi_subagents.core.answer import messages
+from pi_subagents.core.answer.finding import MAX_DEPTH as MAX_NESTING
+from pi_subagents.core.answer.finding import is_too_deep
 from pi_subagents.errors import InvalidRequest
 
 if TYPE_CHECKING:
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from pi_subagents.core.value import JsonObject
 
 MAX_BYTES = 64 * 1024
+MAX_OVER_LINES = 512 * 1024  # as `meta.json` has it
 MAX_DEPTH = 32
 MAX_PARTS = 4000
 MAX_PATTERN = 500
@@ -64,6 +67,10 @@ def checked_schema(where: str, given: object) -> JsonObject:
     if len(text) > MAX_BYTES:
         raise InvalidRequest(where, messages.schema_too_large(MAX_BYTES))
     plain: JsonObject = json.loads(text)
+    if is_too_deep(plain):  # no value goes that deep, so data in the schema need not either
+        raise InvalidRequest(where, messages.schema_too_deep(MAX_NESTING))
+    if len(json.dumps(plain, indent=2)) > MAX_OVER_LINES:
+        raise InvalidRequest(where, messages.schema_too_large(MAX_OVER_LINES, over_lines=True))
     if problem := next(_problems(plain), ""):
         raise InvalidRequest(where, problem)
     return plain

@@ -9,9 +9,11 @@ from hypothesis import strategies as st
 from tests.unit.core.given_values import json_objects, thoroughly
 
 from pi_subagents.core.answer import messages
+from pi_subagents.core.answer.finding import MAX_DEPTH as MAX_NESTING
 from pi_subagents.core.answer.schema import (
     MAX_BYTES,
     MAX_DEPTH,
+    MAX_OVER_LINES,
     MAX_PARTS,
     MAX_PATTERN,
     checked_schema,
@@ -41,6 +43,11 @@ def nested(levels: int) -> dict[str, Any]:
     return schema
 
 
+def listed(levels: int) -> list[Any]:
+    """Return a list that is so many levels deep."""
+    return [listed(levels - 1)] if levels > 1 else []
+
+
 @pytest.mark.parametrize(
     "schema",
     [
@@ -56,6 +63,7 @@ def nested(levels: int) -> dict[str, Any]:
         {"$defs": {"a b": {"type": "string"}}, "items": {"$ref": "#/$defs/a%20b"}},
         {"properties": {"default": {"$ref": "#/properties/enum"}, "enum": {"enum": ["$ref"]}}},
         nested(MAX_DEPTH),
+        {"const": listed(MAX_NESTING - 1)},
     ],
 )
 def test_a_schema_within_the_limits_is_taken_as_it_is(schema: dict[str, object]) -> None:
@@ -76,6 +84,11 @@ def test_what_json_cannot_hold_is_refused(odd: object) -> None:
     ("schema", "problem"),
     [
         ({"title": "x" * MAX_BYTES}, messages.schema_too_large(MAX_BYTES)),
+        ({"const": listed(MAX_NESTING)}, messages.schema_too_deep(MAX_NESTING)),
+        (
+            {"const": [[[[[[[[[[[[[[[[[0] * 20_000]]]]]]]]]]]]]]]]},
+            messages.schema_too_large(MAX_OVER_LINES, over_lines=True),
+        ),
         (nested(MAX_DEPTH + 2), messages.schema_too_deep(MAX_DEPTH)),
         ({"enum": [], "allOf": [{}] * MAX_PARTS}, messages.schema_has_too_many_parts(MAX_PARTS)),
         (

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pi_subagents.core.plain_text import one_line
+from pi_subagents.core.run.question import waiting_part
 from pi_subagents.core.run.record import short_id
 from pi_subagents.core.run.result import work_to_json
 from pi_subagents.core.usage import Usage, usage_to_json
@@ -159,6 +160,7 @@ def _run_to_json(run: RunRecord) -> dict[str, object]:
         "durationMs": run.duration_ms,
         "usage": usage_to_json(run.usage),
         "errorMessage": run.error_message or None,
+        **waiting_part(run.waiting_for),
         **work_to_json(run.result),
         "resumed": run.resumed or None,
         "path": run.path,

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pi_subagents.core.plain_text import one_line, printable
+from pi_subagents.core.run.question import waiting_part
 from pi_subagents.core.run.record import short_id
 from pi_subagents.core.session.recent import MAX_SESSIONS
 from pi_subagents.core.usage import usage_to_json
@@ -207,6 +208,7 @@ def _session_to_json(session: Session) -> dict[str, object]:
         "sessionId": session.session_id,
         "status": latest.tool_status,
         "taskName": latest.name,
+        **waiting_part(latest.waiting_for),
         "model": latest.model or None,
         "startedAt": latest.begun_at_ms,
         "usage": usage_to_json(session.usage),
