@@ -461,6 +461,35 @@ def test_a_trace_of_the_machine_is_seen(
     assert len(machine_traces(text.format(**words).encode())) == seen
 
 
+PRIVATE = re.compile(r"_[a-z]\w*")
+
+
+def private_names(source: str) -> list[str]:
+    """Return what a test imports or replaces though its module keeps it to itself."""
+    found: list[str] = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ImportFrom) and str(node.module).startswith(NAME):
+            found += [alias.name for alias in node.names]
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith(
+            (".setattr", ".delattr")
+        ):
+            given = [each.value for each in node.args if isinstance(each, ast.Constant)]
+            found += [str(name).rpartition(".")[2] for name in given[:1]]
+    return [name for name in found if PRIVATE.fullmatch(name)]
+
+
+def test_tests_leave_alone_what_a_module_keeps_to_itself() -> None:
+    """Attributes of values are ruff's affair (SLF001); these are names as texts and imports."""
+    found = {
+        path.name: private_names(path.read_text("utf-8")) for path in (ROOT / "tests").rglob("*.py")
+    }
+    assert {name: names for name, names in found.items() if names} == {}
+    assert private_names(
+        "from pi_subagents.x import _a, __version__\nmonkeypatch.setattr(b, '_c', 1)\n"
+        "monkeypatch.setattr('d._e', 1)\nmonkeypatch.setattr(f, 'g', '_h')"
+    ) == ["_a", "_c", "_e"]
+
+
 CLOCKS = {"monotonic", "monotonic_ns", "perf_counter", "perf_counter_ns", "process_time"}
 DURATIONS = {"duration_ms", "durationMs", "elapsed_ms", "elapsedMs", "elapsed", "took", "took_s"}
 

@@ -9,7 +9,6 @@ Runs that a stop finds in the queue are never started.
 from __future__ import annotations
 
 import asyncio
-import time
 from contextlib import ExitStack, suppress
 from functools import cache, partial
 from itertools import islice
@@ -33,6 +32,7 @@ from pi_subagents.service.models import refuse_without_model
 from pi_subagents.service.plan import plan, prewarm_spec
 from pi_subagents.service.questions.people import PeopleAsked
 from pi_subagents.system import crash_points
+from pi_subagents.system.clock import now_ms
 from pi_subagents.system.own_thread import in_own_thread
 from pi_subagents.view.window import Window, WindowBuilder, WindowTitle
 
@@ -259,12 +259,12 @@ class Windows:
         if isinstance(update.what, RunResult):
             builder.finish(update.what)
         else:
-            builder.apply(update.what, _now_ms())
+            builder.apply(update.what, now_ms())
 
     def now(self) -> tuple[Window, ...]:
         """Return every window as it is."""
-        now_ms = _now_ms()
-        return tuple(builder.window(now_ms) for builder in self._builders)
+        at = now_ms()
+        return tuple(builder.window(at) for builder in self._builders)
 
 
 def _title(run: PlannedTask) -> WindowTitle:
@@ -282,7 +282,3 @@ def _title(run: PlannedTask) -> WindowTitle:
         session_id=run.spec.session_id,
         prompt=task.prompt[:MAX_PROMPT],
     )
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 # The address of a socket has 108 bytes on Linux and 104 on macOS; a name in it takes up to 20.
 MAX_PATH_BYTES = 80
+SHARED = "/tmp"  # noqa: S108 - checked before it is used
 _OTHERS = 0o077
 _OTHERS_WRITE = 0o022
 
@@ -39,7 +40,7 @@ def _candidates(env: Mapping[str, str]) -> Iterator[Path]:
     own = env.get("XDG_RUNTIME_DIR", "")
     if Path(own).is_absolute():
         yield Path(own) / "pi-subagents"
-    for shared in (env.get("TMPDIR", ""), "/tmp"):  # noqa: S108 - checked before it is used
+    for shared in (env.get("TMPDIR", ""), SHARED):
         if Path(shared).is_absolute():
             yield Path(shared) / f"pi-subagents-{os.geteuid()}"
 

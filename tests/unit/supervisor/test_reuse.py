@@ -15,6 +15,7 @@ import pytest
 
 from pi_subagents.core.run.spec import MAX_REUSE
 from pi_subagents.supervisor import reuse
+from pi_subagents.system import process_tree
 
 if TYPE_CHECKING:
     from pi_subagents.supervisor.child import Child
@@ -24,7 +25,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /pro
 
 @pytest.fixture(autouse=True)
 def nothing_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reuse, "_end_orphans", lambda *_: True)
+    monkeypatch.setattr(process_tree, "descendants", lambda _: {})
 
 
 def child(**changes: Any) -> Child:
@@ -83,5 +84,7 @@ def test_one_that_has_grown_large_may_not(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_one_whose_run_left_what_cannot_be_ended_may_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reuse, "_end_orphans", lambda *_: False)
+    monkeypatch.setattr(reuse, "SWEEP_LIMIT_S", 0)
+    monkeypatch.setattr(reuse, "kill_exactly", lambda *_: None)
+    monkeypatch.setattr(process_tree, "descendants", lambda _: {1: "long ago"})
     assert not fit(child())

@@ -90,10 +90,11 @@ def test_what_belongs_to_somebody_else_is_not_used(
 ) -> None:
     runtime_dir({"XDG_RUNTIME_DIR": str(parent)})
     monkeypatch.setattr(os, "geteuid", lambda: 12345)
-    monkeypatch.setattr(module, "_candidates", lambda _: iter([shared / "x", parent / "y"]))
+    monkeypatch.setattr(module, "SHARED", str(shared))
     with pytest.raises(RuntimeDirUnusable) as refusal:
-        runtime_dir({})
-    assert refusal.value.tried == (str(shared / "x"), str(parent / "y"))
+        runtime_dir({"XDG_RUNTIME_DIR": str(parent)})
+    tried = (parent / "pi-subagents", shared / "pi-subagents-12345")
+    assert refusal.value.tried == tuple(map(str, tried))
 
 
 def test_a_path_that_leaves_no_room_for_a_sockets_name_is_not_used(

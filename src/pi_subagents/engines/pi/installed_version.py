@@ -11,13 +11,13 @@ from __future__ import annotations
 import json
 import os
 import re
-import time
 from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pi_subagents.engines.pi.invocation import asking_environment
+from pi_subagents.system.clock import now_ms
 from pi_subagents.system.home import data_dir
 from pi_subagents.system.programs import ProgramQuestion
 from pi_subagents.system.safe_io import make_private_dirs, read_json, replace_file, to_json_bytes
@@ -89,13 +89,13 @@ class _Kept:
 
     def version(self, identity: str) -> str | None:
         match self._answers.get(identity):
-            case {"version": str(version), "at": int(at)} if 0 <= _now_ms() - at < MAX_AGE_MS:
+            case {"version": str(version), "at": int(at)} if 0 <= now_ms() - at < MAX_AGE_MS:
                 return version
         return None
 
     def keep(self, identity: str, version: str) -> None:
         self._answers.pop(identity, None)
-        self._answers[identity] = {"version": version, "at": _now_ms()}
+        self._answers[identity] = {"version": version, "at": now_ms()}
         self._save()
 
     def meet(self, version: str) -> bool:
@@ -132,7 +132,3 @@ def _ask(argv: Sequence[str], env: Mapping[str, str], cwd: Path) -> str | None:
         return None
     found = VERSION.fullmatch(answer.text.strip()) if answer.exit_code == 0 else None
     return found[1] if found else None
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000

@@ -8,7 +8,6 @@ sub-agent: what it changed is for somebody else to judge.
 from __future__ import annotations
 
 import os
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +16,7 @@ from pi_subagents.errors import ChangesUnavailable
 from pi_subagents.service import messages
 from pi_subagents.service.finding import find_run
 from pi_subagents.service.inside import refuse_inside_subagent
+from pi_subagents.system.clock import now_ms
 from pi_subagents.workspaces.applying import RunChanges, apply_changes, discard_changes
 from pi_subagents.workspaces.changes import proven_patch, read_changes, warnings_of
 from pi_subagents.workspaces.concluding import find_worktree
@@ -75,7 +75,7 @@ def take_changes(
     if len(left_out) == len(records):
         raise ChangesUnavailable(left_out[0].run_id, messages.NONE_PASSED)
     of_runs = [_changes_of(runs, each) for each in records if each not in left_out]
-    taken = apply_changes(of_runs, env, _now_ms(), check=check, commit=commit)
+    taken = apply_changes(of_runs, env, now_ms(), check=check, commit=commit)
     notes = tuple(messages.left_out_unpassed(each.short_id, each.work) for each in left_out)
     return replace(taken, warnings=(*notes, *taken.warnings))
 
@@ -90,7 +90,7 @@ def throw_away(runs: Runs, wanted: str, env: Mapping[str, str] | None = None) ->
     env = os.environ if env is None else env
     refuse_inside_subagent(env)
     of_run = _changes_of(runs, find_run(runs, wanted))
-    discard_changes(of_run, env, _now_ms())
+    discard_changes(of_run, env, now_ms())
     return of_run.worktree.run_id
 
 
@@ -102,7 +102,3 @@ def _changes_of(runs: Runs, record: RunRecord) -> RunChanges:
         raise ChangesUnavailable(record.run_id, messages.STILL_AT_WORK)
     message = f"{record.meta.name}\n\nBy sub-agent run {record.run_id}"
     return RunChanges(worktree, Path(record.path), message)
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pi_subagents.core.value import replace
+from pi_subagents.engines.pi import child_kind
 from pi_subagents.engines.pi.child_kind import PACKAGE_DIR, ChildKinds, ChildShape
 from pi_subagents.engines.pi.models.config import MAX_CONFIG_BYTES
 from pi_subagents.engines.pi.versions import traits_of
@@ -76,7 +77,7 @@ def test_whatever_else_differs_makes_another_kind(home: Home, change: dict[str, 
 def test_where_there_is_no_directory_no_file_is_looked_at_and_no_child_shared(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ChildKinds, "_content_digest", None)  # nobody may ask for it
+    monkeypatch.setattr(child_kind, "config_content", None)  # nobody may ask for it
     for cwd in ("/" + "a/" * 600, str(home.project / "none"), "/" + "a" * 300, "/a\0b"):
         assert home.kind(cwd=cwd, isolation="reuse") == ""
 

@@ -178,7 +178,7 @@ async def test_a_fault_of_ours_is_told_and_not_raised(
     def fail(*_: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(profile_write, "_free_places", fail)
+    monkeypatch.setattr(profile_write, "candidates", fail)
     heard = await said("create x")
     assert heard == ProfileReply("internal error, please report it: ZeroDivisionError:", "error")
 

@@ -157,7 +157,7 @@ def test_a_sender_on_a_terminal_sees_that_it_waits(
     waiting = "Waiting until it has read the message (up to 0.1 s)..."
     going = place.going_on("task-1", engine="pi", childMode="rpc")
     assert waiting not in said("steer", "last", "hello", "--wait", "0.1")[2]
-    monkeypatch.setattr("pi_subagents.faces.cli.look.sessions._on_a_terminal", lambda: True)
+    monkeypatch.setattr("pi_subagents.faces.cli.look.sessions.on_a_terminal", lambda: True)
     assert waiting in said("steer", "last", "hello", "--wait", "0.1")[2]
     going.ends()
     assert waiting not in said("steer", "last", "hello", "--wait", "0.1")[2]

@@ -154,7 +154,7 @@ def test_elapsed_ticks_every_second_and_freezes_at_the_end(
 
     async def main(loop: FakeTimeLoop) -> None:
         monkeypatch.setattr(
-            "pi_subagents.service.foreground._now_ms", lambda: round(loop.time() * 1000)
+            "pi_subagents.service.foreground.now_ms", lambda: round(loop.time() * 1000)
         )
         windows = Windows([run], Settings(), home="/h")
         with showing(windows) as (display, paper):

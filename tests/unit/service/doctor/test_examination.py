@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pi_subagents.engines.pi import doctor as pi
+from pi_subagents.engines.pi.install import node
 from pi_subagents.service.doctor import configuration
 from pi_subagents.service.doctor.examination import examine
 from pi_subagents.service.runs import Runs
@@ -31,7 +32,7 @@ def test_whatever_breaks_the_others_are_still_told(
         monkeypatch.setattr(configuration, "load_settings", fail)
     elif broken == "pi":
         monkeypatch.setattr(pi, "resolve_pi_command", fail)
-        monkeypatch.setattr(pi, "_node_of", fail)
+        monkeypatch.setattr(node, "find_node", fail)
     else:
         monkeypatch.setattr(Runs, "__init__", fail)
     heard = states(place)

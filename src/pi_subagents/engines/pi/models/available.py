@@ -9,7 +9,6 @@ refused because of the cache alone: a provider that was down may be back.
 from __future__ import annotations
 
 import os
-import time
 from typing import TYPE_CHECKING, TypeVar
 
 from pi_subagents.core.engine_values import ModelList
@@ -20,6 +19,7 @@ from pi_subagents.engines.pi.models.cache import ModelCache
 from pi_subagents.engines.pi.models.config import ChildSetup, models_digest
 from pi_subagents.engines.pi.models.names import choose_model, models_named, parse_models
 from pi_subagents.errors import ModelAmbiguous, ModelNotAvailable, ModelsUnknown
+from pi_subagents.system.clock import now_ms
 from pi_subagents.system.home import data_dir
 
 if TYPE_CHECKING:
@@ -80,11 +80,11 @@ def list_models(setup: ChildSetup, cache_dir: Path, *, refresh: bool = False) ->
         digest = models_digest(setup, cache.secret())
     except OSError:  # there can be no cache
         return ModelList(ask_models(setup), cached=False)
-    known = None if refresh else cache.load(digest, _now_ms())
+    known = None if refresh else cache.load(digest, now_ms())
     if known is not None:
         return known
     models = ask_models(setup)
-    cache.keep(digest, models, _now_ms())
+    cache.keep(digest, models, now_ms())
     return ModelList(models, cached=False)
 
 
@@ -116,7 +116,3 @@ def ask_models(setup: ChildSetup) -> tuple[Model, ...]:
         return models
     # An older pi takes what stands before the first slash for the provider.
     return tuple(model for model in models if "/" not in model.provider)
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000

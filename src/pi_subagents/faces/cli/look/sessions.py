@@ -128,7 +128,7 @@ def steer(console: Console, *, any_id: str, text: str, wait_s: float, as_json: b
     """  # noqa: D301 - the backspace is click's mark for "do not re-wrap"
     message = text_or_typed(console, text, "the message")
     parameters = {"sessionId": any_id, "message": message, "waitSeconds": wait_s}
-    if wait_s and _on_a_terminal() and _is_active(any_id):
+    if wait_s and on_a_terminal() and _is_active(any_id):
         console.progress(messages.steer_waits(wait_s))
     details = print_answer(console, "steer_subagent", parameters, as_json=as_json)
     return EXIT_FAILED if details["status"] == "refused" else 0
@@ -173,7 +173,8 @@ def _print_session(
     return 0
 
 
-def _on_a_terminal() -> bool:
+def on_a_terminal() -> bool:
+    """Return whether somebody sees that we wait."""
     return sys.stderr.isatty()
 
 

@@ -35,7 +35,7 @@ def place(tmp_path: Path) -> ModelsPlace:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    monkeypatch.setattr(looking_up, "_now_ms", lambda: clock.now_ms)
+    monkeypatch.setattr(looking_up, "now_ms", lambda: clock.now_ms)
     return clock
 
 
