@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.fakes.child_modes import in_json_mode, in_rpc_mode, takes_long
+from tests.fakes.child_modes import in_both_modes, in_json_mode, in_rpc_mode, takes_long
 from tests.fakes.git_place import repository_of
 
 from pi_subagents import Task
 from pi_subagents.core.run.checked import Checked
 from pi_subagents.core.run.result import result_to_json
 from pi_subagents.errors import InvalidRequest
+from pi_subagents.system import landlock
 
 if TYPE_CHECKING:
     from tests.fakes.workplace import Workplace
@@ -129,6 +130,75 @@ async def test_a_stop_ends_a_check_with_all_that_it_started(place: Workplace) ->
     assert result.error_message.endswith("(was ended)")
     with pytest.raises(ProcessLookupError):
         os.kill(started, 0)
+
+
+@in_both_modes
+async def test_nothing_that_a_check_started_outlives_it(place: Workplace) -> None:
+    check = place.project / "check.py"
+    check.write_text(
+        "import os, subprocess\n"
+        "process = subprocess.Popen(['sleep', '600'], start_new_session=True)\n"
+        "print(process.pid, os.environ['PI_SUBAGENTS_CHILD'])\n"
+    )
+    work = place.delegate_by_api(task(f"{sys.executable} {check}"))
+    child = await place.child("task")
+    await child.answer_and_exit("done")
+    result = await work.result()
+    assert result.checked is not None
+    assert result.checked.passed
+    started, is_child = result.checked.tail.split()
+    assert is_child == "1"  # what it runs was written by the child, and may not act on runs
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(started), 0)
+
+
+@pytest.mark.skipif(landlock.version() == 0, reason="this kernel has no Landlock")
+@takes_long
+async def test_the_check_of_a_confined_child_is_confined(place: Workplace) -> None:
+    outside = place.home / "outside"
+    work = place.delegate_by_api(
+        task(f"sh -c 'echo x > inside; echo x > {outside}'", check_rounds=0),
+        confine=True,
+        env={**place.env, "TMPDIR": str(place.project)},
+    )
+    child = await place.child("task")
+    await child.answer_and_exit("done")
+    result = await work.result()
+    assert result.checked is not None
+    assert not result.checked.passed
+    assert (place.project / "inside").exists()
+    assert not outside.exists()
+
+
+@in_json_mode
+async def test_a_stop_ends_a_check_after_the_child_as_well(place: Workplace) -> None:
+    pipe = place.home / "began"
+    os.mkfifo(pipe)
+    work = place.delegate_by_api(task(f"sh -c 'echo $$ > {pipe}; sleep 600'"))
+    child = await place.child("task")
+    await child.answer_and_exit("done")
+    await asyncio.to_thread(pipe.read_text)
+    work.stop()
+    result = await work.result()
+    assert (result.status, result.output) == ("failed", "done")
+
+
+@pytest.mark.parametrize(("trusted", "checked"), [(False, None), (True, Checked(GOOD, 1))])
+@in_rpc_mode
+async def test_the_check_of_a_projects_profile_counts_only_where_that_is_trusted(
+    place: Workplace, *, trusted: bool, checked: Checked | None
+) -> None:
+    file = place.project / ".pi" / "agent-profiles" / "checker.md"
+    file.parent.mkdir()
+    file.write_text(f"---\nname: checker\ncheck: {GOOD}\n---\n")
+    work = place.delegate_by_api(
+        Task("task", "task", check_rounds=0), profile="checker", trust_project=trusted
+    )
+    child = await place.child("task")
+    await child.answer_and_exit("done")
+    result = await work.result()
+    assert result.checked == checked
+    assert any("may not set check" in note for note in result.notes) is (not trusted)
 
 
 @takes_long

@@ -74,6 +74,9 @@ class Settings:
     wrap_up_before: float = 0
     workspace: str = SHARED
     workspace_max_megabytes: float = 100
+    workspace_links: tuple[str, ...] = ()
+    workspace_setup: str = ""
+    project_workspace_setup: str = ""  # of the project's file: only where that is trusted
     inline_answers: InlineAnswers = InlineAnswers()
     wake_parent: bool = False
     answer_within: float = 600
@@ -155,6 +158,26 @@ def _inline_answers(value: object) -> InlineAnswers:
     return InlineAnswers(each, count(given.get("call", each * _INLINE_IN_CALL)))
 
 
+def _inside(value: object) -> tuple[str, ...]:
+    """Take relative paths that lead nowhere else."""
+    expected = "a list of relative paths without .."
+    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+        raise TypeError(expected)
+    for each in value:
+        if not each.strip("/. ") or each.startswith(("/", "~")) or ".." in each.split("/"):
+            raise ValueError(expected)
+    return tuple(each.rstrip("/") for each in value)
+
+
+def _command_line(value: object) -> str:
+    expected = "a command line"
+    if not isinstance(value, str):
+        raise TypeError(expected)
+    if not value.strip() or "\0" in value:
+        raise ValueError(expected)
+    return value
+
+
 def _flag(value: object) -> bool:
     if isinstance(value, bool):
         return value
@@ -229,6 +252,8 @@ _KEYS: Mapping[str, tuple[str, Reader]] = {
     "wrap_up_before": ("wrap_up_before", _number(0, 3600)),
     "workspace": ("workspace", _one_of(*WORKSPACES)),
     "workspace_max_megabytes": ("workspace_max_megabytes", _number(1, 100_000)),
+    "workspace_links": ("workspace_links", _inside),
+    "workspace_setup": ("workspace_setup", _command_line),
     "inline_answers": ("inline_answers", _inline_answers),
     "wake_parent": ("wake_parent", _flag),
     "answer_within": ("answer_within", _number(1, 86_400)),
@@ -255,7 +280,7 @@ _GLOBAL_ONLY = (
 # What a project may tighten and never widen.
 _TIGHTENED = ("project_day_budget",)
 # What a project may set where it is trusted, which is not known here: key -> field.
-_OF_PROJECT = {"engine": "project_engine"}
+_OF_PROJECT = {"engine": "project_engine", "workspace_setup": "project_workspace_setup"}
 KEYS = tuple(_KEYS)
 # The keys whose values are plain numbers: safe to show to anyone.
 NUMBERS: Mapping[str, str] = {
@@ -274,6 +299,8 @@ NUMBERS: Mapping[str, str] = {
         "inline_answers",
         "wake_parent",
         "workspace",
+        "workspace_links",
+        "workspace_setup",
         "resume",
         "project_definitions",
         "day_budget",

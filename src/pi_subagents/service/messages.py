@@ -223,10 +223,27 @@ def note_not_parsed(model: str, reason: str) -> str:
     return f"The value fits the schema of {model}, but {model} does not take it: {reason}"
 
 
-def works_in_worktree(path: str, cwd: str) -> str:
-    """Return the line of a prompt that says where the child works."""
+def setup_not_trusted(command: str) -> str:
+    """Return that a project's command for its worktrees does not run."""
     return (
-        f"(You work in {path}, a git worktree of your own: a copy of {cwd} as it is now. "
+        f"workspace_setup of the project's settings is left out ({command}): the project is not "
+        "trusted. Trust it in pi (/trust), or with --trust-project."
+    )
+
+
+def check_not_trusted(name: str, command: str) -> str:
+    """Return that a check from a file of the project does not run."""
+    return (
+        f'The check of task "{name}" is left out ({command}): the project is not trusted, and the '
+        "task file is part of it. Trust it in pi (/trust), or with --trust-project."
+    )
+
+
+def works_in_worktree(path: str, cwd: str, *, goes_on: bool) -> str:
+    """Return the line of a prompt that says where the child works."""
+    state = "with your changes in it" if goes_on else "as it is now"
+    return (
+        f"(You work in {path}, a git worktree of your own: a copy of {cwd} {state}. "
         "Change files only there; your changes are collected when you are done.)"
     )
 

@@ -31,7 +31,7 @@ from pi_subagents.core.run.spec import (
 from pi_subagents.core.task.attachment import format_blocks
 from pi_subagents.core.task.resume import resume_prompt
 from pi_subagents.core.value import replace
-from pi_subagents.core.workspace.modes import SHARED
+from pi_subagents.core.workspace.modes import SHARED, WORKTREE
 from pi_subagents.engines.base import ChildRequest
 from pi_subagents.errors import BackgroundNotIndexed, ResumeStillRunning, StoreUnwritable
 from pi_subagents.service import messages
@@ -43,6 +43,7 @@ from pi_subagents.service.workspaces.planning import (
     cwd_of,
     discard_workspaces,
     plan_workspaces,
+    went_on_in,
 )
 from pi_subagents.store.run_dir import META_VERSION
 from pi_subagents.store.run_store import new_run_id, new_session_id
@@ -117,9 +118,11 @@ def plan_runs(
     """Plan every task; StoreUnwritable if there is no room to keep a run."""
     context.runs.store.prepare()
     prepared = preparations or [Preparation()] * len(request.tasks)
-    if _confines(context):
+    if any(_confines(needs, context) for needs in prepared):
         refuse_unconfinable(context)
-    modes = [_mode_of(task, context) for task in request.tasks]
+    modes = [
+        _mode_of(task, needs, context) for task, needs in zip(request.tasks, prepared, strict=True)
+    ]
     orders: Sequence[WorkspaceOrder] = [WorkspaceOrder()] * len(modes)
     if any(mode != SHARED for mode in modes):
         orders = plan_workspaces(request.tasks, prepared, modes, context)
@@ -141,7 +144,7 @@ def prewarm_spec(task: Task, needs: Preparation, context: CallContext) -> RunSpe
     profile = needs.profile
     if needs.refusal or (profile and (profile.system_prompt or profile.append_system_prompt)):
         return None
-    if _mode_of(task, context) != SHARED or _confines(context):
+    if _mode_of(task, needs, context) != SHARED or _confines(needs, context):
         return None
     spec, _ = _spec(task, needs, context.runs.store.run_dir(new_run_id()), {}, context)
     return spec if spec.reuse.kind else None
@@ -151,15 +154,16 @@ def _plan(
     index: int, task: Task, needs: Preparation, order: WorkspaceOrder, context: CallContext
 ) -> PlannedTask:
     cwd = _cwd(task, context)
-    engine = context.open_engine(needs.engine)
-    past = past_of(needs.earlier, cwd, engine, context.settings) if needs.earlier else Past()
+    run_id, engine = new_run_id(), context.open_engine(needs.engine)
+    place = cwd_of(order, run_id) if order.home else cwd
+    past = past_of(needs.earlier, place, engine, context.settings) if needs.earlier else Past()
     try:
-        spec, tool_count, kept_in = _begin(task, needs, past, order, context)
+        spec, tool_count, kept_in = _begin(task, needs, past, order, context, run_id=run_id)
     except StoreUnwritable as full:
         if past.session is None:
             raise
         past = retold(needs.earlier, full.reason)
-        spec, tool_count, kept_in = _begin(task, needs, past, order, context)
+        spec, tool_count, kept_in = _begin(task, needs, past, order, context, run_id=new_run_id())
     usable = os.path.isdir(cwd)  # noqa: PTH112 - Path.is_dir() raises where it may not look
     if not (usable or needs.refusal):
         needs = replace(needs, refusal=messages.cwd_missing(str(cwd)))
@@ -167,10 +171,16 @@ def _plan(
 
 
 def _begin(
-    task: Task, needs: Preparation, past: Past, order: WorkspaceOrder, context: CallContext
+    task: Task,
+    needs: Preparation,
+    past: Past,
+    order: WorkspaceOrder,
+    context: CallContext,
+    *,
+    run_id: str,
 ) -> tuple[RunSpec, int | None, str]:
     """Make the directory of a run; return its order, how many tools its child has, and where."""
-    run_dir = context.runs.store.run_dir(new_run_id())
+    run_dir = context.runs.store.run_dir(run_id)
     needs = replace(needs, notes=(*needs.notes, *past.notes))
     texts = _texts(task, needs, past, context)
     works_in = cwd_of(order, run_dir.run_id) if order.home else None
@@ -179,11 +189,12 @@ def _begin(
     )
     _add_orders(texts, spec, child)
     if works_in is not None:
-        words = messages.works_in_worktree(str(works_in), str(_cwd(task, context)))
+        goes_on = bool(order.tree)
+        words = messages.works_in_worktree(str(works_in), str(_cwd(task, context)), goes_on=goes_on)
         for name in texts.keys() & {PROMPT, TASK}:
             texts[name] += f"\n\n{words}".encode("utf-8", "replace")
     spec = replace(spec, resume=past.order, workspace=order)
-    if _confines(context):
+    if _confines(needs, context):
         spec = confined(spec, run_dir, context)
     if past.order.how and context.settings.resume == REPLAY:
         spec = changed(spec, follows="")  # nor in a child that still has the session
@@ -206,13 +217,18 @@ def _add_orders(texts: dict[str, bytes], spec: RunSpec, child: ChildPlan) -> Non
         texts[name] += f"\n\n{words}".encode()
 
 
-def _mode_of(task: Task, context: CallContext) -> str:
-    """Return what was chosen for a task: by itself, by the call, else by the settings."""
-    return task.workspace or context.options.get("workspace") or context.settings.workspace
+def _mode_of(task: Task, needs: Preparation, context: CallContext) -> str:
+    """Return what was chosen for a task: by itself, its profile, the call, else the settings."""
+    of_profile = needs.profile.workspace if needs.profile else ""
+    chosen = task.workspace or of_profile or context.options.get("workspace")
+    if not chosen and needs.earlier and went_on_in(needs, context):
+        return WORKTREE
+    return chosen or context.settings.workspace
 
 
-def _confines(context: CallContext) -> bool:
-    return context.options.get("confine", False)
+def _confines(needs: Preparation, context: CallContext) -> bool:
+    of_profile = needs.profile.confine if needs.profile else False
+    return of_profile or context.options.get("confine", False)
 
 
 def _cwd(task: Task, context: CallContext) -> Path:
@@ -247,7 +263,7 @@ def _spec(
             schema=needs.schema,
             texts={str(desk.path / name): text for name, text in texts.items()},
             session=session,
-            shareable=not needs.detached and works_in is None and not _confines(context),
+            shareable=not needs.detached and works_in is None and not _confines(needs, context),
         )
     )
     spec = RunSpec(
@@ -268,7 +284,7 @@ def _spec(
             wrap_up_s=settings.wrap_up_before,
             answer_within_s=settings.answer_within if profile.may_ask else 0,
         ),
-        check=CheckOrder(task.check or "", task.check_rounds),
+        check=CheckOrder(task.check or profile.check, task.check_rounds),
         answer=AnswerOrder(
             "" if needs.schema is None else json.dumps(needs.schema),
             by_tool=child.has_schema_tool,

@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from pi_subagents.engines.base import EngineCall
     from pi_subagents.service.call import CallContext
 
-# What only a trusted project may decide, beside the engine: code, options and keys.
-_NEEDS_TRUST = ("extensions", "extraArgs", "apiKey")
+# What only a trusted project may decide, beside the engine: code, options, commands and keys.
+_NEEDS_TRUST = ("extensions", "extraArgs", "apiKey", "check")
 
 
 def prepare(request: DelegateRequest, context: CallContext) -> tuple[Preparation, ...]:
@@ -180,9 +180,10 @@ def _permitted(
         return profile, ()
     if own is not None:
         permissions = profile.permissions.tightened_by(own.profile.permissions)
-        profile = replace(profile, permissions=permissions)
+        stricter = {"confine": True} if own.profile.confine else {}
+        profile = replace(profile, permissions=permissions, **stricter)
     left_out = tuple(name for name in _NEEDS_TRUST if getattr(profile, FIELDS[name]))
-    profile = replace(profile, extensions=(), extra_args=(), api_key="")
+    profile = replace(profile, extensions=(), extra_args=(), api_key="", check="")
     profile, chosen = without_engine(profile)
     left_out += chosen
     if not left_out:

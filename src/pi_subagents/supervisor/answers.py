@@ -55,7 +55,7 @@ class WantedAnswer:
         talk.go_on(messages.answer_again(problem, schema, by_tool=by_tool))
         return True
 
-    def judge(self, outcome: Outcome) -> Outcome:
+    def judge(self, outcome: Outcome, _: Callable[[], bool]) -> Outcome:
         """Return what a run came to, now that its answer is as it is."""
         if outcome.status != "completed" or not (problem := self._problem()):
             return outcome

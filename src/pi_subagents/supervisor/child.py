@@ -30,10 +30,10 @@ from pi_subagents.engines.conversation import Beginning
 from pi_subagents.store.child_sessions import KeptSession, keep_session, not_kept
 from pi_subagents.store.desk import PLACE, Desk
 from pi_subagents.supervisor import messages
-from pi_subagents.supervisor.environment import given_environment
+from pi_subagents.supervisor.environment import environment_for
 from pi_subagents.supervisor.listener import NonblockingWriter
 from pi_subagents.supervisor.reuse import note_own_processes
-from pi_subagents.supervisor.workspace import make_workspace, prove_place
+from pi_subagents.supervisor.workspace import prove_place
 from pi_subagents.system.identity import identify
 from pi_subagents.system.process_tree import die_with_parent
 from pi_subagents.system.safe_io import open_regular, replace_file
@@ -145,8 +145,6 @@ class Child:
 
 def start_child(order: LocalOrder, selector: selectors.BaseSelector) -> Child:
     """Start the child in a session of its own, in its worktree; OSError if that is impossible."""
-    if order.spec.workspace.home:
-        make_workspace(order.spec, given_environment())
     spec, desk, commands = order.spec, Desk(Path(order.place.desk)), None
     if prewarmed := spec.reuse.prewarm:
         desk = desk.beside()
@@ -222,16 +220,6 @@ def _spawn(spec: RunSpec, argv: tuple[str, ...], stdin: int | IO[bytes]) -> subp
             )
         except subprocess.SubprocessError as error:
             raise OSError(messages.NOT_CONFINED) from error
-
-
-def environment_for(spec: RunSpec) -> dict[str, str]:
-    """Return the caller's environment; of another worktree than its own it says nothing."""
-    given = given_environment()
-    if not spec.workspace.home:
-        return given
-    from pi_subagents.workspaces.git import without_local_variables
-
-    return without_local_variables(given)
 
 
 def clear_desk(desk: Desk, kept: Child | None) -> None:

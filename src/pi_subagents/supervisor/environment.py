@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from pi_subagents.core.run.spec import RunSpec
+
 _taken: list[dict[str, str]] = []
 
 
@@ -28,6 +30,16 @@ def given_environment() -> dict[str, str]:
         return dict(os.environ)
     pairs = (os.fsdecode(entry).partition("=") for entry in entries if entry)
     return {name: value for name, _, value in pairs}
+
+
+def environment_for(spec: RunSpec) -> dict[str, str]:
+    """Return the caller's environment; of another worktree than its own it says nothing."""
+    given = given_environment()
+    if not spec.workspace.home:
+        return given
+    from pi_subagents.workspaces.git import without_local_variables
+
+    return without_local_variables(given)
 
 
 def take_environment(env: Mapping[str, str]) -> None:

@@ -8,6 +8,19 @@ STEER_UNREADABLE = "The message could not be read."
 ANSWER_UNREADABLE = "The answer could not be read."
 
 
+def linked(names: tuple[str, ...]) -> str:
+    """Return what a worktree has in common with the checkout it was made of."""
+    return f"Linked into the worktree, and shared with the checkout: {', '.join(names)}"
+
+
+def set_up(command: str, exit_code: int | None, took_s: float, tail: str) -> str:
+    """Return what came of the command that makes a worktree ready (workspace_setup)."""
+    done = "finished" if exit_code == 0 else "failed"
+    code = "was ended" if exit_code is None else f"exit code {exit_code}"
+    said = f":\n{tail.rstrip()}" if tail.strip() else ""
+    return f"Workspace setup: {command} {done} after {took_s:.1f} s ({code}){said}"
+
+
 def checked(command: str, exit_code: int | None) -> str:
     """Return what a check of ours came to."""
     if exit_code == 0:

@@ -41,13 +41,13 @@ def may_serve_again(child: Child, on_reaped: Callable[[process_tree.Reaped], Non
         child.runs < MAX_REUSE
         and time.monotonic() - child.started < MAX_AGE_S
         and 0 < _resident_bytes(child.own_processes) <= MAX_BYTES
-        and _end_orphans(child.own_processes, on_reaped)
+        and end_orphans(child.own_processes, on_reaped)
         and not child.ended
         and conditions_of(child.pid) == child.conditions
     )
 
 
-def _end_orphans(own: frozenset[int], on_reaped: Callable[[process_tree.Reaped], None]) -> bool:
+def end_orphans(own: frozenset[int], on_reaped: Callable[[process_tree.Reaped], None]) -> bool:
     """Kill and reap what does not belong to the child; return whether nothing is left of it."""
     deadline = time.monotonic() + SWEEP_LIMIT_S
     while True:

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from pi_subagents.supervisor.checking import WorkCheck
     from pi_subagents.supervisor.intake import Intake
     from pi_subagents.supervisor.listener import Listener
+    from pi_subagents.system.process_tree import Reaped
+
+    OnReaped = Callable[[Reaped], None]
 
 
 class Review(Protocol):
@@ -27,14 +30,16 @@ class Review(Protocol):
     def asks_again(self, talk: Conversation, is_ending: Callable[[], bool]) -> bool:
         """Return whether the child was asked to do something again."""
 
-    def judge(self, outcome: Outcome) -> Outcome:
+    def judge(self, outcome: Outcome, is_ending: Callable[[], bool]) -> Outcome:
         """Return what the run came to."""
 
 
 class Reviews:
     """Everything that is looked at in one run."""
 
-    def __init__(self, spec: RunSpec, intake: Intake, listener: Listener) -> None:
+    def __init__(
+        self, spec: RunSpec, intake: Intake, listener: Listener, on_reaped: OnReaped
+    ) -> None:
         self._each: list[Review] = []
         self._check: WorkCheck | None = None
         if spec.answer.schema:
@@ -43,19 +48,19 @@ class Reviews:
             self._each.append(WantedAnswer(spec.answer, intake, listener))
         if spec.check.command:
             from pi_subagents.supervisor.checking import WorkCheck
-            from pi_subagents.supervisor.child import environment_for
+            from pi_subagents.supervisor.commands import Commands
 
-            self._check = WorkCheck(spec, environment_for(spec), intake, listener)
+            self._check = WorkCheck(spec, intake, Commands(spec, listener, on_reaped))
             self._each.append(self._check)
 
     def asks_again(self, talk: Conversation, is_ending: Callable[[], bool]) -> bool:
         """Return whether the child was asked to do something again."""
         return any(each.asks_again(talk, is_ending) for each in self._each)
 
-    def judge(self, outcome: Outcome) -> Outcome:
+    def judge(self, outcome: Outcome, is_ending: Callable[[], bool]) -> Outcome:
         """Return what the run came to."""
         for each in self._each:
-            outcome = each.judge(outcome)
+            outcome = each.judge(outcome, is_ending)
         return outcome
 
     @property

@@ -39,7 +39,7 @@ from pi_subagents.supervisor.reviews import Reviews
 from pi_subagents.supervisor.run_result import RunEnd, run_result
 from pi_subagents.supervisor.slots import Slot
 from pi_subagents.supervisor.talking import open_talk
-from pi_subagents.supervisor.workspace import end_workspace
+from pi_subagents.supervisor.workspace import RunWorkspace
 from pi_subagents.system import crash_points, process_tree
 
 if TYPE_CHECKING:
@@ -73,12 +73,10 @@ class Supervisor:
             show=screen.send,
         )
         self._talk = open_talk(spec, self._desk, listener, self)
-        questions = OpenQuestions(self._desk, self._on_waiting)
-        wants_value = bool(spec.answer.schema)
-        self._intake = Intake(
-            self._log, self._talk, self._on_seen, questions.note, wants_value=wants_value
-        )
-        self._reviews = Reviews(spec, self._intake, listener)
+        note, wants = OpenQuestions(self._desk, self._on_waiting).note, bool(spec.answer.schema)
+        self._intake = Intake(self._log, self._talk, self._on_seen, note, wants_value=wants)
+        self._workspace = RunWorkspace(spec, self._intake, listener, self._note_reaped)
+        self._reviews = Reviews(spec, self._intake, listener, self._note_reaped)
         self._ladder = StopLadder(
             spec.limits.stop_grace_s, ASK_GRACE_S if self._talk.can_abort else 0.0
         )
@@ -118,6 +116,8 @@ class Supervisor:
     def _work(self, waiting: Child | None) -> Ending:
         """Let the child that waited, or a new one, do what was asked; return how that ended."""
         try:
+            if not self._workspace.make(self._is_ending):
+                return Ending(cause=self._cause, why=self._why)
             child = waiting or start_child(self._order, self._listener.selector)
         except (OSError, ValueError) as error:
             return Ending(spawn_error=str(error))
@@ -373,8 +373,7 @@ class Supervisor:
         # Of a session that went on, the child's own account has all of its runs.
         if self._talk.usage is not None and resumed != NATIVE:
             self._intake.fold.count(self._talk.usage)
-        outcome = self._intake.fold.decide(ending)
-        outcome = self._reviews.judge(outcome)
+        outcome = self._reviews.judge(self._intake.fold.decide(ending), self._is_ending)
         self._change_state(outcome.status)
         most = session_limit(self._spec.limits.max_run_bytes)
         kept = self._child.keep_session(self._place.dir, most) if self._child else KeptSession()
@@ -386,7 +385,7 @@ class Supervisor:
             extended=self._extended,
             resumed=resumed,
             kept=kept,
-            changes=end_workspace(self._spec, self._place.dir.path, self._intake.notes),
+            changes=self._workspace.end(self._place.dir.path),
             checked=self._reviews.checked,
         )
         crash_points.reach(crash_points.BEFORE_RESULT)

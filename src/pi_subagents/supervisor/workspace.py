@@ -12,29 +12,84 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pi_subagents.core.run import events as ev
 from pi_subagents.core.value import replace
 from pi_subagents.supervisor import messages
 from pi_subagents.system import crash_points
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable
 
     from pi_subagents.core.run.spec import RunSpec
+    from pi_subagents.supervisor.intake import Intake
+    from pi_subagents.supervisor.listener import Listener
+    from pi_subagents.supervisor.reviews import OnReaped
     from pi_subagents.workspaces.worktree import Worktree
 
 
-def make_workspace(spec: RunSpec, env: Mapping[str, str]) -> None:
-    """Make it and prove that a child in its directory works on the snapshot; OSError if not."""
-    from pi_subagents.errors.base import SubagentsError
-    from pi_subagents.workspaces.worktree import make_worktree, verify_worktree
+class RunWorkspace:
+    """The worktree of one run, where it has one."""
 
-    try:
-        worktree = _worktree(spec)
-        make_worktree(worktree, env)
-        verify_worktree(worktree, Path(spec.child.cwd), env)
-    except (SubagentsError, ValueError) as error:
-        raise OSError(str(error)) from error
-    crash_points.reach(crash_points.WORKTREE_MADE)
+    def __init__(
+        self, spec: RunSpec, intake: Intake, listener: Listener, on_reaped: OnReaped
+    ) -> None:
+        self._spec, self._intake = spec, intake
+        self._listener, self._on_reaped = listener, on_reaped
+
+    def make(self, is_ending: Callable[[], bool]) -> bool:
+        """
+        Make it, link what is to be linked, run what makes it ready, and prove what it is.
+
+        OSError with the reason where that is impossible: no child may be started then.  Return
+        whether one is to be, since the run may have been stopped meanwhile.
+        """
+        if not self._spec.workspace.home:
+            return True
+        from pi_subagents.errors.base import SubagentsError
+        from pi_subagents.supervisor.environment import given_environment
+        from pi_subagents.workspaces.worktree import link_shared, make_worktree, verify_worktree
+
+        env, order = given_environment(), self._spec.workspace
+        try:
+            worktree = _worktree(self._spec)
+            make_worktree(worktree, env, order.tree)
+            crash_points.reach(crash_points.WORKTREE_MADE)
+            linked = link_shared(worktree, order.links, env)
+            if linked:
+                self._intake.record(ev.Note(messages.linked(linked)))
+            if order.setup:
+                self._set_up(order.setup, is_ending)
+            verify_worktree(worktree, Path(self._spec.child.cwd), env)
+        except (SubagentsError, ValueError) as error:
+            raise OSError(str(error)) from error
+        return not is_ending()
+
+    def _set_up(self, command: str, is_ending: Callable[[], bool]) -> None:
+        from pi_subagents.supervisor.commands import Commands
+
+        commands = Commands(self._spec, self._listener, self._on_reaped)
+        ended = commands.run(command, is_ending, confined=False)
+        said = messages.set_up(command, ended.exit_code, ended.took_s, ended.tail)
+        self._intake.record(ev.Note(said))
+        if ended.exit_code != 0 and not is_ending():
+            raise OSError(said)
+
+    def end(self, run_dir: Path) -> str:
+        """Save what was changed and remove the rest; return the changes in a few words."""
+        order = self._spec.workspace
+        if not order.home:
+            return ""
+        from pi_subagents.workspaces.concluding import conclude_worktree
+
+        try:
+            worktree = _worktree(self._spec)
+        except (OSError, ValueError):  # its snapshot is gone, and so it never was
+            return ""
+        concluded = conclude_worktree(
+            worktree, run_dir, os.environ, max_bytes=order.max_bytes, keep=order.keep
+        )
+        self._intake.notes.extend(concluded.notes)
+        return concluded.changes.summary if concluded.changes else ""
 
 
 def prove_place(spec: RunSpec, pid: int) -> None:
@@ -48,27 +103,10 @@ def prove_place(spec: RunSpec, pid: int) -> None:
         raise OSError(messages.NOT_IN_ITS_WORKTREE)
 
 
-def end_workspace(spec: RunSpec, run_dir: Path, notes: list[str]) -> str:
-    """Save what was changed and remove the rest; return the changes in a few words."""
-    if not spec.workspace.home:
-        return ""
-    from pi_subagents.workspaces.concluding import conclude_worktree
-
-    order = spec.workspace
-    try:
-        worktree = _worktree(spec)
-    except (OSError, ValueError):  # its snapshot is gone, and so it never was
-        return ""
-    concluded = conclude_worktree(
-        worktree, run_dir, os.environ, max_bytes=order.max_bytes, keep=order.keep
-    )
-    notes += concluded.notes
-    return concluded.changes.summary if concluded.changes else ""
-
-
 def _worktree(spec: RunSpec) -> Worktree:
     from pi_subagents.workspaces.snapshot import load_snapshot
     from pi_subagents.workspaces.worktree import Worktree
 
-    snapshot = load_snapshot(Path(spec.workspace.home))
-    return Worktree(replace(snapshot, prefix=spec.workspace.prefix), spec.run_id)
+    order = spec.workspace
+    snapshot = load_snapshot(Path(order.home))
+    return Worktree(replace(snapshot, prefix=order.prefix), spec.run_id, order.place)

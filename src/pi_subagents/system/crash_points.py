@@ -24,6 +24,7 @@ AFTER_RESULT = "after_result"
 SNAPSHOT_TAKEN = "snapshot_taken"
 WORKTREE_ADDED = "worktree_added"
 WORKTREE_MADE = "worktree_made"
+CHECKED = "checked"  # before its end is noted
 PATCH_WRITTEN = "patch_written"
 CHANGES_SAVED = "changes_saved"
 WORKTREE_REMOVED = "worktree_removed"

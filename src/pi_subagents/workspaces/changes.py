@@ -28,10 +28,10 @@ from pi_subagents.errors.workspaces import ChangesUnavailable, GitFailed
 from pi_subagents.system import crash_points
 from pi_subagents.system.safe_io import copy_file, open_new, read_json, replace_file, to_json_bytes
 from pi_subagents.workspaces import messages
-from pi_subagents.workspaces.content import read_content
+from pi_subagents.workspaces.content import Content, read_content
 from pi_subagents.workspaces.seal import Seal, read_seal, write_seal
 from pi_subagents.workspaces.snapshot import changed_since, differences, private_file, some
-from pi_subagents.workspaces.worktree import Worktree, all_refs
+from pi_subagents.workspaces.worktree import Worktree, all_refs, linked_paths
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -55,7 +55,7 @@ def save_changes(
     """Save what the worktree holds; it can be removed afterwards unless `kept` says why not."""
     git = worktree.git(env)
     with private_file(worktree.desk) as index:
-        content = read_content(git, worktree.index, index, look_into_submodules=False)
+        content = content_of(worktree, git, index)
     snapshot = worktree.snapshot
     commits, refs = _own_history(worktree, git)
     changes = Changes(
@@ -84,6 +84,13 @@ def save_changes(
     replace_file(run_dir / CHANGES, to_json_bytes(changes_to_json(changes)))
     write_seal(worktree.desk, Seal(changes.patch_sha256, complete=True))
     return changes
+
+
+def content_of(worktree: Worktree, git: Git, private_index: Path) -> Content:
+    """Return what is in it by now, without what is only linked there."""
+    linked = linked_paths(worktree)
+    index = worktree.index
+    return read_content(git, index, private_index, look_into_submodules=False, but=linked)
 
 
 def _write_patch(git: Git, old: str, new: str, path: Path, max_bytes: int) -> bool:

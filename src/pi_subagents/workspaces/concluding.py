@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from pi_subagents.core.workspace.changes import Changes
 
 DIRECTORY = "workspaces"
+PLACE = "place"  # on a worktree's desk
 _PLANNING_TAKES_S = 3600  # at most
 DEFAULT_MAX_BYTES = 100 * 1024 * 1024
 
@@ -41,11 +42,18 @@ class Concluded:
     notes: tuple[str, ...] = ()
 
 
+def read_place(desk: Path) -> str:
+    """Return the run in whose worktree another goes on; empty where it has its own."""
+    with suppress(OSError, ValueError):
+        return (desk / PLACE).read_text("ascii")
+    return ""
+
+
 def find_worktree(data_dir: Path, run_id: str) -> Worktree | None:
     """Return the worktree that was planned for a run, whether it is there or not."""
     for desk in (data_dir / DIRECTORY).glob(f"*/runs/{run_id}"):
         with suppress(OSError, ValueError):
-            return Worktree(load_snapshot(desk.parent.parent), run_id)
+            return Worktree(load_snapshot(desk.parent.parent), run_id, read_place(desk))
     return None
 
 

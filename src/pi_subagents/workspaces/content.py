@@ -38,10 +38,15 @@ class Content:
 
 
 def read_content(
-    git: Git, own_index: Path, private_index: Path, *, look_into_submodules: bool
+    git: Git,
+    own_index: Path,
+    private_index: Path,
+    *,
+    look_into_submodules: bool,
+    but: frozenset[bytes] = frozenset(),
 ) -> Content:
     """
-    Return what the files are; GitFailed where one cannot be read.
+    Return what the files are, but for some that are none of it; GitFailed where one is unreadable.
 
     Submodules of a checkout that somebody else wrote to are not looked into: git would do what
     their configuration says.
@@ -52,6 +57,7 @@ def read_content(
     ignored = "none" if look_into_submodules else "all"
     status = git.run(*_STATUS, f"--ignore-submodules={ignored}")
     changed, nested, submodules = _sorted_out(status)
+    changed = [path for path in changed if path not in but]
     if changed:
         given = b"".join(path + b"\0" for path in changed)
         git.run("update-index", "--add", "--remove", "--replace", "-z", "--stdin", given=given)

@@ -53,6 +53,14 @@ def submodules_changed(names: str) -> str:
     )
 
 
+def not_ignored(name: str) -> str:
+    """Return that something would be linked that is part of the repository."""
+    return (
+        f"workspace_links names {name}, which git does not ignore. Only what is ignored is linked: "
+        "all else the worktree has itself."
+    )
+
+
 UNKNOWN_TO_GIT = "git made it, and does not know it."
 
 

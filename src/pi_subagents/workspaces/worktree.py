@@ -25,7 +25,7 @@ from pi_subagents.workspaces.git import Checkout, Git, Objects
 from pi_subagents.workspaces.snapshot import Snapshot, give_objects, private_file
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
 _MIN_FREE_BYTES = 4 * 1024 * 1024
 
@@ -36,11 +36,12 @@ class Worktree:
 
     snapshot: Snapshot
     run_id: str
+    place: str = ""  # the run that it was made for first, where that is another
 
     @property
     def path(self) -> Path:
         """Return where its files are."""
-        return self.snapshot.dir / "trees" / self.run_id
+        return self.snapshot.dir / "trees" / (self.place or self.run_id)
 
     @property
     def desk(self) -> Path:
@@ -61,6 +62,11 @@ class Worktree:
     def objects(self) -> Path:
         """Return where the objects of what its files became are."""
         return self.desk / "objects"
+
+    @property
+    def links(self) -> Path:
+        """Return the list of what it shares with the caller's checkout."""
+        return self.desk / "links"
 
     @property
     def refs(self) -> Path:
@@ -122,6 +128,46 @@ def make_worktree(worktree: Worktree, env: Mapping[str, str], tree: str = "") ->
     except (GitFailed, OSError) as error:
         remove_worktree(worktree, env)
         raise WorkspaceNotMade(_reason(worktree, error)) from error
+
+
+def link_shared(
+    worktree: Worktree, names: Iterable[str], env: Mapping[str, str]
+) -> tuple[str, ...]:
+    """
+    Link what is there in the caller's directory and ignored by git; return what was linked.
+
+    WorkspaceNotMade where a name leads out of the checkout, or to what is part of the repository.
+    """
+    repository, linked = worktree.snapshot.repository, []
+    own = Path(os.path.normpath(Path(repository.top) / worktree.snapshot.prefix))
+    git = Git(env, Path(repository.top), repository.checkout)
+    for name in names:
+        source, target = own / name, worktree.cwd / name
+        if not os.path.lexists(source) or os.path.lexists(target):
+            continue
+        inside = os.path.relpath(source, repository.top)
+        # Without the slash at its end a pattern such as `.venv/` does not mean the link itself.
+        ignored = git.ask("check-ignore", "-q", "--", inside).code == 0
+        if not ignored:
+            raise WorkspaceNotMade(messages.not_ignored(name))
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.symlink_to(source)
+        linked.append(name)
+    worktree.links.unlink(missing_ok=True)
+    if linked:
+        write_new(worktree.links, b"".join(os.fsencode(name) + b"\0" for name in linked))
+    return tuple(linked)
+
+
+def linked_paths(worktree: Worktree) -> frozenset[bytes]:
+    """Return what is linked in it, as its index would name it."""
+    prefix = (
+        b"" if worktree.snapshot.prefix == "." else os.fsencode(worktree.snapshot.prefix) + b"/"
+    )
+    with suppress(OSError):
+        names = worktree.links.read_bytes().split(b"\0")
+        return frozenset(prefix + name for name in names if name)
+    return frozenset()
 
 
 def _fill(worktree: Worktree, admin: Path, tree: str, env: Mapping[str, str]) -> None:

@@ -107,6 +107,10 @@ def test_every_setting_can_be_set() -> None:
         inline_answers=500,
         wake_parent=True,
         project_definitions="deny",
+        workspace="auto",
+        workspace_max_megabytes=7,
+        workspace_links=["node_modules/", "a/.venv"],
+        workspace_setup="npm ci",
         pi_command="node pi.js",
     ) == (
         Settings(
@@ -124,6 +128,10 @@ def test_every_setting_can_be_set() -> None:
             inline_answers=InlineAnswers(500, 3000),
             wake_parent=True,
             project_definitions="deny",
+            workspace="auto",
+            workspace_max_megabytes=7,
+            workspace_links=("node_modules", "a/.venv"),
+            workspace_setup="npm ci",
             pi_command="node pi.js",
         ),
         (),
@@ -131,6 +139,7 @@ def test_every_setting_can_be_set() -> None:
     assert {name for name, _ in _KEYS.values()} == {f.name for f in fields(Settings)} - {
         "extra",
         "project_engine",
+        "project_workspace_setup",
     }
 
 
@@ -212,6 +221,13 @@ def test_numbers_out_of_range_are_clamped(key: str, given_value: float, kept: fl
         ("reuse_children", None, "should be true or false, is NoneType; ignored"),
         ("warm_children", True, "should be a number, is bool; ignored"),
         ("wrap_up_before", "20", "should be a number, is str; ignored"),
+        ("workspace_links", "a", "should be a list of relative paths without .., is str; ignored"),
+        (
+            "workspace_links",
+            ["../a"],
+            "should be a list of relative paths without .., not \"['../a']\"; ignored",
+        ),
+        ("workspace_setup", ["npm"], "should be a command line, is list; ignored"),
         ("pi_command", 7, "should be a command line or a list of strings, is int; ignored"),
         ("pi_command", "  ", "should be a command line or a list of strings, is str; ignored"),
         ("pi_command", [], "should be a command line or a list of strings, is list; ignored"),

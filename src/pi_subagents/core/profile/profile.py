@@ -25,6 +25,7 @@ from pi_subagents.core.definitions.definition import (
 )
 from pi_subagents.core.profile.permissions import Permissions, permissions_field
 from pi_subagents.core.value import value
+from pi_subagents.core.workspace.modes import WORKSPACES, WORKTREE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -64,6 +65,9 @@ class Profile:
     no_context_files: bool = False
     isolation: str = ""
     budget: str = ""  # as `parse_budget` takes it
+    workspace: str = ""
+    confine: bool = False  # let it write in its workspace only
+    check: str = ""  # a command line that says whether its work is good
     questions: str = ""
     permissions: Permissions = Permissions()
     extra_args: tuple[str, ...] = ()
@@ -109,6 +113,10 @@ def parse_profile(
     if values.get("questions", "") not in ("", *QUESTION_CHOICES):
         values["questions"] = REFUSE_QUESTIONS
         reading.report("questions", messages.wrong_questions(QUESTION_CHOICES), fatal=False)
+    if values.get("workspace", "") not in ("", *WORKSPACES):
+        values["workspace"] = WORKTREE
+        problem = messages.field_problem("workspace", messages.must_be_one_of(WORKSPACES))
+        reading.report("workspace", problem, fatal=False)
     if reading.failed:
         return None, reading.problems
     return Profile(system_prompt=content.body, **values), reading.problems  # type: ignore[arg-type]  # fields by name, of many types
@@ -136,6 +144,9 @@ _FIELD_READERS: Mapping[str, Callable[[Value], object] | None] = {
     "noContextFiles": flag_field,
     "isolation": text_field,
     "budget": budget_field,
+    "workspace": text_field,
+    "confine": flag_field,
+    "check": text_field,
     "questions": text_field,
     "permissions": permissions_field,
     "outputSchema": schema_field,
@@ -144,6 +155,6 @@ _FIELD_READERS: Mapping[str, Callable[[Value], object] | None] = {
 }
 _READERS = {key: reader for key, reader in _FIELD_READERS.items() if reader}
 # What we see to, whatever the engine can do.
-OWN_FIELDS = frozenset({"name", "engine", "output_schema"})
+OWN_FIELDS = frozenset({"name", "engine", "output_schema", "workspace", "confine", "check"})
 # What a file calls a field -> what a Profile does.
 FIELDS = {key: re.sub("[A-Z]", lambda c: f"_{c[0].lower()}", key) for key in _FIELD_READERS}

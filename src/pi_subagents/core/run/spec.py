@@ -108,6 +108,10 @@ class WorkspaceOrder:
     home: str = ""  # of the snapshot that the worktree is made of; empty: there is none
     prefix: str = ""  # the directory of the child below the top of the worktree
     max_bytes: int = 0  # of the patch
+    tree: str = ""  # what its files are at first, where they are not the snapshot's
+    place: str = ""  # the run whose worktree it goes on in, where that is another
+    links: tuple[str, ...] = ()  # ignored things of the checkout that it shares
+    setup: str = ""  # a command line that makes it ready
     keep: bool = False  # whether the worktree stays afterwards
 
 
@@ -189,6 +193,8 @@ def spec_from_json(content: object) -> RunSpec:
         known["child"] = ChildOrder(**{**child, **words})
         for name, group in _GROUPS.items():
             known[name] = group(**known_fields(group, content.get(name, {})))
+        links = tuple(known["workspace"].links)
+        known["workspace"] = replace(known["workspace"], links=links)
         for name in ("notes", "on_complete"):
             known[name] = tuple(known.get(name, ()))
         return RunSpec(**known)

@@ -11,11 +11,14 @@ from __future__ import annotations
 import os
 import shutil
 from collections import Counter
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pi_subagents.core.run.spec import WorkspaceOrder
+from pi_subagents.core.value import replace
 from pi_subagents.core.workspace.modes import AUTO, WORKTREE
+from pi_subagents.service import messages
 from pi_subagents.system import crash_points
 
 if TYPE_CHECKING:
@@ -50,14 +53,27 @@ def plan_workspaces(
         return mode == WORKTREE or (mode == AUTO and crowded)
 
     snapshots = _Snapshots(context)
+
+    def ordered(index: int) -> WorkspaceOrder:
+        cwd = places[index]
+        if not usable[index] or not has_its_own(cwd, modes[index], writer=writes[index]):
+            return SHARES
+        going_on = snapshots.going_on(prepared[index], fork=tasks[index].fork)
+        return going_on or snapshots.order(cwd)
+
     try:
-        return tuple(
-            snapshots.order(cwd) if can and has_its_own(cwd, mode, writer=writer) else SHARES
-            for cwd, mode, can, writer in zip(places, modes, usable, writes, strict=True)
-        )
+        return tuple(map(ordered, range(len(tasks))))
     except BaseException:
         snapshots.remove()
         raise
+
+
+def went_on_in(needs: Preparation, context: CallContext) -> bool:
+    """Return whether the session that a task goes on with had a worktree."""
+    from pi_subagents.workspaces.concluding import find_worktree
+
+    last = needs.earlier[-1].run_id
+    return find_worktree(context.runs.store.data_dir, last) is not None
 
 
 def _may_write(task: Task, needs: Preparation) -> bool:
@@ -103,12 +119,51 @@ class _Snapshots:
             self._homes[top] = take_snapshot(cwd, home, context.env).home
             crash_points.reach(crash_points.SNAPSHOT_TAKEN)
         prefix = os.path.relpath(os.path.realpath(cwd), os.path.realpath(top))
-        limit = int(context.settings.workspace_max_megabytes * _MEGABYTE)
-        return WorkspaceOrder(self._homes[top], prefix, limit, self._keeps)
+        return self._ordered(self._homes[top], prefix)
 
-    @property
-    def _keeps(self) -> bool:
-        return bool(self._context.options.get("keep_worktree", False))
+    def going_on(self, needs: Preparation, *, fork: bool) -> WorkspaceOrder | None:
+        """Return the order of a task whose session left changes that nobody took; else None."""
+        if not needs.earlier:
+            return None
+        from pi_subagents.workspaces.concluding import find_worktree
+        from pi_subagents.workspaces.going_on import tree_to_go_on_with, was_made
+
+        data_dir = self._context.runs.store.data_dir
+        for last in reversed(needs.earlier):
+            worktree = find_worktree(data_dir, last.run_id)
+            if worktree is None or was_made(worktree):
+                break
+        if worktree is None:
+            return None
+        tree = tree_to_go_on_with(worktree, Path(last.path), self._context.env)
+        if not tree:
+            return None
+        top = os.path.realpath(worktree.snapshot.repository.top)
+        order = self._ordered(
+            str(worktree.snapshot.dir), os.path.relpath(os.path.realpath(last.meta.cwd), top)
+        )
+        place = "" if fork else worktree.place or worktree.run_id
+        return replace(order, tree=tree, place=place)
+
+    def _ordered(self, home: str, prefix: str) -> WorkspaceOrder:
+        settings, options = self._context.settings, self._context.options
+        return WorkspaceOrder(
+            home,
+            prefix,
+            int(settings.workspace_max_megabytes * _MEGABYTE),
+            keep=bool(options.get("keep_worktree", False)),
+            links=settings.workspace_links,
+            setup=self._setup,
+        )
+
+    @cached_property
+    def _setup(self) -> str:
+        """Return what makes worktrees ready: the project's command only where that is trusted."""
+        context, own = self._context, self._context.settings.project_workspace_setup
+        if not own or context.trusted(context.cwd):
+            return own or context.settings.workspace_setup
+        context.notice(messages.setup_not_trusted(own))
+        return context.settings.workspace_setup
 
     def remove(self) -> None:
         """Remove them: the call is refused."""
@@ -118,15 +173,19 @@ class _Snapshots:
 
 def discard_workspaces(orders: Iterable[WorkspaceOrder]) -> None:
     """Remove the snapshots of a call that is refused."""
-    for home in {order.home for order in orders if order.home}:
+    for home in {order.home for order in orders if order.home and not order.tree}:
         shutil.rmtree(home, ignore_errors=True)
 
 
 def cwd_of(order: WorkspaceOrder, run_id: str) -> Path:
     """Return the directory of the child in its worktree; whoever looks after a crash finds it."""
+    from pi_subagents.system.safe_io import replace_file
+    from pi_subagents.workspaces.concluding import PLACE
     from pi_subagents.workspaces.snapshot import load_snapshot
     from pi_subagents.workspaces.worktree import Worktree
 
-    worktree = Worktree(load_snapshot(Path(order.home)), run_id)
+    worktree = Worktree(load_snapshot(Path(order.home)), run_id, order.place)
     worktree.desk.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if order.place:
+        replace_file(worktree.desk / PLACE, order.place.encode("ascii"))
     return Path(os.path.normpath(worktree.path / order.prefix))

@@ -17,6 +17,7 @@ from pi_subagents.core.profile.profile import (
     Profile,
     parse_profile,
 )
+from pi_subagents.core.workspace.modes import WORKSPACES
 
 KEYS = [key for key in FIELDS if key != "systemPrompt"]
 TEXTS = ["provider", "model", "thinkingLevel", "appendSystemPrompt", "apiKey"]
@@ -51,8 +52,9 @@ def test_the_documented_examples_are_all_there() -> None:
 
 
 def test_the_seeds_fields_and_ours_each_belong_to_one_of_a_profile() -> None:
-    assert len(KEYS) == 16 + 7
+    assert len(KEYS) == 16 + 10
     ours = ["engine", "isolation", "mcp", "questions", "permissions", "outputSchema", "budget"]
+    ours += ["workspace", "confine", "check"]
     assert sorted(KEYS) == sorted(["name", *TEXTS, *FLAGS, *LISTS, *ours])
     assert set(FIELDS.values()) == set(Profile.__slots__)
 
@@ -207,6 +209,15 @@ def test_another_word_for_mcp_is_reported_and_starts_no_server(mcp: str) -> None
 
 def test_mcp_is_one_word_and_no_list_of_servers() -> None:
     assert read("mcp: [github]") == fatal("mcp", "must be a string")
+
+
+def test_a_profile_can_say_where_its_children_work_and_how_that_is_checked() -> None:
+    for workspace in WORKSPACES:
+        written = f"workspace: {workspace}\nconfine: true\ncheck: pytest -q"
+        expected = Profile("x", workspace=workspace, confine=True, check="pytest -q")
+        assert read(written) == (expected, [])
+    problem = '"workspace" must be one of shared, worktree, auto'
+    assert read("workspace: mine") == (Profile("x", workspace="worktree"), [(3, problem, False)])
 
 
 @pytest.mark.parametrize("isolation", ISOLATIONS)

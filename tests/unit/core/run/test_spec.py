@@ -36,6 +36,8 @@ specs = st.builds(
     prewarm=st.booleans(),
     wrap_up_s=seconds,
     answer_within_s=seconds,
+    links=st.lists(texts, max_size=3).map(tuple),
+    setup=texts,
     kind=texts,
     follows=texts,
     schema=texts,
@@ -85,7 +87,16 @@ def test_the_defaults_are_those_of_the_design() -> None:
         "reuse": {"kind": "", "follows": "", "keep": False, "prewarm": False},
         "answer": {"schema": "", "by_tool": False},
         "resume": {"how": "", "why": "", "model": ""},
-        "workspace": {"home": "", "prefix": "", "max_bytes": 0, "keep": False},
+        "workspace": {
+            "home": "",
+            "prefix": "",
+            "max_bytes": 0,
+            "tree": "",
+            "place": "",
+            "links": (),
+            "setup": "",
+            "keep": False,
+        },
         "check": {"command": "", "rounds": 1},
     }
 

@@ -231,10 +231,13 @@ def run(
                  **wanted.only_for_prompts}  # fmt: skip
         if alone := [option for option, value in given.items() if value]:
             raise click.UsageError(f"--task-file says what to run; leave out {', '.join(alone)}.")
-        from pi_subagents.service.task_files import read_tasks
+        from pi_subagents.service.task_files import read_tasks, with_trusted_checks
 
         path = str(task_file)
         request = read_tasks(task_file, lambda: click.open_file(path, "rb"))
+        request, notes = with_trusted_checks(request, task_file, chosen)
+        for note in notes:
+            console.notice(note)
         tasks, chosen["profile"] = list(request.tasks), wanted.profile or request.profile
     else:
         typed = _typed_tasks(console, prompts, names=names, sessions=sessions)
