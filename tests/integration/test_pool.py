@@ -22,9 +22,9 @@ from pi_subagents.runners import pool as pools
 from pi_subagents.service.call import Pool
 from pi_subagents.store.desk import STOPPED, Desk
 from pi_subagents.store.run_dir import RunDir
-from pi_subagents.supervisor.slots import acquire_slot
 from pi_subagents.system.home import data_dir
 from pi_subagents.system.identity import process_state
+from pi_subagents.system.slots import acquire_slot
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -212,10 +212,10 @@ async def test_there_are_never_more_children_ready_than_work_at_once(
 
     monkeypatch.setattr(pools.Held, "give", note)
     await served(place, pool, "one")
-    pool.prewarm_all(orders * 3, place.env, most=2)
+    pool.prewarm_all(orders * 3, [], place.env, most=2)
     assert len(pool.waiting) == 2
     monkeypatch.setattr(pools, "MIN_FREE_BYTES", 1 << 60)
-    pool.prewarm_all(orders * 3, place.env, most=3)
+    pool.prewarm_all(orders * 3, [], place.env, most=3)
     assert len(pool.waiting) == 2
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
@@ -17,6 +18,8 @@ from pi_subagents.faces.bridge.peer import HostPeer
 from pi_subagents.faces.bridge.server import Bridge
 from pi_subagents.runners import pool as pools
 from pi_subagents.service.call import Pool
+from pi_subagents.system.home import data_dir
+from pi_subagents.system.slots import acquire_slot
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -208,6 +211,100 @@ async def test_a_hint_that_turns_out_wrong_costs_the_call_nothing(
     assert await ended(wrong) == 0
 
 
+# Before a task is written
+
+
+async def test_a_call_that_is_only_named_has_a_child_started_that_its_task_takes(
+    place: Workplace, core: Core
+) -> None:
+    await core.hint(tasks(), begun=1)
+    (guessed,) = core.idle
+    work = core.call(tasks("one"))
+    child = await place.child("one")
+    assert parent_of(child.pid) == guessed.process.pid
+    await child.answer_and_exit("done")
+    assert await done(work) == [("completed", "done")]
+
+
+async def test_each_task_that_begins_has_another_child_and_what_is_written_changes_nothing(
+    core: Core,
+) -> None:
+    await core.hint(tasks(), begun=1)
+    first = core.idle
+    await core.hint(tasks(), begun=2)
+    both = core.idle
+    assert (len(first), len(both), both[:1]) == (1, 2, first)
+    await core.hint(tasks("one"), begun=2)
+    await core.hint(tasks("one", "two"), begun=2)
+    assert core.idle == both
+
+
+async def test_a_child_is_guessed_to_be_like_the_task_before_it_or_the_last_there_was(
+    place: Workplace, core: Core
+) -> None:
+    (place.project / "sub").mkdir()
+    elsewhere = {"cwd": str(place.project / "sub")}
+    await core.hint(tasks("one", **elsewhere), begun=2)
+    known, guessed = core.idle
+    assert known.kind == guessed.kind
+    work = core.call(tasks("one", **elsewhere))
+    await (await place.child("one")).answer_and_exit("done")
+    await done(work)
+    await core.hint(tasks(), begun=2)
+    assert {held.kind for held in core.idle} == {known.kind}
+    assert len(core.idle) == 2
+
+
+async def test_a_guess_that_none_of_the_tasks_takes_is_given_back_while_they_work(
+    place: Workplace, core: Core, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pools, "GIVE_BACK_S", 0.0)
+    await core.hint(tasks(), begun=3)
+    guessed = core.idle
+    assert len(guessed) == 3
+    work = core.call(tasks("one"))
+    child = await place.child("one")
+    taken = parent_of(child.pid)
+    others = [held for held in guessed if held.process.pid != taken]
+    assert len(others) == 2
+    *_, unwanted = others  # one of its kind stays ready for the call to come
+    assert await ended(unwanted) == 0
+    await child.answer_and_exit("done")
+    assert await done(work) == [("completed", "done")]
+
+
+async def test_where_all_places_are_taken_a_wrong_guess_makes_room_for_what_is_known(
+    place: Workplace, core: Core
+) -> None:
+    place.settings(max_concurrency=1)
+    (place.project / "sub").mkdir()
+    await core.hint(tasks(), begun=1)
+    (wrong,) = core.idle
+    await core.hint(tasks("one", cwd=str(place.project / "sub")), begun=1)
+    (right,) = core.idle
+    assert right.kind != wrong.kind
+    assert await ended(wrong) == 0
+
+
+async def test_on_one_machine_there_are_only_so_many_guesses(place: Workplace, core: Core) -> None:
+    directory = str(data_dir(place.env) / "guessed")
+    taken = [acquire_slot(directory, pools.MAX_GUESSED) for _ in range(pools.MAX_GUESSED - 1)]
+    await core.hint(tasks(), begun=3)
+    assert len(core.idle) == 1
+    for lock in taken:
+        assert lock is not None
+        os.close(lock)
+
+
+async def test_of_a_call_with_presets_only_the_number_of_its_tasks_is_guessed_from(
+    core: Core,
+) -> None:
+    await core.hint({"preset": "nobody"}, tool="subagent", begun=1)
+    assert len(core.idle) == 1
+    await core.hint({"tasks": [{"task": "half"}]}, tool="subagent", begun=2)
+    assert len(core.idle) == 2
+
+
 # Nobody called
 
 
@@ -311,7 +408,7 @@ async def test_settings_that_want_no_waiting_children_have_none(
     place: Workplace, core: Core, changes: dict[str, object]
 ) -> None:
     place.settings(**changes)
-    await core.hint(tasks("one"))
+    await core.hint(tasks("one"), begun=2)
     assert core.idle == []
     assert core.outlet.lines == []
 

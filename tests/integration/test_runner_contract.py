@@ -202,7 +202,7 @@ async def test_a_run_that_is_started_goes_on_without_its_caller(kit: Kit) -> Non
 
 async def test_what_is_made_ready_and_never_comes_is_no_trouble(kit: Kit) -> None:
     spec = kit.order("early")
-    kit.runner.prewarm([spec])
+    kit.runner.prewarm([spec], [])
     await kit.runner.settle()
     await kit.runner.settle()
     assert kit.runner.refuse(spec, "not wanted", aborted=True).status == "aborted"

@@ -106,6 +106,7 @@ def wrong_rounds(most: int) -> str:
 NEEDS_RUN_IDS = "must be a list of ids of runs"
 MUST_BE_FLAG = "must be true or false"
 MUST_BE_SECONDS = "must be a number of seconds"
+NEEDS_COUNT = "must be a whole number, 0 or more"
 NEEDS_OBJECT = "must be an object"
 MUST_NOT_BE_EMPTY = "must not be empty"
 MUST_NOT_HAVE_NULL = "must not contain a null byte"

@@ -21,7 +21,7 @@ const OFFER_MS = 3000; // a core that takes longer is not waited for
 const ESCAPE_S = 8; // the core's ladder takes five, then it looks for what is left
 const LONGEST_HINT = 1000; // no path is longer, and starting a child needs no prompt
 const EARLY = new Map<unknown, string>(
-  SPEC.tools.filter(({ prewarm }) => prewarm).map(({ name, prewarm }) => [name, prewarm]),
+  SPEC.tools.flatMap(({ name, prewarm }) => (prewarm === null ? [] : [[name, prewarm] as const])),
 );
 
 const dialogs = new Map<unknown, AbortController>();
@@ -111,7 +111,7 @@ function columns(): number | null {
   return process.stdout.columns ?? null;
 }
 
-/** Send the core each task of a call that is still being written, once it is whole: its child can start. */
+/** Tell the core of a call that is still being written, and of each task as it begins and as it is whole. */
 function prewarmer(pi: ExtensionAPI): (event: Fields, ctx: ExtensionContext) => void {
   const cut = (_: string, value: unknown) => (typeof value === "string" ? value.slice(0, LONGEST_HINT) : value);
   let sent = "";
@@ -119,11 +119,13 @@ function prewarmer(pi: ExtensionAPI): (event: Fields, ctx: ExtensionContext) => 
     const { id, name, arguments: written } = fields(list(fields(partial).content)[Number(contentIndex)]);
     const key = EARLY.get(name);
     if (key === undefined) return;
-    const whole = list(fields(written)[key]).slice(0, type === "toolcall_end" ? undefined : -1);
-    if (whole.length === 0 || sent === `${id} ${whole.length}`) return;
-    sent = `${id} ${whole.length}`;
+    const tasks = list(fields(written)[key]);
+    const whole = tasks.slice(0, type === "toolcall_end" ? undefined : -1);
+    const begun = Math.max(1, tasks.length);
+    if (sent === `${id} ${whole.length} ${begun}`) return;
+    sent = `${id} ${whole.length} ${begun}`;
     const args = JSON.parse(JSON.stringify({ ...fields(written), [key]: whole }, cut));
-    core.send({ method: "prewarm", params: { tool: name, arguments: args, ...circumstances(pi, ctx) } });
+    core.send({ method: "prewarm", params: { tool: name, arguments: args, begun, ...circumstances(pi, ctx) } });
   };
 }
 

@@ -29,7 +29,7 @@ from pi_subagents.system import crash_points
 from pi_subagents.system.own_thread import in_own_thread
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from pi_subagents.core.run.events import Event
     from pi_subagents.core.run.outcome import Status
@@ -48,7 +48,7 @@ class LocalRunner(ABC):
         self._upcoming: dict[str, RunSpec] = {}
 
     @abstractmethod
-    def prewarm(self, specs: Iterable[RunSpec]) -> None:
+    def prewarm(self, specs: Sequence[RunSpec], guessed: Sequence[RunSpec]) -> None:
         """Prepare for runs that may come, where that helps."""
 
     def expect(self, specs: Iterable[RunSpec]) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from pi_subagents.core.run.events import Event
     from pi_subagents.core.run.result import RunResult
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 class Runner(Protocol):
     """Where supervisors are started, and how a run is reached there."""
 
-    def prewarm(self, specs: Iterable[RunSpec]) -> None:
-        """Prepare for runs that may come: they are not planned yet, and need not come."""
+    def prewarm(self, specs: Sequence[RunSpec], guessed: Sequence[RunSpec]) -> None:
+        """Prepare for runs that need not come; of some it is only guessed what they will be."""
         ...
 
     def expect(self, specs: Iterable[RunSpec]) -> None:

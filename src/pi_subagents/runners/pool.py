@@ -24,13 +24,17 @@ from pi_subagents.store.local_order import LocalOrder, altered
 from pi_subagents.system.identity import identify
 from pi_subagents.system.own_thread import in_own_thread
 from pi_subagents.system.process_tree import end_supervisor
+from pi_subagents.system.slots import acquire_slot
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 
 IDLE_LIMIT_S = 300.0
 # How long children wait for the call they were started for: it may never be made.
 PREWARM_LIMIT_S = 30.0
+# When the call is there: how long those wait that none of its tasks took.
+GIVE_BACK_S = 3.0
+MAX_GUESSED = 8  # children of this user that wait for a task which is not yet written
 FORK_FROM = 2  # runs: a single supervisor starts sooner by itself
 MIN_FREE_BYTES = 512 * 1024 * 1024
 # A supervisor that was released gives its child five seconds, and a sweep may take ten.
@@ -53,6 +57,7 @@ class Held:
         self._keep = spec.reuse.keep
         self._runs = 0
         self._files = spec.child.rereads
+        self.slot: int | None = None  # of one that was started on a guess, until it is given a run
 
     @property
     def keeps(self) -> bool:
@@ -68,6 +73,7 @@ class Held:
         """Send it a run, its lock and its envelope beside it; OSError if it is gone."""
         lock, envelope = order.place.lock_fd, order.place.envelope_fd
         assert lock is not None
+        self._leave_slot()
         self.last_run, self._keep = order.spec.run_id, order.spec.reuse.keep
         self._runs += 1
         line = order_line(altered(order, lock_fd=None))
@@ -82,7 +88,13 @@ class Held:
 
     def release(self) -> None:
         """End its lifeline; it ends its child and itself."""
+        self._leave_slot()
         self.channel.close()
+
+    def _leave_slot(self) -> None:
+        if self.slot is not None:
+            os.close(self.slot)
+            self.slot = None
 
     def wait(self) -> None:
         """Wait until a released one is gone; one that does not end is ended."""
@@ -113,6 +125,8 @@ class ChildPool:
         """Return a supervisor that does the run; OSError if none can be started."""
         if order.spec.reuse.kind:
             self._last = order, env
+        if any(not held.last_run for held in self._idle):
+            self._later(GIVE_BACK_S, self._give_back)
         while (held := self._take(order.spec)) is not None:
             try:
                 held.give(order)
@@ -147,19 +161,34 @@ class ChildPool:
             self._dismiss(held)
 
     def prewarm_all(
-        self, orders: Iterable[LocalOrder], env: Mapping[str, str], *, most: int
+        self,
+        orders: Sequence[LocalOrder],
+        guessed: Sequence[LocalOrder],
+        env: Mapping[str, str],
+        *,
+        most: int,
     ) -> None:
-        """Start a child for each of some runs to come, unless one waits already."""
+        """
+        Start a child for each of some runs to come, unless one waits already.
+
+        Those that are guessed will be like the one before them, or like the last there was.
+        """
         self._most = most
-        orders = list(orders)
-        if self.warm or len(orders) >= FORK_FROM:
+        last = self._last[0] if self._last is not None and self._last[1] == env else None
+        like = orders[-1] if orders else last
+        wanted = [*orders, *(like or order for order in guessed)]
+        if self.warm or len(wanted) >= FORK_FROM:
             self._fork_from_now_on(env)
         waiting = [held.kind for held in self._idle]
-        for order in orders:
+        for number, order in enumerate(wanted):
             if (kind := order.spec.reuse.kind) in waiting:
                 waiting.remove(kind)
-            elif len(self._idle) + len(self._busy) < most and not _memory_is_short():
-                self._start_idle(order, env)
+                continue
+            is_guess = number >= len(orders)
+            if not is_guess and self.is_full:
+                self._drop_wrong_guess({order.spec.reuse.kind for order in orders})
+            if not self.is_full and not _memory_is_short():
+                self._start_idle(order, env, is_guess=is_guess)
 
     @property
     def waiting(self) -> tuple[Held, ...]:
@@ -170,6 +199,11 @@ class ChildPool:
     def is_full(self) -> bool:
         """Return whether no further child can be prewarmed."""
         return 0 < self._most <= len(self._idle) + len(self._busy)
+
+    @property
+    def has_guesses(self) -> bool:
+        """Return whether some wait that may give way to others."""
+        return any(held.slot is not None for held in self._idle)
 
     def prewarm(self, order: LocalOrder, env: Mapping[str, str], *, most: int) -> None:
         """Start the child of a run to come, unless one of its kind will be free."""
@@ -230,11 +264,31 @@ class ChildPool:
             self._dismiss(held)
         return None
 
-    def _start_idle(self, order: LocalOrder, env: Mapping[str, str]) -> None:
+    def _start_idle(
+        self, order: LocalOrder, env: Mapping[str, str], *, is_guess: bool = False
+    ) -> None:
         with suppress(OSError):  # then the run that wants it reports that, if it is no better
+            slot = _claim_guess(order) if is_guess else None
+            if is_guess and slot is None:
+                return
             held = start_held(order.spec, env, self._server)
+            held.slot = slot
             self._idle.append(held)
             held.start_child(order)
+
+    def _drop_wrong_guess(self, kinds: Container[str]) -> None:
+        guesses = (held for held in self._idle if held.slot is not None)
+        if wrong := next((held for held in guesses if held.kind not in kinds), None):
+            self._discard(wrong)
+
+    def _give_back(self) -> None:
+        """Release what was started for tasks that turned out to be others, or not to be."""
+        kinds = [held.kind for held in self._busy[-1:]] * self.warm
+        for held in [held for held in self._idle if not held.last_run]:
+            if held.kind in kinds:
+                kinds.remove(held.kind)
+            else:
+                self._discard(held)
 
     def _make_room(self, most: int) -> None:
         """Release the longest waiting where a new one would be one too many."""
@@ -298,6 +352,11 @@ def start_held(spec: RunSpec, env: Mapping[str, str], server: ForkServer | None 
         except OSError:
             ours.close()
             raise
+
+
+def _claim_guess(order: LocalOrder) -> int | None:
+    """Return one of the few places for children that are started on a guess, if one is left."""
+    return acquire_slot(str(Path(order.place.slots_dir).with_name("guessed")), MAX_GUESSED)
 
 
 def _close_all(leaving: Iterable[Held]) -> None:

@@ -18,7 +18,7 @@ from pi_subagents.store.local_order import LocalOrder, altered
 from pi_subagents.system.identity import identify
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Sequence
 
     from pi_subagents.core.run.spec import RunSpec
     from pi_subagents.runners.pool import Held
@@ -32,10 +32,14 @@ class ProcessRunner(LocalRunner):
     With one child that is prewarmed, there are never more children than one above those at once.
     """
 
-    def prewarm(self, specs: Iterable[RunSpec]) -> None:
+    def prewarm(self, specs: Sequence[RunSpec], guessed: Sequence[RunSpec]) -> None:
         """Start the first children: nothing in a call takes longer."""
-        ready = [self._held.placed(spec) for spec in specs if spec.reuse.kind]
-        self._place.pool.prewarm_all(ready, self._env, most=self._place.concurrency)
+        self._place.pool.prewarm_all(
+            [self._held.placed(spec) for spec in specs],
+            [self._held.placed(spec) for spec in guessed],
+            self._env,
+            most=self._place.concurrency,
+        )
 
     async def settle(self) -> None:
         """Leave nothing behind but what a host wants to keep."""

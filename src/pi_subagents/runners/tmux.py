@@ -28,7 +28,7 @@ from pi_subagents.system.identity import identify
 from pi_subagents.system.runtime_dir import runtime_dir
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from pi_subagents.core.run.events import Event
@@ -72,7 +72,7 @@ class TmuxRunner(LocalRunner):
         run_dir = self._held.run_dir(order.spec.run_id)
         return _TmuxAttachment(connection, supervisor, run_dir, on_event)
 
-    def prewarm(self, specs: Iterable[RunSpec]) -> None:
+    def prewarm(self, specs: Sequence[RunSpec], guessed: Sequence[RunSpec]) -> None:
         """Open no window before there is something to see in it."""
 
     async def settle(self) -> None:

@@ -65,9 +65,10 @@ class Pool(ChildPool):
 
     def takes_more(self) -> bool:
         """Return whether another child can be made ready; if not, those that wait keep waiting."""
-        if self.is_full:
+        full = self.is_full and not self.has_guesses
+        if full:
             self.settle_later()
-        return not self.is_full
+        return not full
 
 
 class CallerOptions(TypedDict, total=False):

@@ -20,7 +20,7 @@ from pi_subagents.core.definitions.found import PROFILE
 from pi_subagents.core.profile.profile import Profile
 from pi_subagents.core.run.result import RunResult
 from pi_subagents.core.stop_switch import RUNNING, StopSwitch
-from pi_subagents.core.task.request import with_budget
+from pi_subagents.core.task.request import parse_begun, with_budget
 from pi_subagents.core.value import replace
 from pi_subagents.runners.table import RunnerPlace, open_runner
 from pi_subagents.service import messages
@@ -64,16 +64,24 @@ async def delegate_request(request: DelegateRequest, options: Options) -> Delega
     return Delegation(results, windows, context.settings)
 
 
-def prewarm(request: DelegateRequest, options: Options) -> None:
-    """Start what the tasks that are known so far will need, where the host keeps children ready."""
+def prewarm(request: DelegateRequest, known: int, options: Options) -> None:
+    """Start children of a call that is still being written, where the host keeps some ready."""
     context = open_call(options)
     if context.settings.warm_children:
         tasks = zip(request.tasks, _prepare(request, context), strict=True)
         first = islice(tasks, context.concurrency)
-        specs = (prewarm_spec(task, needs, context) for task, needs in first)
+        specs = [prewarm_spec(task, needs, context) for task, needs in first]
+        written, guessed = (
+            [spec for spec in part if spec] for part in (specs[:known], specs[known:])
+        )
         with suppress(errors.SetupError):  # the call itself is refused, with the reason
-            runner_of(context).prewarm(spec for spec in specs if spec)
+            runner_of(context).prewarm(written, guessed)
         context.pool.settle_later()
+
+
+def prewarm_unknown(_: object, begun: int, options: Options) -> None:
+    """Start children of a call of which only the number of its tasks is known."""
+    prewarm(*parse_begun({"tasks": []}, max(1, begun)), options)
 
 
 def prepare_tasks(request: DelegateRequest, context: CallContext) -> tuple[Preparation, ...]:

@@ -8,10 +8,9 @@ release it.  A process that dies releases its slot; nothing has to be tidied up.
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pi_subagents.system.safe_io import acquire_lock
+from pi_subagents.system.slots import acquire_slot
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,10 +44,3 @@ class Slot:
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
-
-
-def acquire_slot(directory: str, most: int) -> int | None:
-    """Return the lock of a slot, or None if there is none left; OSError where none can be made."""
-    os.makedirs(directory, mode=0o700, exist_ok=True)  # noqa: PTH103 - a text, as specified
-    slots = (acquire_lock(Path(directory) / str(number)) for number in range(most))
-    return next((lock for lock in slots if lock is not None), None)

@@ -13,7 +13,7 @@ from pi_subagents.core.task.request import Task
 from pi_subagents.service.delegation import PlannedTask, Preparation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from pi_subagents.core.run.outcome import Status
     from pi_subagents.core.run.spec import RunSpec
@@ -78,7 +78,7 @@ class FakeRunner:
             leave()
         return result(spec, "aborted", "stopped") if stopped.is_set() else result(spec)
 
-    def prewarm(self, specs: Iterable[RunSpec]) -> None:
+    def prewarm(self, specs: Sequence[RunSpec], guessed: Sequence[RunSpec]) -> None:
         """Make nothing ready: there are no children."""
 
     def expect(self, specs: Iterable[RunSpec]) -> None:

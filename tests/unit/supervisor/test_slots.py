@@ -4,7 +4,8 @@ import os
 import stat
 from typing import TYPE_CHECKING
 
-from pi_subagents.supervisor.slots import Slot, acquire_slot
+from pi_subagents.supervisor.slots import Slot
+from pi_subagents.system.slots import acquire_slot
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -88,6 +88,7 @@ FILE_TASK_KEYS = (*TASK_KEYS, "model", "thinking", "tools")  # what people write
 _TEXT_KEYS = (
     "cwd", "profile", "resume", "engine", "model", "thinking", "questions", "workspace", "check",
 )  # fmt: skip
+_UNWRITTEN = {"name": "a task", "prompt": "a task"}
 _CALL_KEYS = ("tasks", "profile", "budget")
 
 
@@ -104,6 +105,15 @@ def parse_delegate(parameters: object, task_keys: tuple[str, ...] = TASK_KEYS) -
         optional_text("profile", parameters.get("profile")),
         parameters.get("budget"),
     )
+
+
+def parse_begun(parameters: object, begun: int) -> tuple[DelegateRequest, int]:
+    """Read a call that is still being written; return how many of its tasks are known, too."""
+    match parameters:
+        case {"tasks": list(known), **rest}:
+            more = max(0, min(begun, MAX_TASKS) - len(known))
+            return parse_delegate({**rest, "tasks": [*known, *([_UNWRITTEN] * more)]}), len(known)
+    return parse_delegate(parameters), 0
 
 
 def checked_request(

@@ -70,7 +70,7 @@ class HostCalls:
             prewarming = registry.find_tool(call.tool).prewarming
             # Each hint repeats those before it: once the pool is full, the rest adds nothing.
             if prewarming is not None and self._pool.takes_more():
-                prewarming.start(call.arguments, self._context(call, session))
+                prewarming.start(call.arguments, call.begun, self._context(call, session))
 
     def cancel(self, call_id: str) -> None:
         """Stop a call, the second time at once; one that is over is ignored."""

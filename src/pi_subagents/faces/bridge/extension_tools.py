@@ -55,9 +55,9 @@ def tools_to_json() -> dict[str, object]:
     }
 
 
-def _prewarmed(tool: Tool[Any]) -> str:
+def _prewarmed(tool: Tool[Any]) -> str | None:
     """Return the list whose items are sent to the core while a call is still being written."""
-    return "" if tool.prewarming is None else tool.prewarming.parameter
+    return None if tool.prewarming is None else tool.prewarming.parameter
 
 
 def _parameters(tool: Tool[Any]) -> dict[str, object]:

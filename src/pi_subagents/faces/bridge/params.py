@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from pi_subagents.core import messages as core_messages
 from pi_subagents.core.engine_values import HostProgram
-from pi_subagents.core.value import value
+from pi_subagents.core.value import replace, value
 from pi_subagents.errors import InvalidRequest
 from pi_subagents.faces.bridge import messages
 
@@ -48,6 +48,7 @@ class HostToolCall:
     trusted: bool | None
     columns: int | None
     has_ui: bool = False  # whether anybody can be asked
+    begun: int = 0  # of a call that is still being written: its tasks, those in writing too
 
 
 @value
@@ -104,7 +105,10 @@ def parse_call(given: Mapping[str, object]) -> HostToolCall:
 
 def parse_prewarm(given: Mapping[str, object]) -> HostToolCall:
     """Read the parameters of `prewarm`, a call that is still being written: it has no id yet."""
-    return parse_call({**given, "callId": "", "columns": None})
+    begun = given.get("begun", 0)
+    if not isinstance(begun, int) or isinstance(begun, bool) or begun < 0:
+        raise InvalidRequest("begun", core_messages.NEEDS_COUNT)
+    return replace(parse_call({**given, "callId": "", "columns": None}), begun=begun)
 
 
 def parse_call_id(given: Mapping[str, object]) -> str:

@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING
 from pi_subagents.core.definitions.found import PROFILE
 from pi_subagents.core.profile.profile import QUESTION_CHOICES
 from pi_subagents.core.settings import PROFILE_TOOLS
-from pi_subagents.core.task.request import MAX_TIMEOUT_S, MIN_TIMEOUT_S, parse_delegate
+from pi_subagents.core.task.request import (
+    MAX_TIMEOUT_S,
+    MIN_TIMEOUT_S,
+    parse_begun,
+    parse_delegate,
+)
 from pi_subagents.core.workspace.modes import WORKSPACES
 from pi_subagents.service import foreground
 from pi_subagents.service.tools import messages, schemas
@@ -100,7 +105,8 @@ TOOL = Tool(
     lists=PROFILE,
     live=LiveWork(WindowUpdates),
     prewarming=Prewarming(
-        "tasks", lambda given, options: foreground.prewarm(parse_delegate(given), options)
+        "tasks",
+        lambda given, begun, options: foreground.prewarm(*parse_begun(given, begun), options),
     ),
     structured=short_results,
     headline=(

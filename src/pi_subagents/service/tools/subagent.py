@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 from pi_subagents.core.definitions.found import PRESET
 from pi_subagents.core.preset.request import SubagentRequest, parse_subagent
 from pi_subagents.core.settings import PRESET_TOOLS
+from pi_subagents.service import foreground
 from pi_subagents.service.call import place_of
 from pi_subagents.service.tools import schemas
 from pi_subagents.service.tools.outputs import short_results
-from pi_subagents.service.tools.tool import LiveWork, Tool
+from pi_subagents.service.tools.tool import LiveWork, Prewarming, Tool
 from pi_subagents.view.progress_updates import WordUpdates
 
 if TYPE_CHECKING:
@@ -57,5 +58,6 @@ TOOL = Tool(
     family=PRESET_TOOLS,
     lists=PRESET,
     live=LiveWork(WordUpdates, lambda given: parse_subagent(given, "/")),  # its cwd is not known
+    prewarming=Prewarming("tasks", foreground.prewarm_unknown),
     structured=short_results,
 )

@@ -75,10 +75,10 @@ class SessionReading:
 
 @value
 class Prewarming:
-    """The list whose items are known while a call is still being written, and what that starts."""
+    """What is known of a call that is still being written, and what that starts."""
 
-    parameter: str  # what else shapes the children is written before it
-    start: Callable[[object, Options], None]
+    parameter: str  # the list of its tasks, if any; what else shapes children is written before it
+    start: Callable[[object, int, Options], None]  # what is whole, and how many tasks are begun
 
 
 @value

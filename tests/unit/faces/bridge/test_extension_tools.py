@@ -22,6 +22,7 @@ def test_pi_registers_every_tool_in_our_order() -> None:
 def test_the_tasks_of_a_delegation_are_sent_early_and_what_shapes_them_is_written_before() -> None:
     assert {tool["name"]: tool["prewarm"] for tool in reported() if tool["prewarm"]} == {
         "delegate_to_subagents": "tasks",
+        "subagent": "tasks",
     }
     assert list(reported()[0]["parameters"]["properties"]) == ["profile", "budget", "tasks"]
 
