@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from tests.e2e.command import subagents
 from tests.e2e.conftest import Project
+from tests.e2e.pi_under_test import needs_mcp
 from tests.fakes.driver import PATIENCE_S
 
 from pi_subagents import Task, Update, delegate, parse_script
@@ -157,6 +158,32 @@ async def test_a_call_that_is_denied_is_never_made_and_the_model_knows_why(
         "Calls of write are not permitted in this task. Do without it.",
         "but this may be done",
     ]
+
+
+@needs_mcp
+async def test_every_call_that_a_script_makes_is_checked(project: Project) -> None:
+    with_profile(project, "tools: [codemode, bash, write]\npermissions: {execute: ask, edit: deny}")
+    code = """
+      const tried = [];
+      for (const command of ["touch one", "touch two"])
+        tried.push(await tools.bash({ command }).then(() => "made", () => "refused"));
+      tried.push(await tools.write({ path: "three", content: "x" }).then(() => "made", () => "refused"));
+      return tried.join(" ");
+    """
+    asked = Asked(project, "Allow", "Deny")
+    await asked.result(
+        Task("deploy", "Deploy it.", profile="careful"), [calls("codemode", code=code), ENDS]
+    )
+    assert [each.text for each in asked.questions] == [
+        "May I call bash?\n\ntouch one",
+        "May I call bash?\n\ntouch two",
+    ]
+    assert [(project.path / name).exists() for name in ("one", "two", "three")] == [
+        True,
+        False,
+        False,
+    ]
+    assert "made refused refused" in asked.heard[-1]
 
 
 async def test_a_dialog_of_another_extension_is_a_question_too(

@@ -388,3 +388,22 @@ async def test_the_windows_come_back_once_somebody_else_has_answered(place: Work
         await heard
         await child.answer_and_exit("Done.")
         assert await ended(process) == 0
+
+
+@pytest.mark.child_modes(RPC)
+async def test_among_lines_what_a_sub_agent_asks_is_asked_at_once(place: Workplace) -> None:
+    async with run(place, "look", "--plain", "--questions", "ask") as (watcher, process, _slave):
+        child = await place.child("look")
+        options = ["old", "new"]
+        heard = asyncio.create_task(
+            child.ask_dialog("select", "Which\x1b[2J one?", options=options)
+        )
+        await watcher.sees("2. new")
+        watcher.press(b"7\n")
+        await watcher.sees("Answer with one of the options, by its number or its words:")
+        watcher.press(b"2\n")
+        answered = await heard
+        assert answered is not None
+        assert answered["value"] == "new"
+        await child.answer_and_exit("Done.")
+        assert await ended(process) == 0
