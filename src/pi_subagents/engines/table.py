@@ -22,8 +22,6 @@ FAMILIES = {
     "acp": "pi_subagents.engines.acp",
 }
 DEFAULT = "pi"
-# Families that no task can name yet.
-UNFINISHED = frozenset({"acp"})
 
 
 def is_engine(name: str) -> bool:
@@ -35,8 +33,8 @@ def is_engine(name: str) -> bool:
 def engine_names(agents: Iterable[str] = ()) -> tuple[str, ...]:
     """Return every engine that a task can name, with these agents of the user's own."""
     named = []
-    for family in FAMILIES.keys() - UNFINISHED:
-        known = import_module(f"{FAMILIES[family]}.catalogue").NAMES
+    for family, folder in FAMILIES.items():
+        known = import_module(f"{folder}.catalogue").NAMES
         named += [f"{family}:{agent}" for agent in dict.fromkeys((*known, *agents))]
     return (*ENGINES, *named)
 
