@@ -48,6 +48,18 @@ class Noted(FleetActions):
         self.done.append(("resume", run_id, prompt))
         return ActionReport("goes on")
 
+    def changes(self, run_id: str) -> ActionReport:
+        self.done.append(("changes", run_id))
+        return ActionReport(f"1 file changed\n\ndiff --git a/x b/x\n@@ -1 +1 @@\n-old\n+{EVIL}")
+
+    def apply(self, run_id: str) -> ActionReport:
+        self.done.append(("apply", run_id))
+        return ActionReport("applied")
+
+    def discard(self, run_id: str) -> ActionReport:
+        self.done.append(("discard", run_id))
+        return ActionReport("discarded")
+
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
@@ -264,3 +276,28 @@ def test_a_wrong_address_shows_nothing(browser: Browser, address: str) -> None:
     browser.open(address[:-2] + "/")
     browser.until("document.readyState === 'complete' && location.href !== 'about:blank'")
     assert "subagents" not in str(browser.asks("document.documentElement.outerHTML"))
+
+
+def test_what_a_run_changed_is_shown_in_its_colours_taken_and_thrown_away(
+    browser: Browser, place: FleetPlace, actions: Noted, address: str
+) -> None:
+    run = place.finished("old", output="Done.", usage=USAGE)
+    browser.open(address)
+    browser.sees("1 completed")
+    browser.press("v")
+    browser.sees("-old")
+    colours = "[...document.querySelectorAll('#said span')].map((e) => e.className).join()"
+    assert browser.asks(colours) == ",,file,hunk,removed,added"
+    assert browser.asks("document.title") != "evil"
+    browser.press("v")  # its transcript again
+    browser.until("!document.querySelector('#said span')")
+    browser.press("t")
+    browser.press("Enter")  # does no harm: Cancel has the focus
+    browser.until("!document.querySelector('dialog[open]')")
+    for key, button, said in (("t", "ask-take", "applied"), ("x", "ask-discard", "discarded")):
+        browser.press(key)
+        browser.asks(f"document.querySelector('#{button} [value=yes]').click()")
+        browser.sees(said)
+    assert [(what, *_) for what, *_ in actions.done] == [
+        ("changes", run.run_id), ("apply", run.run_id), ("discard", run.run_id),
+    ]  # fmt: skip

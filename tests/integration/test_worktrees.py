@@ -15,6 +15,7 @@ from pi_subagents.api import call_tool, delegate
 from pi_subagents.errors import ActsInsideSubagent, ChangesConflict, NoWorkspace
 from pi_subagents.faces.cli.console import Console
 from pi_subagents.faces.cli.work.changes import apply, diff, discard
+from pi_subagents.service.fleet_actions import FleetActions
 from pi_subagents.service.runs import Runs
 from pi_subagents.service.workspaces.taking import see_changes, take_changes, throw_away
 from pi_subagents.store.retention import remove_finished
@@ -213,3 +214,27 @@ async def test_the_tool_and_the_verbs_see_take_and_throw_away(
     assert said(discard, two) == f"The changes of run {two[:8]} are discarded.\n"
     assert (git.top / "one.txt").read_text() == "new\n"
     assert not (git.top / "two.txt").exists()
+
+
+async def test_what_watch_shows_takes_and_throws_away(place: Workplace, git: GitPlace) -> None:
+    work = place.delegate_by_api("one", "two", workspace="worktree")
+    for name in ("one", "two"):
+        child = await place.child(name)
+        (Path(child.cwd) / f"{name}.txt").write_text("new\n")
+        await child.answer_and_exit("done")
+    one, two = (result.run_id for result in await work.results())
+    actions = FleetActions(place.project, place.env, print)
+    shown = actions.changes(one)
+    first, second, *rest = shown.text.split("\n")
+    assert (first, second) == (
+        "1 file changed, +1 \N{MINUS SIGN}0, claimed, not checked",
+        "A one.txt  +1 \N{MINUS SIGN}0",
+    )
+    assert "+new" in rest
+    assert actions.apply(one).text == "Applied: 1 file changed, +1 \N{MINUS SIGN}0\n  A one.txt"
+    assert actions.apply(one).bad
+    assert actions.discard(two).text == f"The changes of run {two[:8]} are discarded."
+    assert actions.changes(two).bad
+    inside = FleetActions(place.project, {**place.env, "PI_SUBAGENTS_CHILD": "1"}, print)
+    assert inside.apply(two).bad
+    assert inside.discard(two).bad

@@ -1,5 +1,5 @@
 """
-What can be done to a run that is watched: stop it, steer it, answer or resume it.
+What can be done to a run that is watched: stop, steer, answer, resume it; see and take its changes.
 
 In: run ids.  Out: a report for the user at once; what turns out later goes to a callback.  Nothing
 here raises for what a user can cause.
@@ -94,6 +94,40 @@ class FleetActions:
         if preset := run.meta.preset:
             text += " " + messages.without_preset(preset)
         return ActionReport(text)
+
+    def changes(self, run_id: str) -> ActionReport:
+        """Return what a run changed in its worktree: warnings, files and the patch, as text."""
+        from pi_subagents.service.workspaces.taking import see_changes
+        from pi_subagents.view.taken import changes_text
+
+        try:
+            seen = see_changes(Runs(self._cwd, self._env), run_id, self._env)
+        except (SubagentsError, OSError) as error:
+            return ActionReport(str(error), bad=True)
+        work = seen.run.work or seen.changes.summary
+        return ActionReport(changes_text(work, seen.changes, seen.warnings, seen.patch))
+
+    def apply(self, run_id: str) -> ActionReport:
+        """Take what a run changed into the checkout it was made for."""
+        from pi_subagents.service.workspaces.taking import take_changes
+        from pi_subagents.view.taken import taken_text
+
+        try:
+            taken = take_changes(Runs(self._cwd, self._env), [run_id], self._env)
+        except (SubagentsError, OSError) as error:
+            return ActionReport(str(error), bad=True)
+        done = taken_text(taken.files, taken.commits, check=False)
+        return ActionReport("\n".join([done, *taken.warnings]))
+
+    def discard(self, run_id: str) -> ActionReport:
+        """Throw away what a run changed."""
+        from pi_subagents.service.workspaces.taking import throw_away
+
+        try:
+            throw_away(Runs(self._cwd, self._env), run_id, self._env)
+        except (SubagentsError, OSError) as error:
+            return ActionReport(str(error), bad=True)
+        return ActionReport(messages.changes_discarded(run_id))
 
     def open_on_desktop(self, target: str) -> bool:
         """Show a run's directory, or a page, on the desktop; return whether there is one."""

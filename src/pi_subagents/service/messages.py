@@ -256,3 +256,8 @@ NONE_PASSED = "no check of ours passed them (--passed): subagents apply takes th
 def left_out_unpassed(run: str, work: str) -> str:
     """Return that a run's changes were left out, since no check passed them."""
     return f"Left out: the changes of run {run} ({work or 'not checked'})"
+
+
+def changes_discarded(run_id: str) -> str:
+    """Return that what a run changed was thrown away."""
+    return f"The changes of run {run_id[:8]} are discarded."

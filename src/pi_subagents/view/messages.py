@@ -25,6 +25,11 @@ def note(text: str) -> str:
     return f"Note: {text}"
 
 
+def patch_cut(size: int) -> str:
+    """Return that a patch is longer than what is shown."""
+    return f"[The patch has {size} bytes; all of it: subagents diff]"
+
+
 SESSION_IDS = "Session IDs (use with get_subagent_output):"
 MORE_LINES = ("... ({} more line)", "... ({} more lines)")
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pi_subagents.core.plain_text import printable
 from pi_subagents.core.workspace.changes import Changes
+from pi_subagents.view import messages
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,6 +19,22 @@ if TYPE_CHECKING:
     from pi_subagents.core.workspace.changes import ChangedFile
 
 _SHOWN_FILES = 20
+_MAX_PATCH = 400_000  # bytes of it that a screen shows
+
+
+def file_line(file: ChangedFile) -> str:
+    """Return one changed file: what happened to it, its names, how many lines."""
+    lines = "binary" if file.added is None else f"+{file.added} \N{MINUS SIGN}{file.removed}"
+    came = f" (was {file.old_path})" if file.old_path else ""
+    return f"{file.kind} {file.path}{came}  {lines}"
+
+
+def changes_text(work: str, changes: Changes, warnings: Sequence[str], patch: bytes) -> str:
+    """Return all that is to be read before changes are taken, safe to print; long patches cut."""
+    files = [file_line(file) for file in changes.files]
+    shown = patch[:_MAX_PATCH].decode("utf-8", "replace")
+    cut = [messages.patch_cut(len(patch))] if len(patch) > _MAX_PATCH else []
+    return printable("\n".join([work, *warnings, *files, "", shown, *cut]))
 
 
 def taken_text(files: Sequence[ChangedFile], commits: Sequence[str], *, check: bool) -> str:

@@ -26,13 +26,16 @@ from pi_subagents.errors import ResumeStillRunning
 from pi_subagents.faces.watch import messages
 from pi_subagents.faces.watch.dialogs import (
     AnswerQuestion,
+    DiscardQuestion,
     Help,
     ResumeQuestion,
     SteerQuestion,
     StopQuestion,
+    TakeQuestion,
 )
 from pi_subagents.faces.watch.fleet_list import FleetList
 from pi_subagents.faces.watch.once import today_ms
+from pi_subagents.faces.watch.patch import ChangesScreen
 from pi_subagents.faces.watch.transcript import Transcript
 from pi_subagents.service import messages as service_messages
 from pi_subagents.view.fleet import WHICH, Wanted, Which, arranged, totals
@@ -79,6 +82,9 @@ class WatchApp(App[None]):
         Binding("r", "resume", "Resume"),
         Binding("c", "copy_id", "Copy id"),
         Binding("d", "directory", "Directory"),
+        Binding("v", "changes", "Changes", show=False),
+        Binding("t", "take", "Apply", show=False),
+        Binding("x", "discard", "Discard", show=False),
         Binding("escape", "clear", show=False),
     ]
 
@@ -303,6 +309,31 @@ class WatchApp(App[None]):
                 self.notify(messages.opened(row.path), markup=False)
             else:
                 self._copy(row.path, row.path)
+
+    def action_changes(self) -> None:
+        """Show what it changed in its worktree."""
+        if row := self._current():
+
+            def show(report: ActionReport) -> None:
+                if report.bad:
+                    self._report(report)
+                else:
+                    self.push_screen(ChangesScreen(report.text))
+
+            work = partial(self._actions.changes, row.run_id)
+            self._in_thread(lambda: self._in_loop(show, work()))
+
+    def action_take(self) -> None:
+        """Ask, then take what it changed."""
+        if row := self._current():
+            work = partial(self._actions.apply, row.run_id)
+            self._ask(TakeQuestion(messages.take_question(_name(row))), lambda _: work())
+
+    def action_discard(self) -> None:
+        """Ask, then throw away what it changed."""
+        if row := self._current():
+            work = partial(self._actions.discard, row.run_id)
+            self._ask(DiscardQuestion(messages.discard_question(_name(row))), lambda _: work())
 
     def action_help(self) -> None:
         """Show the keys."""

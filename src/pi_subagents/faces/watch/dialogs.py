@@ -30,6 +30,9 @@ a       answer what it asks
 r       go on with it: a new prompt
 c       copy the run id
 d       open the run directory
+v       see what it changed in its worktree
+t       take that into the checkout (asks)
+x       throw it away (asks)
 ↑ ↓     choose; also j k PgUp Home End
 q ^C    leave; runs go on
 
@@ -59,6 +62,7 @@ class StopQuestion(ModalScreen[bool]):
     """Ask before a run is ended."""
 
     CSS = f"StopQuestion {{ {BOX} }}"
+    YES = "Stop"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y", "answer(True)"),
         Binding("n,escape,q", "answer(False)"),
@@ -73,7 +77,7 @@ class StopQuestion(ModalScreen[bool]):
         with Vertical(classes="box"):
             yield Static(self._question, markup=False)
             with Horizontal():
-                yield Button("Stop", id="yes", compact=True)
+                yield Button(self.YES, id="yes", compact=True)
                 yield Button("Cancel", id="no", compact=True)
 
     def on_mount(self) -> None:
@@ -87,6 +91,20 @@ class StopQuestion(ModalScreen[bool]):
     def action_answer(self, answer: bool) -> None:  # noqa: FBT001 - textual's own
         """Take a key for an answer."""
         self.dismiss(answer)
+
+
+class TakeQuestion(StopQuestion):
+    """Ask before changes are taken."""
+
+    CSS = f"TakeQuestion {{ {BOX} }}"
+    YES = "Apply"
+
+
+class DiscardQuestion(StopQuestion):
+    """Ask before changes are thrown away."""
+
+    CSS = f"DiscardQuestion {{ {BOX} }}"
+    YES = "Discard"
 
 
 class Prompt(TextArea):

@@ -38,6 +38,16 @@ def steering(name: str) -> str:
     return f"Sent to {name}..."
 
 
+def take_question(name: str) -> str:
+    """Return the question before changes are taken."""
+    return f"Take what {name} changed into the checkout it was made for? All of it, or nothing."
+
+
+def discard_question(name: str) -> str:
+    """Return the question before changes are thrown away."""
+    return f"Throw away what {name} changed? It cannot be had back."
+
+
 def stopping(name: str) -> str:
     """Return that a run is being stopped."""
     return f"Stopping {name}..."

@@ -140,6 +140,8 @@ class _Handler(BaseHTTPRequestHandler):
                 self._stream(list_events(self._watch.hub, _wanted(asked)))
             case ("transcript", run_id):
                 self._stream(transcript_events(self._watch.hub, run_id))
+            case ("changes", run_id):
+                self._report(self._watch.actions.changes(run_id))
             case _:
                 self._send(404)
 
@@ -155,6 +157,10 @@ class _Handler(BaseHTTPRequestHandler):
         match asked.words:
             case ("stop", run_id):
                 self._report(actions.stop(run_id))
+            case ("apply", run_id):
+                self._report(actions.apply(run_id))
+            case ("discard", run_id):
+                self._report(actions.discard(run_id))
             case ("steer", run_id) if isinstance(message, str):
                 self._report(actions.steer(run_id, message))
             case ("answer", run_id) if isinstance(message, str):

@@ -21,12 +21,15 @@ from pi_subagents.faces.watch import messages as watch_messages
 from pi_subagents.faces.watch.app import WatchApp
 from pi_subagents.faces.watch.dialogs import (
     AnswerQuestion,
+    DiscardQuestion,
     Help,
     ResumeQuestion,
     SteerQuestion,
     StopQuestion,
+    TakeQuestion,
 )
 from pi_subagents.faces.watch.fleet_list import HEADING_LINES, FleetList
+from pi_subagents.faces.watch.patch import ChangesScreen
 from pi_subagents.faces.watch.transcript import Transcript
 from pi_subagents.service import messages as service_messages
 from pi_subagents.service.fleet import Fleet
@@ -74,6 +77,17 @@ class Noted(FleetActions):
     def resume(self, run_id: str, prompt: str) -> ActionReport:
         self.done.append(("resume", run_id, prompt))
         return ActionReport("refused", bad=True)
+
+    def changes(self, run_id: str) -> ActionReport:
+        return ActionReport(f"changes of {run_id}\n-old\n+new [b]")
+
+    def apply(self, run_id: str) -> ActionReport:
+        self.done.append(("apply", run_id))
+        return ActionReport("it is applied [b]")
+
+    def discard(self, run_id: str) -> ActionReport:
+        self.done.append(("discard", run_id))
+        return ActionReport("it is discarded [b]")
 
     def open_on_desktop(self, path: str) -> bool:
         self.done.append(("open", path))
@@ -443,6 +457,26 @@ async def test_a_long_transcript_stays_where_it_is_read(place: FleetPlace) -> No
         await seen.pilot.resize_terminal(40, 12)
         await seen.until(lambda: log.is_vertical_scroll_end and "line 100" in log_of(seen))
         run.ends()
+
+
+async def test_changes_are_shown_and_taken_or_thrown_away_after_a_yes(place: FleetPlace) -> None:
+    run = place.finished("old")
+    async with watching(place) as seen:
+        await seen.press("v")
+        await seen.until(lambda: isinstance(seen.app.screen, ChangesScreen))
+        await seen.until(lambda: "+new [b]" in log_of(seen))
+        await seen.press("escape")
+        for key, question, what in (
+            ("t", TakeQuestion, "apply"),
+            ("x", DiscardQuestion, "discard"),
+        ):
+            await seen.press(key)
+            assert isinstance(seen.app.screen, question)
+            await seen.press("enter")
+            assert ("apply", run.run_id) not in seen.actions.done[1:]
+            await seen.press(key, "y")
+            await seen.until(lambda what=what: (what, run.run_id) in seen.actions.done)  # type: ignore[misc]  # bound now
+        assert [what for what, _ in seen.actions.done] == ["apply", "discard"]
 
 
 async def test_a_run_is_stopped_only_after_a_yes(place: FleetPlace) -> None:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pi_subagents.core.run.record import short_id
 from pi_subagents.faces.cli import options
 from pi_subagents.faces.cli.console import coloured
 
@@ -38,6 +37,7 @@ def diff(console: Console, *, any_id: str, stat: bool, as_json: bool) -> int:
     from pi_subagents.core.workspace.changes import changes_to_json
     from pi_subagents.service.runs import Runs
     from pi_subagents.service.workspaces.taking import see_changes
+    from pi_subagents.view.taken import file_line
 
     seen = see_changes(Runs(), any_id)
     if as_json:
@@ -49,11 +49,7 @@ def diff(console: Console, *, any_id: str, stat: bool, as_json: bool) -> int:
         console.beside(printable(warning))
     if stat:
         for file in seen.changes.files:
-            lines = (
-                "binary" if file.added is None else f"+{file.added} \N{MINUS SIGN}{file.removed}"
-            )
-            came = f" (was {file.old_path})" if file.old_path else ""
-            console.answer(printable(f"{file.kind} {file.path}{came}  {lines}"))
+            console.answer(printable(file_line(file)))
         console.answer(seen.changes.summary)
     elif sys.stdout.isatty():
         for line in printable(seen.patch.decode("utf-8", "replace")).split("\n"):
@@ -116,8 +112,9 @@ def apply(
 @click.pass_obj
 def discard(console: Console, *, any_id: str) -> int:
     """Throw away what a run changed in its worktree, and the worktree if it was kept."""
+    from pi_subagents.service.messages import changes_discarded
     from pi_subagents.service.runs import Runs
     from pi_subagents.service.workspaces.taking import throw_away
 
-    console.answer(f"The changes of run {short_id(throw_away(Runs(), any_id))} are discarded.")
+    console.answer(changes_discarded(throw_away(Runs(), any_id)))
     return 0
