@@ -147,7 +147,7 @@ PICTURES = (
     Picture(
         "run-finished",
         f"{RUN} > answers.md",
-        (AT_WORK, EndChecks(), see("To continue:", "~/project $\n")),
+        (AT_WORK, EndChecks(), see("To continue", "~/project $\n")),
         rows=14,
     ),
     Picture(

@@ -19,7 +19,7 @@ async def test_the_demo_shows_parallel_work_and_leaves_a_screen_that_fits(projec
     argv = [*SUBAGENTS, "demo"]
     terminal = on_a_terminal(argv, cwd=project.path, env=on_screen(project), rows=MOST_ROWS + 1)
     async with terminal as (watcher, process, _):
-        await watcher.sees("Sub-agents: ")
+        await watcher.sees("Sub-agents: 3 running")
         await watcher.until(lambda: all(name in watcher.sent for name in ("list", "count", "find")))
         assert await ended(process) == 0
         left = await watcher.sees("What to type next:")

@@ -363,7 +363,7 @@ def test_verbose_adds_to_the_progress(project: Project) -> None:
     (project.path / "a.txt").write_text("x\n")
     verbose = subagents(project, "--verbose", "run", "--offline", "Count the files in .")
     assert "Command finished: " in verbose.err
-    assert re.search(r"\[Count the files in \.\] run [0-9a-f]{32} in ", verbose.err)
+    assert re.search(r"\[Count the files in \.\] run [0-9a-f]{8} in ", verbose.err)
 
 
 def test_the_prompt_can_come_from_standard_input_and_quiet_leaves_progress_out(

@@ -38,6 +38,6 @@ async def test_tasks_with_a_preset_have_windows_and_standard_output_one_object(
     assert [re.sub(r"[\d.]+(k?) tokens · \d+s", "9\\1 tokens · 9s", row) for row in left[-4:]] == [
         "✓ scout-1 · 1 call · 9k tokens · 9s",
         "✓ scout-2 · 1 call · 9k tokens · 9s",
-        f'To continue: subagents run --resume {sessions[0][:8]} "..."',
+        f'To continue scout-1: subagents resume {sessions[0][:8]} "..."',
         "",
     ]

@@ -299,7 +299,7 @@ async def test_a_run_is_told_while_it_works_and_after_it_ended(here: PresetPlace
     heard = await here.call("background_agent_status", runId=run_id)
     assert text_of(heard) == (
         f"bg: 0 running / 1 total\n"
-        f"completed scout {run_id} (session: {row['sessionId']}): count the files\n"
+        f"completed scout {run_id[:8]} (session: {row['sessionId'][:8]}): count the files\n"
         f"{facts(result.model_used, result.usage)}\n\n12 files"
     )
 

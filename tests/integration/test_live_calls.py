@@ -62,7 +62,7 @@ async def test_a_task_with_a_preset_has_its_window_and_the_answer_its_file(
     line, answers = (block["text"] for block in answer["content"])
     assert line == f"scout: completed (session: {session})"
     assert answers.endswith("\n12 files")
-    assert left[1] == f'To continue: subagents run --resume {session[:8]} "..."'
+    assert left[1] == f'To continue: subagents resume {session[:8]} "..."'
 
 
 async def test_tasks_of_a_call_have_windows_too(place: Workplace) -> None:

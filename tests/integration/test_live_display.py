@@ -76,7 +76,7 @@ async def test_windows_roll_expand_and_stay_behind_as_text(place: Workplace) -> 
         ["✓ look", "4 tokens"],
         ["✓ wait", "2 tokens"],
     ]
-    assert shown[2].startswith("To continue: subagents run --resume ")
+    assert shown[2].startswith("To continue look: subagents resume ")
     # The command is longer than 40 columns, and never cut.
     assert [row for row in shown[4:] if row] == [
         "── look ──", "All is well.", "── wait ──", "And here.",
@@ -223,7 +223,7 @@ async def test_colours_of_a_window_its_tools_and_its_error(place: Workplace) -> 
     assert left[1:5] == [
         "  {31}Sub-agent exited with code 7 before it finished{0}",
         "  {2}Look for the cause: subagents doctor.{0}",
-        f'{{2}}To continue: subagents run --resume {session[:8]} "..."{{0}}',
+        f'{{2}}To continue: subagents resume {session[:8]} "..."{{0}}',
         "",
     ]
 

@@ -53,7 +53,9 @@ def named_agent_files(paths: Iterable[Path], format_name: str) -> tuple[AgentFil
     """Return the files that were named, and those in directories that were."""
     files: list[AgentFile] = []
     for path in paths:
-        within = [each for each in sorted(path.glob("*")) if each.suffix in SUFFIXES]
+        # The program's own directory may be meant, or the one of its agents in there.
+        inside = (each for glob in ("*", "agent*/*") for each in sorted(path.glob(glob)))
+        within = [each for each in inside if each.suffix in SUFFIXES]
         every = within[:MAX_FILES] if path.is_dir() else [path]
         files += [AgentFile(each, format_name or _format_of(each)) for each in every]
     return tuple(files)

@@ -83,12 +83,17 @@ def invalidate_presets_cache() -> None:
 
 def read_presets(cwd: Path, env: Mapping[str, str]) -> Presets:
     """Return the presets for callers in `cwd` as they are now."""
+    user, project = read_preset_dirs(cwd, env)
+    return replace(Presets.merged(user, project), project_dir=project_presets_dir(cwd, env))
+
+
+def read_preset_dirs(
+    cwd: Path, env: Mapping[str, str]
+) -> tuple[DefinitionsDir[LoadedPreset], DefinitionsDir[LoadedPreset]]:
+    """Return what the user's files define, and those of the project, as they are now."""
     user = read_directory(_PRESETS, global_presets_dir(env), GLOBAL)
     directory = project_presets_dir(cwd, env)
-    project: DefinitionsDir[LoadedPreset] = DefinitionsDir()
-    if directory:
-        project = read_directory(_PRESETS, directory, PROJECT)
-    return replace(Presets.merged(user, project), project_dir=directory)
+    return user, read_directory(_PRESETS, directory, PROJECT) if directory else DefinitionsDir()
 
 
 def _loaded(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from pi_subagents.core.plain_text import one_line
 from pi_subagents.core.run.answering import AnswerRequest, checked_answer
+from pi_subagents.core.run.steer import DEFAULT_WAIT_S
 from pi_subagents.core.value import value
 from pi_subagents.errors import RunNotActive, SubagentsError
 from pi_subagents.service import messages
@@ -45,11 +46,17 @@ class FleetActions:
     """Act on watched runs."""
 
     def __init__(
-        self, cwd: Path, env: Mapping[str, str], on_report: Callable[[ActionReport], None]
+        self,
+        cwd: Path,
+        env: Mapping[str, str],
+        on_report: Callable[[ActionReport], None],
+        *,
+        steer_wait_s: float = DEFAULT_WAIT_S,
     ) -> None:
         self._cwd = cwd
         self._env = env
         self._on_report = on_report
+        self._steer_wait_s = steer_wait_s
 
     def stop(self, run_id: str) -> ActionReport:
         """End a run with its whole process tree; wait until it is gone."""
@@ -66,7 +73,11 @@ class FleetActions:
     def steer(self, run_id: str, message: str) -> ActionReport:
         """Send a message to an active run; wait a while until it is read."""
         try:
-            steered = asyncio.run(steer(run_id, message, cwd=self._cwd, env=self._env))
+            steered = asyncio.run(
+                steer(
+                    run_id, message, wait_seconds=self._steer_wait_s, cwd=self._cwd, env=self._env
+                )
+            )
         except (SubagentsError, OSError) as error:
             return ActionReport(str(error), bad=True)
         return ActionReport(steered.text, bad=steered.status == "refused")

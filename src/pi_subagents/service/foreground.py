@@ -113,7 +113,8 @@ def with_offline_model(context: CallContext, resources: ExitStack) -> CallContex
     if wanted is False:
         return context
     script = None if wanted is True else wanted
-    context.notice(messages.NOTICE_OFFLINE_SCRIPT if script else messages.NOTICE_OFFLINE)
+    scripted = script is not None and script.rules_pace_ms is None
+    context.notice(messages.NOTICE_OFFLINE_SCRIPT if scripted else messages.NOTICE_OFFLINE)
     return replace(
         context,
         open_engine=cache(lambda name: context.open_engine(name).offline(script, resources)),

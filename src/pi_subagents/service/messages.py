@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pi_subagents.core.run.record import short_id
+
 # What can be wrong with a parameter (InvalidRequest puts the place in front), a setting or a file.
 
 MUST_BE_CONCURRENCY = "must be a whole number from 1 to 16"
@@ -68,8 +70,8 @@ def token_too_short(least: int) -> str:
 def steer_after_end(status: str, session_id: str) -> str:
     """Return why a message for a run that is over is not kept."""
     return (
-        f"The sub-agent has already ended (status: {status}). To continue its work, delegate a "
-        f"task that resumes session {session_id}."
+        f"The sub-agent has already ended (status: {status}). To continue its work, resume "
+        f"session {short_id(session_id)}."
     )
 
 

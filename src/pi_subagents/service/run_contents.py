@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from pi_subagents.core.run.result import count_at, text_at
 from pi_subagents.errors import RunUnreadable
 from pi_subagents.store.run_records import directory_of
-from pi_subagents.store.tails import TranscriptTail, journal_entries
+from pi_subagents.store.tails import TRANSCRIPT_HEADING, TranscriptTail, journal_entries
 from pi_subagents.system.safe_io import read_bounded
 
 if TYPE_CHECKING:
@@ -54,6 +54,12 @@ def transcript_of(run: RunRecord) -> str:
     except OSError:
         return ""
     return content.decode("utf-8", "replace").rstrip("\n")
+
+
+def said_in(run: RunRecord) -> str:
+    """Return the same without its heading: whoever shows it has said whose it is."""
+    heading, _, said = transcript_of(run).partition("\n")
+    return said if TRANSCRIPT_HEADING.fullmatch(heading) else transcript_of(run)
 
 
 def follow_transcript(run: RunRecord) -> TranscriptTail:

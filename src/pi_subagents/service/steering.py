@@ -79,7 +79,9 @@ def _steer(request: SteerRequest, runs: Runs, give_up: threading.Event) -> Steer
         run = runs.find(request.any_id)
     except RunNotFound:
         raise SteerTargetNotFound(request.any_id) from None
-    refused = Steered(run.run_id, run.session_id, run.name, "refused", _refusal(run))
+    refused = Steered(
+        run.run_id, run.session_id, run.name, "refused", _refusal(run), called=run.title
+    )
     if refused.reason:
         return refused
     run_dir = directory_of(run)

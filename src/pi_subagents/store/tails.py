@@ -11,6 +11,7 @@ more.
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING
 
 from pi_subagents.core.framing import Line, LineFramer
@@ -28,6 +29,7 @@ _CHUNK = 256 * 1024
 _HOW = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 MAX_NEW_BYTES = 512 * 1024
 TAB_WIDTH = 4
+TRANSCRIPT_HEADING = re.compile(r"# .* \(run [0-9a-f]+\)")
 
 
 def journal_entries(run_dir: RunDir) -> Iterator[JournalEntry]:
@@ -102,10 +104,11 @@ class TranscriptTail:
         self._max = max_new_bytes
         self._place = 0
         self._rest = b""  # a line without its end
+        self._at_top = True
         self.skipped = False
 
     def new_lines(self) -> list[str]:
-        """Return what was added as printable lines, whole ones only."""
+        """Return what was added as printable lines, whole ones only, without the heading."""
         added = self._added()  # first: the rest of a line is dropped where something was skipped
         data = self._rest + added
         whole, line_end, self._rest = data.rpartition(b"\n")
@@ -114,6 +117,9 @@ class TranscriptTail:
         elif not line_end:
             return []
         lines = whole.decode("utf-8", "replace").split("\n")
+        if self._at_top and not self.skipped and TRANSCRIPT_HEADING.fullmatch(lines[0]):
+            del lines[0]
+        self._at_top = False
         return [printable(line).expandtabs(TAB_WIDTH).rstrip() for line in lines]
 
     def _added(self) -> bytes:

@@ -17,7 +17,7 @@ from pi_subagents.core.plain_text import one_line
 from pi_subagents.core.run import files
 from pi_subagents.core.run import messages as run_messages
 from pi_subagents.core.run.question import question_to_model, waiting_part
-from pi_subagents.core.run.record import RunProgress, RunRecord, meta_from_json
+from pi_subagents.core.run.record import RunProgress, RunRecord, meta_from_json, short_id
 from pi_subagents.core.run.result import SCHEMA_VERSION as RESULT_VERSION
 from pi_subagents.core.run.result import result_from_json, value_to_json, work_to_json
 from pi_subagents.core.session.next_calls import go_on
@@ -239,7 +239,8 @@ def _line(run: RunRecord) -> str:
     preset = f" {one_line(run.meta.preset, 64)}" if run.meta.preset else ""  # a delegation has none
     if run.waiting_for is not None:
         why = f" — {run_messages.asks(one_line(run.waiting_for.text, 200))}"
-    return f"{background_status(run)}{preset} {run.run_id} (session: {run.session_id}): {task}{why}"
+    ids = f"{run.short_id} (session: {short_id(run.session_id)})"
+    return f"{background_status(run)}{preset} {ids}: {task}{why}"
 
 
 def _row(run: RunRecord, family: str) -> dict[str, object]:

@@ -90,18 +90,19 @@ def totals_line(found: Totals, width: int) -> str:
     """Return the line above the list, in fewer words where there is little room."""
     waiting = f" ({found.waiting} waiting)" if found.waiting else ""
     ended = ("completed", "failed", "stopped", "interrupted")
-    tokens, cost = short_number(found.used_today.total_tokens), money(found.used_today.cost)
+    tokens = short_number(found.used_today.total_tokens)
+    cost = money(found.used_today.cost) if found.used_today.cost else ""
     line = _joined(
         f"{found.active} active{waiting}",
         *(f"{count} {word}" for word in ended if (count := getattr(found, word))),
-        f"today {tokens} tokens, {cost}",
+        f"today {tokens} tokens" + (f", {cost}" if cost else ""),
     )
     if len(line) <= width:
         return line
     return (
         f"●{found.active} ✓{found.completed} ✗{found.failed} ■{found.stopped} "
         f"!{found.interrupted} {tokens} {cost}"
-    )
+    ).rstrip()
 
 
 def heading(row: RunRecord, now_ms: int) -> str:

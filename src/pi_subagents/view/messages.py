@@ -39,9 +39,9 @@ def window_error(error_message: str) -> str:
     return f"Error: {error_message}"
 
 
-def background_header(status: str, seconds: int, run_id: str) -> str:
+def background_header(status: str, took: str, run_id: str) -> str:
     """Return what stands behind the preset above the end of a background run."""
-    return f" • {status} in the background • {seconds}s • run {short_id(run_id)}"
+    return f" • {status} in the background • {took} • run {short_id(run_id)}"
 
 
 # Answers beside the line of each task.
@@ -83,14 +83,14 @@ def left_out_here(characters: int, next_call: str) -> str:
 def background_started(preset: str, run_id: str) -> str:
     """Return what a host reads of a run that continues without it."""
     return (
-        f"Started {preset} in the background as run {run_id}. "
-        "Ask with background_agent_status; nobody needs to wait."
+        f"Started {preset} in the background as run {short_id(run_id)}. "
+        "Ask with background_agent_status; there is no need to wait."
     )
 
 
 def background_not_started(preset: str, run_id: str, error_message: str) -> str:
     """Return what a host reads of a run that was over before it began."""
-    return f"{preset} could not be started (run {run_id}): {error_message}"
+    return f"{preset} could not be started (run {short_id(run_id)}): {error_message}"
 
 
 def parallel_done(done: int, total: int) -> str:

@@ -16,6 +16,7 @@ from pi_subagents.view import messages
 from pi_subagents.view.failure import explain_failure
 from pi_subagents.view.picture import BLANK, SHOWN_LINES, Layout, Part, Span
 from pi_subagents.view.states import state_of
+from pi_subagents.view.time_spent import length
 from pi_subagents.view.window import MAX_LINE, TAB_WIDTH
 from pi_subagents.view.window_view import (
     STATUS_OF_ALL,
@@ -138,12 +139,11 @@ def end_picture(run: RunRecord, output: str) -> list[Part]:
     """Return what a person sees of a run that ended."""
     state = state_of(run)
     icon = Span(state.sign, _STATE_ROLES[state.role])
-    seconds = run.duration_ms // 1000
     header = (
         icon,
         Span(" "),
         Span(one_line(run.meta.preset or run.title, MAX_NAME_LENGTH), "bold"),
-        Span(messages.background_header(state.word, seconds, run.run_id), "muted"),
+        Span(messages.background_header(state.word, length(run.duration_ms), run.run_id), "muted"),
     )
     task = one_line(run.meta.task, MAX_LINE)
     why = "\n".join(explain_failure(run.error_message).lines)

@@ -114,7 +114,7 @@ async def test_what_the_journal_tells_of_the_message_is_told(
     )
     answer = await steer("session-1", MESSAGE, cwd=place.path, env=place.env)
     assert done.wait(PATIENCE_S)
-    assert answer == Steered(run.run_dir.run_id, "session-1", "look", *noted)  # type: ignore[arg-type]  # words
+    assert answer == Steered(run.run_dir.run_id, "session-1", "look", *noted, called="look")  # type: ignore[arg-type]  # words
     assert listening.taken == [("steer", MESSAGE)]
     run.ends()
 

@@ -27,6 +27,16 @@ def test_lines_come_once_and_whole(tmp_path: Path) -> None:
     assert tail.skipped is False
 
 
+def test_the_heading_is_left_to_whoever_shows_the_rest(tmp_path: Path) -> None:
+    path = tmp_path / "transcript.log"
+    path.write_text("# a (name) (run 00ff)\n# a (name) (run 00ff)\n")
+    tail = TranscriptTail(path)
+    assert tail.new_lines() == ["# a (name) (run 00ff)"], "only the first line is one"
+    with path.open("a") as file:
+        file.write("# more (run 00ff)\n")
+    assert tail.new_lines() == ["# more (run 00ff)"]
+
+
 def test_of_much_only_the_end_is_read(tmp_path: Path) -> None:
     path = tmp_path / "transcript.log"
     path.write_bytes(b"".join(b"line %d\n" % number for number in range(100)))

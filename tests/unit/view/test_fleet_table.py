@@ -106,7 +106,7 @@ def test_the_totals_take_the_room_there_is() -> None:
     )
     assert totals_line(found, len(told)) == told
     assert totals_line(found, len(told) - 1) == "●5 ✓6 ✗1 ■2 !4 45.6k $1.23"
-    assert totals_line(Totals(), 99) == "0 active · today 0 tokens, $0.0000"
+    assert totals_line(Totals(), 99) == "0 active · today 0 tokens"
 
 
 def test_a_run_from_near_is_told_in_a_heading() -> None:

@@ -65,6 +65,13 @@ def with_row(agent: ForeignAgent, field: str, becomes: str, **values: object) ->
     return replace(agent, rows=(*agent.rows, FieldRow(field, becomes)), **values)
 
 
+def with_text(agent: ForeignAgent, field: str, given: object, name: str) -> ForeignAgent:
+    """Return the agent with a field that is a text there and here; anything else is left out."""
+    if not isinstance(given, str):
+        return without(agent, (field,), messages.NOT_A_TEXT)
+    return with_row(agent, field, "", **{name: given.replace("\0", "")})
+
+
 def without(agent: ForeignAgent, fields: Iterable[str], why: str) -> ForeignAgent:
     """Return the agent with fields that are left out."""
     for field in fields:

@@ -15,10 +15,12 @@ from pi_subagents.core.foreign.agent import (
     names_of,
     with_excluded,
     with_row,
+    with_text,
     with_tools,
     without,
 )
 from pi_subagents.core.profile.profile import THINKING_LEVELS
+from pi_subagents.errors import AgentFileUnreadable
 
 if TYPE_CHECKING:
     from pi_subagents.core.definitions.frontmatter import Value
@@ -33,6 +35,8 @@ TOOLS = {
 def parse_claude_code(stem: str, data: bytes) -> tuple[ForeignAgent, ...]:
     """Return the agent of a file."""
     content = front_matter(data)
+    if not content.fields:
+        raise AgentFileUnreadable(messages.NO_AGENT)
     agent = named(content.fields.get("name"), stem)
     for field, given in content.fields.items():
         agent = _with_field(agent, field, given)
@@ -45,9 +49,9 @@ def _with_field(agent: ForeignAgent, field: str, given: Value) -> ForeignAgent:
         case "name":
             return with_row(agent, field, f"name: {agent.name}")
         case "description":
-            return with_row(agent, field, "", description=text)
+            return with_text(agent, field, given, "description")
         case "model":
-            return with_row(agent, field, "", model=text)
+            return with_text(agent, field, given, "model")
         case "tools":
             return with_tools(agent, field, names_of(field, given), TOOLS)
         case "disallowedTools":

@@ -11,7 +11,7 @@ import tomllib
 from typing import TYPE_CHECKING
 
 from pi_subagents.core.foreign import messages
-from pi_subagents.core.foreign.agent import named, text_of, with_row, without
+from pi_subagents.core.foreign.agent import named, text_of, with_row, with_text, without
 from pi_subagents.core.profile.profile import THINKING_LEVELS
 from pi_subagents.errors import AgentFileUnreadable
 
@@ -51,11 +51,11 @@ def _agent(table: Mapping[str, object], fallback: str) -> ForeignAgent:
             case "name":
                 agent = with_row(agent, field, f"name: {agent.name}")
             case "description":
-                agent = with_row(agent, field, "", description=text)
+                agent = with_text(agent, field, given, "description")
             case "developer_instructions":
                 agent = with_row(agent, field, messages.SYSTEM_PROMPT, prompt=text.strip())
             case "model":
-                agent = with_row(agent, field, "", model=text)
+                agent = with_text(agent, field, given, "model")
             case "model_reasoning_effort" if text in _LEVELS:
                 agent = with_row(agent, field, "", thinking_level=_LEVELS[text])
             case "sandbox_mode" if text in _OPEN:

@@ -14,9 +14,11 @@ from pi_subagents.core.foreign.agent import (
     named,
     names_of,
     with_row,
+    with_text,
     with_tools,
     without,
 )
+from pi_subagents.errors import AgentFileUnreadable
 
 if TYPE_CHECKING:
     from pi_subagents.core.foreign.agent import ForeignAgent
@@ -31,16 +33,17 @@ TOOLS = {
 def parse_gemini(stem: str, data: bytes) -> tuple[ForeignAgent, ...]:
     """Return the agent of a file."""
     content = front_matter(data)
+    if not content.fields:
+        raise AgentFileUnreadable(messages.NO_AGENT)
     agent = named(content.fields.get("name"), stem)
     for field, given in content.fields.items():
-        text = given if isinstance(given, str) else ""
         match field:
             case "name":
                 agent = with_row(agent, field, f"name: {agent.name}")
             case "description":
-                agent = with_row(agent, field, "", description=text)
+                agent = with_text(agent, field, given, "description")
             case "model":
-                agent = with_row(agent, field, "", model=text)
+                agent = with_text(agent, field, given, "model")
             case "tools":
                 agent = with_tools(agent, field, names_of(field, given), TOOLS)
             case _:

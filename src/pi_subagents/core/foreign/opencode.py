@@ -16,9 +16,11 @@ from pi_subagents.core.foreign.agent import (
     names_of,
     with_excluded,
     with_row,
+    with_text,
     with_tools,
     without,
 )
+from pi_subagents.errors import AgentFileUnreadable
 
 if TYPE_CHECKING:
     from pi_subagents.core.definitions.frontmatter import Value
@@ -34,6 +36,8 @@ _EDITS = ("edit", "write")  # what `permission.edit` is about
 def parse_opencode(stem: str, data: bytes) -> tuple[ForeignAgent, ...]:
     """Return the agent of a file."""
     content = front_matter(data)
+    if not (content.fields or content.body):
+        raise AgentFileUnreadable(messages.NO_AGENT)
     agent = named(stem)
     for field, given in content.fields.items():
         agent = _with_field(agent, field, given)
@@ -46,9 +50,9 @@ def _with_field(agent: ForeignAgent, field: str, given: Value) -> ForeignAgent:
     text = given if isinstance(given, str) else ""
     match field:
         case "description":
-            return with_row(agent, field, "", description=text)
+            return with_text(agent, field, given, "description")
         case "model":
-            return with_row(agent, field, "", model=text)
+            return with_text(agent, field, given, "model")
         case "prompt" if text.startswith("{file:"):
             return without(agent, (field,), messages.PROMPT_IN_FILE)
         case "prompt":

@@ -100,6 +100,8 @@ class Script:
 
     parts: tuple[ScriptPart, ...] = ()
     default: tuple[Turn, ...] | None = None
+    # Instead of turns: the rules, a call at a time with so long before it, for people who watch.
+    rules_pace_ms: int | None = None
 
     def turns_for(self, prompt: str) -> tuple[Turn, ...] | None:
         """Return the turns of a conversation by its first prompt; None: the script has none."""

@@ -48,20 +48,22 @@ class AnswerReport:
     status: AnswerStatus
     reason: str = ""
     waiting_for: WaitingFor | None = None  # what it asks now, after a refusal too
+    called: str = ""  # what screens call it, where the task has no name of its own
 
     @property
     def text(self) -> str:
         """The same in a sentence."""
+        called = self.called or self.name
         match self.status:
             case "given":
-                return run_messages.answer_given(self.name)
+                return run_messages.answer_given(called)
             case "asked":
                 assert self.waiting_for is not None
                 return run_messages.question_shown(
-                    self.name, self.waiting_for.text, self.waiting_for.options
+                    called, self.waiting_for.text, self.waiting_for.options
                 )
             case _:
-                return run_messages.answer_refused(self.name, self.reason)
+                return run_messages.answer_refused(called, self.reason)
 
 
 def parse_answer_request(parameters: object) -> AnswerRequest:

@@ -43,11 +43,12 @@ class Steered:
     name: str
     status: SteerStatus
     reason: str = ""
+    called: str = ""  # what screens call it, where the task has no name of its own
 
     @property
     def text(self) -> str:
         """The same in a sentence."""
-        return messages.steered(self.name, self.status, self.reason)
+        return messages.steered(self.called or self.name, self.status, self.reason)
 
 
 def parse_steer_request(parameters: object) -> SteerRequest:

@@ -252,6 +252,8 @@ def _check_types(where: str, task: Task) -> None:
         raise InvalidRequest(f"{where}.questions", messages.must_be_one_of(QUESTION_CHOICES))
     if task.tools is not None and not _are_texts(task.tools):
         raise InvalidRequest(f"{where}.tools", messages.NEEDS_TOOL_NAMES)
+    if not isinstance(task.fork, bool):
+        raise InvalidRequest(f"{where}.fork", messages.MUST_BE_FLAG)
     timeout: object = task.timeout_s
     if isinstance(timeout, bool) or not isinstance(timeout, int | float | None):
         raise InvalidRequest(f"{where}.timeout", messages.MUST_BE_SECONDS)

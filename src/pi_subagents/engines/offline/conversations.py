@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pi_subagents.core.offline.script import HttpError, Turn
+from pi_subagents.core.value import replace
 from pi_subagents.engines.offline.chat import (
     first_user_text,
     last_user_text,
@@ -42,7 +43,8 @@ class Conversations:
     """The state of every conversation, with a script (or None: follow the rules)."""
 
     def __init__(self, script: Script | None, *, keep_requests: int) -> None:
-        self._script = script
+        self._pace_ms = script.rules_pace_ms if script else None
+        self._script = script if self._pace_ms is None else None
         self._keep_requests = keep_requests
         self._known: dict[str, _Conversation] = {}
         self._changed = threading.Condition()
@@ -62,7 +64,9 @@ class Conversations:
             number, turns = state.count, state.turns
             self._changed.notify_all()
         if self._script is None:
-            return number, reply_to(messages_of(body), tool_names(body))
+            one_at_a_time = self._pace_ms is not None
+            turn = reply_to(messages_of(body), tool_names(body), one_at_a_time=one_at_a_time)
+            return number, replace(turn, delay_ms=self._pace_ms or 0)
         return number, _by_script(turns, number)
 
     def requests(self, conversation: str) -> list[ChatRecord]:

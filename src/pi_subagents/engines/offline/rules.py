@@ -37,7 +37,9 @@ _SHOWN_CLAUSE = 80
 _SHOWN_CLAUSES = 3
 
 
-def reply_to(messages: Sequence[object], tools: frozenset[str]) -> Turn:
+def reply_to(
+    messages: Sequence[object], tools: frozenset[str], *, one_at_a_time: bool = False
+) -> Turn:
     """Return tool calls to make now, or the final answer, which follows from their results."""
     understood = understand(last_user_text(messages))
     if not understood.asks:
@@ -45,6 +47,8 @@ def reply_to(messages: Sequence[object], tools: frozenset[str]) -> Turn:
     plans = [(ask, plan_call(ask, tools)) for ask in understood.asks]
     calls = tuple(plan for _, plan in plans if isinstance(plan, ScriptedCall))
     results = tool_results(messages)
+    if one_at_a_time and len(results) < len(calls):
+        return Turn(tool_calls=calls[len(results) :][:1])
     if calls and not results:
         return Turn(tool_calls=calls)
     # the plan follows from the text alone, so results come in the plan's own order

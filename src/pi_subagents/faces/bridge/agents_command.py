@@ -17,7 +17,7 @@ from pi_subagents.errors import SubagentsError
 from pi_subagents.faces.bridge import messages
 from pi_subagents.service.at_work import runs_at_work, with_whole_task
 from pi_subagents.service.fleet_actions import ActionReport, FleetActions
-from pi_subagents.service.run_contents import transcript_of
+from pi_subagents.service.run_contents import said_in
 from pi_subagents.service.runs import Runs
 from pi_subagents.view.at_work import at_work_line, called, how_it_stands
 
@@ -32,6 +32,7 @@ READ, STEER, STOP, BACK = messages.AGENT_ACTIONS
 ANSWER = messages.ANSWER_ACTION
 MAX_READ_LINES = 200
 MAX_READ_CHARS = 20_000
+STEER_WAIT_S = 5.0  # pi takes no other command meanwhile
 _BESIDE = 5  # columns of a row that pi's dialog takes for itself
 _WIDTH = 80
 _NOTHING = ActionReport("")
@@ -54,7 +55,9 @@ class AgentsCommand:
     ) -> None:
         self._known = place.known
         self._runs = Runs(place.cwd, place.env)
-        self._actions = FleetActions(place.cwd, place.env, lambda _: None)
+        self._actions = FleetActions(
+            place.cwd, place.env, lambda _: None, steer_wait_s=STEER_WAIT_S
+        )
         self._ask = ask
         self._say = say
         self._width = max((columns or _WIDTH) - _BESIDE, 1)
@@ -96,7 +99,7 @@ class AgentsCommand:
             now = with_whole_task(self._runs, run)
         except SubagentsError as error:
             return ActionReport(str(error), bad=True)
-        said = transcript_of(now).splitlines()[1:]  # who it is stands above it already
+        said = said_in(now).splitlines()
         shown = "\n".join(said[-MAX_READ_LINES:])[-MAX_READ_CHARS:].splitlines()
         left_out = len(said) - len(shown)
         parts = [
@@ -111,7 +114,7 @@ class AgentsCommand:
         message = self._ask.text(Text(messages.agent_steer_title(name), escape=""))
         if isinstance(message, Gesture) or not message.strip():
             return None
-        self._say(messages.agent_steering(name))
+        self._say(messages.agent_steering(name, STEER_WAIT_S))
         return self._actions.steer(run.run_id, message)
 
     def _answer(self, run: RunRecord) -> ActionReport | None:

@@ -110,9 +110,9 @@ def agent_steer_title(name: str) -> str:
     return f"Message for {name}"
 
 
-def agent_steering(name: str) -> str:
+def agent_steering(name: str, wait_s: float) -> str:
     """Return what is shown until a message was read."""
-    return f"Waiting until {name} has read it, for 30 s at most."
+    return f"Waiting until {name} has read it, for {wait_s:g} s at most."
 
 
 def agent_asks_title(name: str, text: str) -> str:

@@ -30,10 +30,13 @@ class FiniteRange(click.FloatRange):
         ctx: click.Context | None,
     ) -> float:
         """Return the number, or refuse what is none."""
-        number = super().convert(value, param, ctx)
+        try:
+            number = float(value)
+        except ValueError:
+            self.fail(f"{value!r} is not a number.", param, ctx)
         if not math.isfinite(number):
             self.fail(f"{value!r} is not a finite number.", param, ctx)
-        return number
+        return super().convert(number, param, ctx)
 
 
 def text_or_typed(console: Console, argument: str, what: str) -> str:

@@ -28,7 +28,7 @@ WORK_HEADING = "WORK"
 NO_RUNS_YET = 'No runs here yet. Try: subagents run --offline "List the files"'
 NO_SESSIONS_YET = 'No sessions here yet. Try: subagents run --offline "List the files"'
 NOTHING_RUNNING = "Nothing is running."
-NO_BACKGROUND_RUNS = "No background runs. Start one: subagents background start PRESET TASK"
+NO_BACKGROUND_RUNS = 'No background runs. Start one: subagents run --background "..."'
 
 # What a display of windows says around them.
 
@@ -54,6 +54,7 @@ NO_PRESETS = (
 NO_AGENTS_FOUND = (
     "No agents of Claude Code, opencode, Codex or Gemini CLI found in this project or your home."
 )
+NO_AGENTS_THERE = "There are no files of agents (.md, .toml)."
 NOTHING_IMPORTED = "Nothing was imported."
 IMPORT_NOTHING = "import nothing"
 ADD_PRESET = "Or begin with one of ours: subagents preset add scout (or reviewer, worker)"
@@ -142,6 +143,11 @@ def left_out(shown: int, total: int, what: str) -> str:
 def ended_left_out(shown: int, total: int) -> str:
     """Return the notice that a list has only what is active."""
     return f"{shown} of {total} background runs; --all shows those that ended, too."
+
+
+def more_than_prompts(given: int, what: str, prompts: int) -> str:
+    """Return that something was given more often than there are prompts for it."""
+    return f"{given} {what}s for {prompts} prompt{'s' * (prompts != 1)}."
 
 
 def steer_waits(wait_s: float) -> str:

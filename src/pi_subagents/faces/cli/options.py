@@ -171,8 +171,27 @@ def budget_options(command: Callback) -> Callback:
     wrapped = cast("Callback", gathered)
     for kind, example in zip(kinds, ("200k", "0.50", "20"), strict=True):
         what = f"Stop when all tasks together have used so much, such as {example}."
-        wrapped = click.option(f"--max-{kind}", metavar=kind.upper(), help=what)(wrapped)
+        option = click.option(
+            f"--max-{kind}", metavar=kind.upper(), callback=_amount_of(kind), help=what
+        )
+        wrapped = option(wrapped)
     return wrapped
+
+
+def _amount_of(kind: str) -> Callable[[click.Context, click.Parameter, str | None], str | None]:
+    """Return what refuses an amount that is none, by the name of its option."""
+
+    def checked(_: click.Context, __: click.Parameter, given: str | None) -> str | None:
+        if given is not None:
+            from pi_subagents.core.spending.budget import parse_budget
+
+            try:
+                parse_budget({kind: given})
+            except ValueError as error:
+                raise click.BadParameter(str(error)) from error
+        return given
+
+    return checked
 
 
 def all_option(text: str) -> Callable[[Callback], Callback]:

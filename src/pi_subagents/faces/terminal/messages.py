@@ -5,6 +5,7 @@ from __future__ import annotations
 from pi_subagents.core.plain_text import one_line
 from pi_subagents.core.run.record import short_id
 
+MAX_NAMED = 30  # characters of a name, so that the command behind it is seen
 MAX_ASKED = 60  # characters of a question, so that the key behind it is seen
 
 # What a display of windows says around them.
@@ -19,9 +20,10 @@ def display_left_out(count: int) -> str:
     return f"... and {count} more (Ctrl+O shows all)"
 
 
-def display_next(session_id: str) -> str:
-    """Return the command that goes on with a session."""
-    return f'To continue: subagents run --resume {short_id(session_id)} "..."'
+def display_next(session_id: str, name: str = "") -> str:
+    """Return the command that goes on with a session, and with which where there are several."""
+    which = f" {one_line(name, MAX_NAMED)}" if name else ""
+    return f'To continue{which}: subagents resume {short_id(session_id)} "..."'
 
 
 def display_waits(place: int) -> str:

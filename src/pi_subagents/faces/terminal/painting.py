@@ -231,7 +231,9 @@ def _next_command(windows: Sequence[Window]) -> list[StyledLine]:
     failed = [window for window in known if window.status == "error"]
     if not known:
         return []
-    return [((messages.display_next((failed or known)[0].title.session_id), "muted"),)]
+    chosen = (failed or known)[0]
+    name = window_title(chosen) if len(windows) > 1 else ""
+    return [((messages.display_next(chosen.title.session_id, name), "muted"),)]
 
 
 @value

@@ -182,12 +182,13 @@ def lint_presets(
     cwd: Path, env: Mapping[str, str], engine: EngineCall, models: Sequence[Model] = ()
 ) -> tuple[FileProblem, ...]:
     """Return everything wrong with every file, as it is now, by path and line."""
-    presets = preset_files.read_presets(cwd, env)
-    problems = list(presets.problems)
-    for loaded in presets.by_name.values():
-        profile = preset_profile(loaded.preset)
-        found = (*engine.check_preset(profile, models), *schema_findings(profile))
-        problems += _problems(loaded.path, {}, found)
+    problems: list[FileProblem] = []
+    for directory in preset_files.read_preset_dirs(cwd, env):
+        problems += directory.problems
+        for file in directory.files:
+            profile = preset_profile(file.loaded.preset)
+            found = (*engine.check_preset(profile, models), *schema_findings(profile))
+            problems += _problems(file.loaded.path, file.lines, found)
     return _sorted(problems)
 
 

@@ -79,7 +79,7 @@ def answer_now(
         run = runs.find(request.any_id)
     except RunNotFound:
         raise AnswerTargetNotFound(request.any_id) from None
-    refused = AnswerReport(run.run_id, run.session_id, run.name, "refused")
+    refused = AnswerReport(run.run_id, run.session_id, run.name, "refused", called=run.title)
     if not run.active:
         reason = messages.steer_after_end(state_of(run).word, run.session_id)
         return replace(refused, reason=reason)

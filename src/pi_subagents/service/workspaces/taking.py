@@ -47,7 +47,7 @@ def see_changes(runs: Runs, wanted: str, env: Mapping[str, str] | None = None) -
     of_run = _changes_of(runs, record)
     changes = read_changes(of_run.run_dir)
     if changes is None:
-        raise ChangesUnavailable(record.run_id, messages.NO_WORKTREE)
+        raise ChangesUnavailable(record.short_id, messages.NO_WORKTREE)
     with proven_patch(of_run.worktree, of_run.run_dir) as patch:
         content = patch.read_bytes()
     return SeenChanges(record, changes, content, warnings_of(of_run.worktree, changes, env))
@@ -97,8 +97,8 @@ def throw_away(runs: Runs, wanted: str, env: Mapping[str, str] | None = None) ->
 def _changes_of(runs: Runs, record: RunRecord) -> RunChanges:
     worktree = find_worktree(runs.store.data_dir, record.run_id)
     if worktree is None:
-        raise ChangesUnavailable(record.run_id, messages.NO_WORKTREE)
+        raise ChangesUnavailable(record.short_id, messages.NO_WORKTREE)
     if record.active:
-        raise ChangesUnavailable(record.run_id, messages.STILL_AT_WORK)
+        raise ChangesUnavailable(record.short_id, messages.STILL_AT_WORK)
     message = f"{record.meta.name}\n\nBy sub-agent run {record.run_id}"
     return RunChanges(worktree, Path(record.path), message)

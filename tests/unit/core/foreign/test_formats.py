@@ -263,6 +263,9 @@ def test_only_skills_that_exist_are_loaded() -> None:
         ("claude-code", b"---\ndisallowedTools: {a: b}\n---\n", '"disallowedTools" '),
         ("codex", b"= 1", messages.toml_unreadable("")),
         ("codex", b"a = 1", messages.NO_AGENT),
+        ("claude-code", b"# How we work\n\nRead this first.\n", messages.NO_AGENT),
+        ("gemini", b"No front matter", messages.NO_AGENT),
+        ("opencode", b"", messages.NO_AGENT),
         ("opencode", b"---\n: x\n", "line 1"),
     ],
 )
@@ -272,6 +275,22 @@ def test_what_cannot_be_read_is_a_clear_problem(
     with pytest.raises(AgentFileUnreadable) as refused:
         FORMATS[format_name].parse("file", data)
     assert refused.value.problem.startswith(problem)
+
+
+@pytest.mark.parametrize(
+    ("format_name", "data"),
+    [
+        ("claude-code", b"---\nmodel: [a, b]\ndescription: d\n---\nx"),
+        ("gemini", b"---\nmodel: [a, b]\n---\nx"),
+        ("opencode", b"---\nmodel: [a, b]\n---\nx"),
+        ("codex", b'developer_instructions = "x"\nmodel = 3'),
+    ],
+)
+def test_a_model_that_is_no_text_is_left_out_and_said_to_be(format_name: str, data: bytes) -> None:
+    (agent,) = FORMATS[format_name].parse("file", data)
+    made = to_profile(agent, KNOWN)
+    assert {row.field: row.becomes for row in made.rows}["model"] == "left out: it is no text"
+    assert "model" not in made.text
 
 
 BYTES = st.one_of(

@@ -234,6 +234,9 @@ def test_tasks_of_the_python_api_pass_the_same_gate() -> None:
     with pytest.raises(CwdHasParentSegments) as climbing:
         checked_request([Task("a", "b", cwd="/a/../b")])
     assert climbing.value.cwd == "/a/../b"
+    with pytest.raises(InvalidRequest) as no_flag:
+        checked_request([Task("a", "b", fork="yes")])  # type: ignore[arg-type]  # a wrong type
+    assert str(no_flag.value) == f"tasks[0].fork: {messages.MUST_BE_FLAG}"
 
 
 almost_tasks = st.lists(

@@ -57,6 +57,17 @@ def test_two_requests_become_two_calls_in_one_turn():
     ]
 
 
+def test_for_people_who_watch_the_same_calls_are_made_one_at_a_time():
+    messages = [user("read LICENSE and count the lines in a.md")]
+    at_once = called(reply_to(messages, TOOLS))
+    assert called(reply_to(messages, TOOLS, one_at_a_time=True)) == at_once[:1]
+    messages += [
+        {"role": "assistant", "tool_calls": [LICENSE_CALL]},
+        {"role": "tool", "tool_call_id": "c1", "content": "MIT\n"},
+    ]
+    assert called(reply_to(messages, TOOLS, one_at_a_time=True)) == at_once[1:]
+
+
 def test_the_answer_comes_from_the_results_matched_by_id():
     calls = [LICENSE_CALL, {"id": "c2", "function": {"name": "bash", "arguments": "{}"}}]
     messages = [

@@ -109,6 +109,21 @@ def test_where_nothing_is_found_it_is_said(home: ProfileHome) -> None:
     assert home.run("import") == (0, f"{messages.NO_AGENTS_FOUND}\n", "")
 
 
+def test_a_directory_is_looked_into_as_far_as_its_agents_are(home: ProfileHome) -> None:
+    agents = home.project / ".gemini" / "agents"
+    agents.mkdir(parents=True)
+    (agents / "sec.md").write_text("---\nname: sec\n---\nBe careful.\n")
+    code, out, err = home.run("import", str(agents.parent), "--dry-run")
+    assert (code, err) == (0, "")
+    assert 'sec.md (Gemini CLI) becomes the profile "sec":' in out
+    (home.project / "empty").mkdir()
+    assert home.run("import", str(home.project / "empty")) == (
+        0,
+        f"{messages.NO_AGENTS_THERE}\n",
+        "",
+    )
+
+
 def test_a_file_that_cannot_be_read_says_why_and_fails(home: ProfileHome) -> None:
     missing = home.root / "missing.toml"
     code, out, err = home.run("import", str(missing))

@@ -121,8 +121,8 @@ def test_presets_are_looked_at_too(
     assert home.run("lint") == (
         0,
         (
-            f'{path}:1: warning: unknown tool "bsh" (did you mean "bash"?)\n'
-            f'{path}:1: warning: unknown model "gpt-6" (did you mean "openai/gpt-5"?)\n'
+            f'{path}:4: warning: unknown model "gpt-6" (did you mean "openai/gpt-5"?)\n'
+            f'{path}:5: warning: unknown tool "bsh" (did you mean "bash"?)\n'
             "1 preset, 2 problems\n"
         ),
         "",

@@ -121,6 +121,13 @@ def test_a_model_that_there_is_not_is_refused_with_the_nearest(caller: Caller) -
         (("one", " "), "Error: Prompt 2 is empty."),
         (("one", "--thinking", "hard"), "Error: Invalid value for '--thinking': 'hard' is not one"),
         (("--tools", "read", "--task-file"), "Error: --task-file says what to run; leave out --to"),
+        (
+            ("one", "--timeout", "0"),
+            "Error: Invalid value for '--timeout': 0.0 is not in the range",
+        ),
+        (("one", "--timeout", "soon"), "Error: Invalid value for '--timeout': 'soon' is not a num"),
+        (("one", "--max-tokens", "-5"), "Error: Invalid value for '--max-tokens': `tokens` must b"),
+        (("one", "--name", "a", "--name", "b"), "Error: 2 names for 1 prompt."),
         (("one", "--tools", "+read"), 'Error: tools: "+read" is not the name of a tool.'),
     ],
 )

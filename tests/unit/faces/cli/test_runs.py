@@ -144,6 +144,16 @@ def test_a_run_is_shown_with_its_whole_task(place: FleetPlace, said: Any) -> Non
     assert lines.count("Count the files.") == 200
 
 
+def test_of_a_run_each_thing_is_shown_once(place: FleetPlace, said: Any) -> None:
+    run = place.finished("count", SESSION, output="There are 3.\n\nAll in src.\n")
+    run.transcript.write_text(f"# count (run {run.run_id})\nls src\nThere are 3.\n\nAll in src.\n")
+    _, out, _ = said("show", "count")
+    assert out.partition("\nTranscript\n")[2].split("\n") == [
+        "ls src", "", "Answer", "There are 3.", "", "All in src.", "",
+        "", f"Files in {run.path}", "  ".join(sorted(path.name for path in run.path.iterdir())), "",
+    ]  # fmt: skip
+
+
 def test_an_answer_that_is_missing_is_told_in_the_words_of_the_screen(
     place: FleetPlace, said: Any
 ) -> None:

@@ -75,7 +75,7 @@ async def test_what_is_new_is_shown_and_at_the_end_stays_with_the_shell() -> Non
         shown = await watcher.sees("To continue")
     assert shown == [
         "✓ talk · 0s",
-        f'To continue: subagents run --resume {SESSION[:8]} "..."',
+        f'To continue: subagents resume {SESSION[:8]} "..."',
         "",
     ]
     terminal = watcher.terminal

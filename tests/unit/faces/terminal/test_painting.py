@@ -324,15 +324,13 @@ def test_at_the_end_a_line_of_each_stays_with_why_it_failed_and_the_next_command
         "  Sub-agent exited with code 1 without",
         "  an answer",
         "  Look for the cause: subagents doctor.",
-        'To continue: subagents run --resume 1e361c06 "..."',
+        'To continue broken: subagents resume 1e361c06 "..."',
     ]
 
 
 def test_where_all_went_well_the_first_session_is_the_one_to_go_on_with() -> None:
     lines = paint_ended([replace(BUSY, status="completed")], 80)
-    assert as_text(lines[-1], coloured=False) == (
-        'To continue: subagents run --resume cac9f932 "..."'
-    )
+    assert as_text(lines[-1], coloured=False) == ('To continue: subagents resume cac9f932 "..."')
 
 
 def built(happened: list[ev.Event]) -> Window:

@@ -162,7 +162,7 @@ def test_the_linter_and_the_call_refuse_tools_that_would_be_more_than_they_name(
     refusal = f'Preset "open" cannot be used because of "tools": {why(name)}.'
     for version in ("0.87.1", "1.5.0"):
         (problem,) = lint_presets(cwd, env, pi(version))
-        assert (problem.line, problem.problem, problem.fatal) == (1, refusal, True)
+        assert (problem.line, problem.problem, problem.fatal) == (4, refusal, True)
         preset = load_presets(cwd, env).by_name["open"].preset
         with pytest.raises(ProfileRefused) as refused:
             pi(version).prepare_preset(preset_profile(preset), "m")

@@ -88,7 +88,7 @@ def import_agents(
 
     found = import_agents(console.place(Path.cwd()), paths, format_name or "", kind)
     if not found:
-        console.answer(messages.NO_AGENTS_FOUND)
+        console.answer(messages.NO_AGENTS_THERE if paths else messages.NO_AGENTS_FOUND)
         return 0
     for agent in found:
         _show(console, agent, kind)

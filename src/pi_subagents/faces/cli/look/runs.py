@@ -8,6 +8,7 @@ table, text or JSON; only `stop` changes anything.
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -207,7 +208,7 @@ def _print_json(console: Console, run: RunRecord) -> None:
 
 
 def _print_run(console: Console, run: RunRecord) -> None:
-    from pi_subagents.service.run_contents import files_of, task_of, transcript_of
+    from pi_subagents.service.run_contents import files_of, said_in, task_of
 
     print_heading(console, run)
     if run.usage.total_tokens:
@@ -219,7 +220,8 @@ def _print_run(console: Console, run: RunRecord) -> None:
     said_above = run.error_message in explain_failure(run.error_message).lines
     sections = {
         "Task": task_of(run),
-        "Transcript": transcript_of(run),
+        # What was said last stands below it, under a heading of its own.
+        "Transcript": said_in(run).removesuffix(run.output.rstrip()).rstrip(),
         "Answer" if run.status == "completed" else LAST_WORDS: run.output,
         # As a provider put it, where it is said in other words above.
         "Error": "" if said_above else run.error_message,
@@ -228,9 +230,8 @@ def _print_run(console: Console, run: RunRecord) -> None:
         if text:
             console.answer(f"\n{title}", bold=True)
             console.answer(text)
-    console.answer("\nFiles", bold=True)
-    for path in files_of(run):
-        console.answer(path)
+    console.answer(f"\nFiles in {run.path}", bold=True)
+    console.answer("  ".join(Path(path).name for path in files_of(run)))
 
 
 def _time_spent(run: RunRecord) -> str:

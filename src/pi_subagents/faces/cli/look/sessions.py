@@ -99,7 +99,10 @@ def session(console: Console, *, session_id: str, part: Mapping[str, object], as
     everything.
     """
     parameters = {"sessionId": session_id, **part}
-    return _print_session(console, "get_subagent_session", parameters, as_json=as_json)
+    # A transcript ends with why it failed.
+    return _print_session(
+        console, "get_subagent_session", parameters, as_json=as_json, why_is_said=True
+    )
 
 
 @click.command("steer")
@@ -162,12 +165,17 @@ def print_answer(
 
 
 def _print_session(
-    console: Console, tool: str, parameters: Mapping[str, object], *, as_json: bool
+    console: Console,
+    tool: str,
+    parameters: Mapping[str, object],
+    *,
+    as_json: bool,
+    why_is_said: bool = False,
 ) -> int:
     """Print the answer, and return the exit code that goes with the session's status."""
     details = print_answer(console, tool, parameters, as_json=as_json)
     if details["status"] != "completed":
-        for line in _standing(details):
+        for line in _standing(details, why_is_said=why_is_said):
             console.notice(line)
         return EXIT_FAILED
     return 0
@@ -190,13 +198,15 @@ def _is_active(any_id: str) -> bool:
     return False
 
 
-def _standing(details: Mapping[str, Any]) -> tuple[str, ...]:
+def _standing(details: Mapping[str, Any], *, why_is_said: bool) -> tuple[str, ...]:
     """Return how a session stands that is not completed, why, and what to do about it."""
     from pi_subagents.service.runs import Runs
 
     latest = Runs().find(details["sessionId"])
     notes = latest.result.notes if latest.result else ()
     why = ending_lines(latest.error_message, notes)
+    if why_is_said:
+        why = tuple(line for line in why if line != latest.error_message)
     return (f"Session {short_id(latest.session_id)}: {state_of(latest).word}", *why)
 
 

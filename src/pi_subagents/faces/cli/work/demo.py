@@ -17,15 +17,16 @@ if TYPE_CHECKING:
     from pi_subagents.faces.cli.console import Console
 
 ANSWER_ROWS = 4  # of each, so that all of it fits on a screen
+PACE_MS = 900  # before each step where somebody watches: at once, nothing would be seen of it
 ON_A_CHECKOUT = (
-    ("count", "Count the Python files in src"),
+    ("count", "Count the Python files in src, then count the lines in README.md"),
     ("headings", "Summarise the headings of README.md"),
-    ("search", "Search for PI_SUBAGENTS_CHILD in src"),
+    ("search", "Find *.md, then list src, then search for PI_SUBAGENTS_CHILD in src"),
 )
 ANYWHERE = (
     ("list", "List the files in ."),
-    ("count", "Count the files in ."),
-    ("find", "Find *.md in ."),
+    ("count", "Count the files in ., then count the Markdown files in ."),
+    ("find", "Find *.txt in ., then find *.py in ., then find *.md in ."),
 )
 
 
@@ -42,6 +43,7 @@ def demo(console: Console, *, plain: bool, as_json: bool) -> int:
     Installs the pinned pi first if there is none. Your own pi configuration is neither read nor
     written: the children get a configuration directory of their own.
     """
+    from pi_subagents.core.offline.script import Script
     from pi_subagents.core.task.request import Task
     from pi_subagents.faces.cli.machine.setup import Painter
     from pi_subagents.faces.cli.work.live import delegate_live
@@ -55,10 +57,11 @@ def demo(console: Console, *, plain: bool, as_json: bool) -> int:
     console.notice(f"Three sub-agents work in {cwd}, side by side:")
     for task in tasks:
         console.progress(f"  {task.name}: {task.prompt}")
+    watched = sys.stderr.isatty() and not (plain or as_json)
     code = delegate_live(
         console,
         tasks,
-        {"env": env, "offline": True},
+        {"env": env, "offline": Script(rules_pace_ms=PACE_MS) if watched else True},
         as_json=as_json,
         plain=plain,
         most_rows=ANSWER_ROWS,

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pi_subagents.core.plain_text import one_line, printable
 from pi_subagents.core.run import events as ev
 from pi_subagents.core.run.progress import ProgressFormatter, failure_line
+from pi_subagents.core.run.record import short_id
 from pi_subagents.core.run.result import RunResult
 from pi_subagents.core.stop_switch import RUNNING, StopSwitch
 from pi_subagents.core.task.request import checked_request, is_unnamed
@@ -75,7 +76,7 @@ class ProgressPrinter:
         match what:
             case ev.StateChanged(state):
                 if state == "running" and verbose:
-                    return f"run {run.spec.run_id} in {run.kept_in}"
+                    return f"run {short_id(run.spec.run_id)} in {run.kept_in}"
                 return {"running": "started", "stopping": "stopping"}.get(state, "")
             case ev.Retrying():
                 return retry_line(what)

@@ -16,8 +16,8 @@ import click
 
 from pi_subagents.core.profile.profile import QUESTION_CHOICES, THINKING_LEVELS
 from pi_subagents.core.value import replace
-from pi_subagents.faces.cli import completing, options
-from pi_subagents.faces.cli.given import text_or_typed
+from pi_subagents.faces.cli import completing, messages, options
+from pi_subagents.faces.cli.given import FiniteRange, text_or_typed
 
 if TYPE_CHECKING:
     from pi_subagents.core.task.request import Task
@@ -42,9 +42,10 @@ _OPTIONS = (
     options.profile_option,
     click.option(
         "--timeout",
-        type=float,
-        help="Seconds per task, 1 to 86400 (default: 600). A sub-agent that is active then goes "
-        "on, until it was idle for 30 s (subagents.extend_timeout_debounce; 0: no extension).",
+        type=FiniteRange(1, 86_400),
+        metavar="SECONDS",
+        help="Time for each task (default: 600). A sub-agent that is active then goes on, until "
+        "it was idle for 30 s (subagents.extend_timeout_debounce; 0: no extension).",
     ),
     click.option("--model", help="Model, over the profile's (`subagents models` lists them)."),
     click.option(
@@ -260,9 +261,9 @@ def _typed_tasks(
     for number, prompt in enumerate(given, 1):
         if not prompt.strip():
             raise click.ClickException(f"Prompt {number} is empty.")
-    for many, what in ((names, "names"), (sessions, "sessions")):
+    for many, what in ((names, "name"), (sessions, "session")):
         if len(many) > len(prompts):
-            raise click.UsageError(f"{len(many)} {what} for {len(prompts)} prompts.")
+            raise click.UsageError(messages.more_than_prompts(len(many), what, len(prompts)))
     return [
         Task(
             name=names[index] if index < len(names) else unnamed(index),

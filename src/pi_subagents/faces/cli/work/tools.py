@@ -113,7 +113,8 @@ def _parameters(schema: Mapping[str, object], indent: str) -> list[str]:
     lines = []
     for name, about in properties.items():
         mark = "" if name in required else "?"
-        shown = (about.get(key, "") for key in ("type", "description"))
+        kind = about.get("type") or " or ".join(about.get("enum", ()))
+        shown = (kind, about.get("description", ""))
         lines.append(f"{indent}- {name}{mark}: {' '.join(filter(None, shown))}")
         items = about.get("items")
         if items and "properties" in items:
