@@ -65,7 +65,7 @@ def recorded() -> list[tuple[str, str, str]]:
     with tempfile.TemporaryDirectory() as place:
         home, project = Path(place, "home"), Path(place, "project")
         home.mkdir()
-        project.mkdir()
+        (project / ".pi").mkdir(parents=True)  # whatever is above it is another project
         pi = Path(place, "pi.py")
         pi.write_text(PI, "utf-8")
         done = subprocess.run(
