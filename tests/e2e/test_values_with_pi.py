@@ -34,6 +34,10 @@ def submits(**arguments: object) -> dict[str, object]:
     return {"toolCalls": [{"name": "submit_answer", "arguments": arguments}]}
 
 
+def nested(levels: int) -> object:
+    return [nested(levels - 1)] if levels else 0
+
+
 def talk(match: str, *turns: dict[str, object]) -> dict[str, object]:
     return {"match": match, "turns": list(turns)}
 
@@ -44,6 +48,7 @@ def place(project: Project) -> Iterator[Place]:
     conversations = [
         talk("mend", submits(heron="many"), submits(heron=3)),
         talk("slow", submits(heron="a" * 40 + "!"), submits(heron="aa")),
+        talk("much", submits(heron=nested(64)), submits(heron="x" * 2**22), submits(heron=nested(63))),
         talk("name", submits(value=["a", "b"])),
         talk("say", {"text": "I count three."}, {"text": 'So: {"heron": "x"}'}, submits(heron=4)),
         talk("grow", submits(heron=1), submits(value=["c"])),
@@ -99,6 +104,14 @@ async def test_an_answer_that_pi_would_check_for_ever_is_refused_in_time(place: 
     (result,) = (await place.delegate(task("slow it", slow))).results
     assert (result.status, result.value) == ("completed", {"heron": "aa"})
     assert "could not be checked within the limits" in place.requests("slow it")
+
+
+async def test_what_could_not_be_kept_is_not_taken_and_the_model_knows_why(place: Place) -> None:
+    (result,) = (await place.delegate(task("much of it", {"type": "object"}))).results
+    assert (result.status, result.value) == ("completed", {"heron": nested(63)})
+    told = place.requests("much of it")
+    assert "nested more than 64 levels deep" in told
+    assert "more than 4194304 characters" in told
 
 
 async def test_what_is_no_object_is_wrapped_and_unwrapped(place: Place) -> None:

@@ -72,8 +72,18 @@ def schema_findings(profile: Profile) -> tuple[Finding, ...]:
     return (Finding("outputSchema", f"outputSchema: {problem}", REFUSED),) if problem else ()
 
 
-@lru_cache(maxsize=64)
 def _problem(schema: str) -> str:
+    try:
+        _check(schema)
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
+@lru_cache(maxsize=64)
+def _check(schema: str) -> None:
+    """Raise ValueError where it is none; only what is one is remembered: it may be the machine."""
     from pi_subagents.system.schema_check import schema_problem
 
-    return schema_problem(json.loads(schema))
+    if problem := schema_problem(json.loads(schema)):
+        raise ValueError(problem)

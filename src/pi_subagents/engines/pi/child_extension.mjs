@@ -23,6 +23,25 @@ function tryCheck([program, ...options], schema, value) {
   if (status !== 0) throw new Error("This answer could not be checked within the limits of time and memory.");
 }
 
+// Of a value that can be kept.
+const MOST_CHARACTERS = 4_194_304;
+const MOST_LEVELS = 64;
+
+const containersIn = (parts) => parts.filter((part) => typeof part === "object" && part !== null);
+
+/** Return the value, or throw where it is too large or nested too deeply to be kept. */
+function kept(value) {
+  if (JSON.stringify(value).length > MOST_CHARACTERS)
+    throw new Error(`The answer was not taken: it has more than ${MOST_CHARACTERS} characters.`);
+  let level = containersIn([value]);
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth === MOST_LEVELS)
+      throw new Error(`The answer was not taken: it is nested more than ${MOST_LEVELS} levels deep.`);
+    level = level.flatMap((outer) => containersIn(Object.values(outer)));
+  }
+  return value;
+}
+
 function submitAnswer({ schema, wrapped, checker }) {
   return {
     name: "submit_answer",
@@ -41,7 +60,7 @@ function submitAnswer({ schema, wrapped, checker }) {
     async execute(_id, given) {
       return {
         content: [{ type: "text", text: "The answer was taken." }],
-        details: { value: wrapped ? given.value : given },
+        details: { value: kept(wrapped ? given.value : given) },
         terminate: true,
       };
     },

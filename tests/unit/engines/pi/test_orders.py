@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # it has no types
 
+from pi_subagents.core.answer.finding import MAX_DEPTH
 from pi_subagents.core.answer.parameters import as_parameters
+from pi_subagents.core.answer.schema import MAX_VALUE
 from pi_subagents.core.profile.profile import Profile
 from pi_subagents.core.run import events as ev
 from pi_subagents.engines.base import ChildRequest
@@ -100,6 +102,8 @@ def test_the_names_in_the_extension_are_ours() -> None:
     text = extension_path().read_text("utf-8")
     for name in (ORDERS_COMMAND, ORDERS_VARIABLE, "submit_answer"):
         assert f'"{name}"' in text
+    assert f"MOST_CHARACTERS = {MAX_VALUE:_};" in text
+    assert f"MOST_LEVELS = {MAX_DEPTH};" in text
 
 
 @pytest.mark.parametrize(
