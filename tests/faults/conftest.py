@@ -1,33 +1,7 @@
-"""Fixtures for the fault suite: every place is audited when a case is over."""
+"""The fault suite runs in the places of the tests with real processes: each audited at the end."""
 
 from __future__ import annotations
 
-import sys
-from typing import TYPE_CHECKING
+from tests.integration.conftest import child_mode, place, pytest_generate_tests
 
-import pytest
-from tests.fakes import child_modes
-from tests.fakes.workplace import Workplace, open_workplace
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-    from pathlib import Path
-
-
-def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    child_modes.parametrise(metafunc)
-
-
-@pytest.fixture
-def child_mode() -> str:
-    """How children are run where a test does not say."""
-    return child_modes.DEFAULT
-
-
-@pytest.fixture
-async def place(tmp_path: Path, child_mode: str) -> AsyncIterator[Workplace]:
-    """A project with fake children, audited at the end."""
-    if sys.platform != "linux":
-        pytest.skip("the fakes and the auditor read /proc")
-    async with open_workplace(tmp_path, child_mode) as workplace:
-        yield workplace
+__all__ = ["child_mode", "place", "pytest_generate_tests"]
