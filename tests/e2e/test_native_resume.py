@@ -7,6 +7,7 @@ import itertools
 import json
 import os
 import signal
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -96,6 +97,31 @@ async def test_a_resumed_request_begins_with_the_former_one_byte_for_byte(
     assert "nightingale" in json.dumps(requests[-1]["messages"])
     assert place.dir_of(after).prompt.read_text() == "And now?"
     assert (after.message_count, after.usage.total_tokens < before.usage.total_tokens) == (2, True)
+
+
+async def test_the_same_holds_for_runs_with_a_schema_questions_and_permissions(
+    project: Project,
+) -> None:
+    submits = [
+        {"toolCalls": [{"name": "submit_answer", "arguments": {"seen": seen}}]} for seen in (1, 2)
+    ]
+    schema = {"type": "object", "properties": {"seen": {"type": "integer"}}}
+    with OfflineModel(parse_script([bash("echo nightingale"), *submits])) as model:
+        place = Place(project, model)
+        place.profile("careful", questions="ask", permissions="{edit: deny}")
+        before = Task("look", FIRST, profile="careful", output_schema=schema)
+        (first,) = (await place.delegate(before)).results
+        after = replace(before, prompt="And now?", resume=first.session_id)
+        (second,) = (await place.delegate(after)).results
+        requests = sent(place)
+    assert [(each.value, each.resumed) for each in (first, second)] == [
+        ({"seen": 1}, ""),
+        ({"seen": 2}, "native"),
+    ]
+    assert len(requests) == 3
+    for former, later in itertools.pairwise(requests):
+        assert told(later).startswith(told(former))
+        assert {**later, "messages": 0} == {**former, "messages": 0}
 
 
 async def test_two_forks_of_one_run_are_two_branches_and_it_stays_as_it_is(place: Place) -> None:
