@@ -1,6 +1,6 @@
 """
-Measure what we promise: start-up, supervisor, delegation, events, display, store, watch, models,
-other agents.
+Measure what we promise: start-up, supervisor, delegation, events, display, store, watch,
+worktrees, models, other agents.
 
     make bench                                   a table
     python benchmarks/run.py --write-docs        the table in docs/performance.md too
@@ -36,6 +36,7 @@ import start_up
 import store_scan
 import supervisor_cost
 import watch_cost
+import worktree_cost
 from measuring import Place, progress
 
 from pi_subagents.engines.pi.command import resolve_pi_command
@@ -54,6 +55,7 @@ PARTS = {
     "display": display_cost.measure,
     "store": store_scan.measure,
     "watch": watch_cost.measure,
+    "worktrees": worktree_cost.measure,
     "models": model_lists.measure,
     "acp": acp_start.measure,
 }

@@ -238,3 +238,26 @@ async def test_what_watch_shows_takes_and_throws_away(place: Workplace, git: Git
     inside = FleetActions(place.project, {**place.env, "PI_SUBAGENTS_CHILD": "1"}, print)
     assert inside.apply(two).bad
     assert inside.discard(two).bad
+
+
+async def test_in_a_shared_checkout_both_results_name_a_file_that_two_wrote(
+    place: Workplace, git: GitPlace
+) -> None:
+    work = place.delegate_by_api("one", "two", "three")
+    children = {name: await place.child(name) for name in ("one", "two", "three")}
+    await children["one"].tool("write", {"path": "sub/b.txt"})
+    await children["one"].tool("edit", {"path": "own.txt"})
+    await children["two"].tool("edit", {"path": str(git.top / "sub" / "b.txt")})
+    await children["two"].tool("read", {"path": "a.txt"})
+    await children["three"].tool("write", {"path": "a.txt"})
+    for child in children.values():
+        await child.answer_and_exit("done")
+    results = await work.results()
+    also = "Also written by {}, in the same checkout: sub/b.txt"
+    assert [result.notes for result in results] == [
+        (also.format("two"),),
+        (also.format("one"),),
+        (),
+    ]
+    kept = [place.run_dir(child).read_result() for child in children.values()]
+    assert [each and each.notes for each in kept] == [result.notes for result in results]

@@ -31,6 +31,7 @@ from pi_subagents.service.delegation import Delegation, Preparation, Update
 from pi_subagents.service.models import refuse_without_model
 from pi_subagents.service.plan import plan, prewarm_spec
 from pi_subagents.service.questions.people import PeopleAsked
+from pi_subagents.service.workspaces.shared_writes import SharedWrites
 from pi_subagents.system import crash_points
 from pi_subagents.system.clock import now_ms
 from pi_subagents.system.own_thread import in_own_thread
@@ -145,8 +146,12 @@ async def execute(
     ask = options.get("on_question")
     people = PeopleAsked(ask, context.notice, context.runs, stop) if ask else None
 
+    shared = SharedWrites(planned) if len(planned) > 1 else None
+
     def observe(update: Update) -> None:
         windows.apply(update)
+        if shared is not None:
+            shared.observe(update)
         on_update(update)
         if people is not None:
             people.observe(update)
@@ -164,6 +169,8 @@ async def execute(
         if people is not None:
             await people.close()
         await asyncio.shield(runner.settle())
+    if shared is not None:
+        results = shared.noted(results, planned, context.runs.store)
     crash_points.reach(crash_points.BEFORE_INDEX_UPDATE)
     context.runs.note_ended(results)
     return results, windows.now()

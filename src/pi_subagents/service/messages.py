@@ -263,3 +263,9 @@ def left_out_unpassed(run: str, work: str) -> str:
 def changes_discarded(run_id: str) -> str:
     """Return that what a run changed was thrown away."""
     return f"The changes of run {run_id[:8]} are discarded."
+
+
+def written_twice(files: list[str], more: int, others: list[str]) -> str:
+    """Return that other tasks of the call wrote the same files of the shared checkout."""
+    left = f" and {more} more" if more > 0 else ""
+    return f"Also written by {', '.join(others)}, in the same checkout: {', '.join(files)}{left}"

@@ -180,6 +180,11 @@ class RunDir:
                 self.reserved.unlink()
         return result
 
+    def amend_result(self, known: RunResult, result: RunResult) -> None:
+        """Let a result say more, where it is what is known; OSError where it cannot be written."""
+        if self.read_result(known.session_id) == known:
+            safe_io.replace_file(self.result, safe_io.to_json_bytes(result_to_json(result)))
+
     def _put_aside_result(self) -> str:
         """Give what is in the place of the result another name, and return that."""
         if not os.path.lexists(self.result):
