@@ -3,8 +3,8 @@ What a worktree costs in a large repository: its snapshot, its making and ending
 
 The yardstick is git alone: `git worktree add` of the same commit, and `git worktree remove` after.
 Ours also proves what it made, keeps the index, saves the patch of one changed file and applies it
-once.  Then four tasks of the real pi with worktrees beside four that share the checkout: each time a
-fresh process, all with one scripted model.
+once.  Then four tasks of the real pi with worktrees beside four that share the checkout: each time
+a fresh process, all with one scripted model.
 """
 
 from __future__ import annotations
