@@ -7,7 +7,7 @@
 # Exit code: 0 if the run was completed, else 1.
 set -eu
 
-run=$(subagents --quiet run --background --offline --questions ask --json \
+run=$(subagents --quiet run --background --offline --questions ask --name deploy --json \
   "Ask which database to use" | python3 -c '
 import json, sys
 

@@ -52,8 +52,8 @@ SAID = {
         f"count | completed | {COUNTED}\nheadings | completed | README.md has 2 headings:\n"
     ),
     "answering.sh": (
-        "task-1 asks:\nWhich database to use?\n"
-        "Answered: task-1 goes on.\n"
+        "deploy asks:\nWhich database to use?\n"
+        "Answered: deploy goes on.\n"
         "Which database to use? the one for staging\n"
     ),
     "background.sh": (
