@@ -179,7 +179,7 @@ PICTURES = (
         rows=32,
         leaving=(press("Escape"), see("Session IDs"), press("C-d")),
     ),
-    Picture("demo", "subagents demo", (see("What to type next:"),), rows=37, directory=CHECKOUT),
+    Picture("demo", "subagents demo", (see("What to type next:"),), rows=39, directory=CHECKOUT),
 )
 
 

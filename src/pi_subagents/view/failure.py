@@ -43,6 +43,7 @@ NO_MODEL = Explanation("No model is configured.", "Log in: subagents pi, then /l
 _NO_KEY = re.compile(
     r"No API key found for (?!the selected model)(?:\"([^\"]{1,60})\"|([\w.-]{1,60}?)(?=[.\s]|$))"
 )
+_NO_PROVIDER = re.compile(r'Error: Unknown provider "([^"]{1,60})"')  # pi's own, before it ends
 _STATUS = re.compile(r"(?:Error:? ?)?(?:HTTP ?)?([45]\d\d)\b[\s:]*(.*)", re.DOTALL)
 
 # By the words of providers, whatever status they come with; the first that fits counts.
@@ -131,6 +132,11 @@ def explain_failure(message: str) -> Explanation:
     text = message.strip()
     if key := _NO_KEY.search(text):
         return _no_key(key[1] or key[2])
+    if provider := _NO_PROVIDER.search(text):
+        return Explanation(
+            f'pi has no provider "{one_line(provider[1], 60)}".',
+            "Choose one of those that `subagents models` lists.",
+        )
     status = _STATUS.match(text)
     code, rest = (status[1], status[2]) if status else ("", "")
     ours = next((to_do for begin, to_do in _OURS if text.startswith(begin)), None)

@@ -98,6 +98,14 @@ def anthropic(kind: str, message: str) -> str:
             "Look for the cause: subagents doctor.",
         ),
         (
+            (
+                'Sub-agent exited with code 1 without an answer: Error: Unknown provider "opanai". '
+                "Use --list-models to see available providers/models."
+            ),
+            'pi has no provider "opanai".',
+            "Choose one of those that `subagents models` lists.",
+        ),
+        (
             "Sub-agent was killed by SIGKILL before it finished",
             "Sub-agent was killed by SIGKILL before it finished",
             "The machine may have run out of memory; fewer at once: --concurrency 1.",

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from pi_subagents.view.fleet_table import Cell
 
 
+ID = "RUN      "  # with which every other command finds it
+
+
 def print_json(console: Console, rows: Sequence[RunRecord], today_ms: int) -> None:
     """Print all of it for a script, in the order of the list."""
     runs = [row_to_json(row) for row, _ in arranged(rows, Wanted())]
@@ -39,11 +42,11 @@ def print_list(
         return
     room = width(sys.stdout)
     console.answer(totals_line(totals(rows, today_ms), room), bold=True)
-    columns = layout(room)
-    console.answer(_line([cell.heading for cell in columns], columns))
+    columns = layout(room - len(ID))
+    console.answer(ID + _line([cell.heading for cell in columns], columns))
     for row, follows in arranged(rows, Wanted()):
         texts = [cell_text(row, cell, now_ms, follows=follows) for cell in columns]
-        console.answer(_line(texts, columns))
+        console.answer(f"{row.short_id:<{len(ID)}}" + _line(texts, columns))
 
 
 def _line(texts: Sequence[str], columns: Sequence[Cell]) -> str:

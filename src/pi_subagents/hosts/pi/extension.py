@@ -70,13 +70,21 @@ def named_packages(settings: Path, env: Mapping[str, str]) -> NamedPackages:
     ours, rivals = [], []
     for entry in parse_skill_settings(content).packages:
         source = parse_package_source(entry.source)
-        if source.kind == LOCAL:
-            path = resolved_path(source.place, settings.parent, env)
-            if path.parts[-2:] == extension_dir().parts[-2:]:
-                ours.append(path)
+        if path := copy_of_ours(entry.source, settings, env):
+            ours.append(path)
         elif source.kind == NPM and source.place in RIVALS:
             rivals.append(entry.source)
     return NamedPackages(settings, tuple(ours), tuple(rivals))
+
+
+def copy_of_ours(entry: object, settings: Path, env: Mapping[str, str]) -> Path | None:
+    """Return the folder that an entry of `packages` names, if it is a copy of the extension."""
+    given = entry.get("source") if isinstance(entry, dict) else entry
+    source = parse_package_source(given) if isinstance(given, str) else None
+    if source is None or source.kind != LOCAL:
+        return None
+    path = resolved_path(source.place, settings.parent, env)
+    return path if path.parts[-2:] == extension_dir().parts[-2:] else None
 
 
 def remember_interpreter(env: Mapping[str, str]) -> None:

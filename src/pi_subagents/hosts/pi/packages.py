@@ -10,20 +10,23 @@ from __future__ import annotations
 import subprocess
 from typing import TYPE_CHECKING
 
-from pi_subagents.config.settings_files import load_settings
+from pi_subagents.config.settings_files import MAX_SETTINGS_BYTES, load_settings
 from pi_subagents.core.plain_text import printable
 from pi_subagents.core.value import value
 from pi_subagents.engines.pi.command import resolve_pi_command
 from pi_subagents.engines.pi.invocation import QUIET
 from pi_subagents.engines.pi.trust import is_trusted
 from pi_subagents.errors import PiPackageNotChanged
+from pi_subagents.hosts.jsonc_edit import parse_jsonc, set_value
 from pi_subagents.hosts.pi.extension import (
     NamedPackages,
+    copy_of_ours,
     extension_dir,
     named_packages,
     pi_settings_file,
     remember_interpreter,
 )
+from pi_subagents.system.safe_io import read_bounded, replace_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -77,6 +80,25 @@ def uninstall_extension(scope: PiScope) -> bool:
     said = [line for each in named.ours for line in _run(scope, "remove", each)]
     _verified(scope, (), said)
     return bool(named.ours)
+
+
+def forget_extension(scope: PiScope) -> bool:
+    """Do the same where no pi is left that could: its entry in `packages` goes, nothing else."""
+    named = named_packages(scope.settings, scope.env)
+    if not named.ours:
+        return False
+    path = scope.settings.resolve()
+    text = read_bounded(path, MAX_SETTINGS_BYTES).decode()
+    content = parse_jsonc(text)
+    assert isinstance(content, dict)  # which named_packages has read
+    kept = [
+        each
+        for each in content["packages"]
+        if copy_of_ours(each, scope.settings, scope.env) is None
+    ]
+    replace_file(path, set_value(text, ("packages",), kept).encode())
+    _verified(scope, (), ())
+    return True
 
 
 def package_command(scope: PiScope, verb: str, folder: Path) -> list[str]:

@@ -26,11 +26,14 @@ def test_the_list_is_a_table_with_the_totals_above(capsys: pytest.CaptureFixture
     print_list(Console(), [EARLIER, WORKING], now_ms=121_000, today_ms=0, machine=False)
     totals, headings, working, earlier = capsys.readouterr().out.splitlines()
     assert totals == "1 active · 1 failed · today 1.2k tokens, $0.5000"
-    assert headings.split() == ["STATUS", "AGE", "TIME", "TASK", "MODEL", "LAST", "TOKENS", "COST"]
+    assert headings.split() == [
+        "RUN", "STATUS", "AGE", "TIME", "TASK", "MODEL", "LAST", "TOKENS", "COST",
+    ]  # fmt: skip
     assert working.split() == [
-        "●", "running", "1m", "-", "fix", "\U0001f388", "mini", "Reading", "x.py", "1.2k", "$0.5000",
+        "11111111", "●", "running", "1m", "-", "fix", "\U0001f388", "mini", "Reading", "x.py", "1.2k", "$0.5000",
     ]  # fmt: skip
     assert earlier.split() == [
+        "22222222",
         "✗",
         "failed",
         "2m",
