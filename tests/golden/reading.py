@@ -39,13 +39,13 @@ class Golden:
         return json.dumps(vars(self), indent=1, ensure_ascii=True) + "\n"
 
 
-def _plain(value: object) -> Plain:
+def plain(value: object) -> Plain:
     """Return a value's content by name, at every depth."""
 
     def inner(content: object) -> object:
         if isinstance(content, tuple):
             return [inner(each) for each in content]
-        return _plain(content) if hasattr(content, "__match_args__") else content
+        return plain(content) if hasattr(content, "__match_args__") else content
 
     return {name: inner(content) for name, content in as_dict(value).items()}
 
@@ -105,7 +105,7 @@ def _read(heard: Iterable[ev.Event], exit_code: int, account: Callable[[], Usage
     for event in heard:
         fold.apply(event)
         if not isinstance(event, ev.Activity):
-            events.append({"event": type(event).__name__, **_plain(event)})
+            events.append({"event": type(event).__name__, **plain(event)})
         if text := formatter.text(event):
             progress.append(text)
     fold.count(account())
@@ -113,7 +113,7 @@ def _read(heard: Iterable[ev.Event], exit_code: int, account: Callable[[], Usage
         "messages": fold.messages,
         "tool_calls": fold.facts()["tool_call_count"],
         "settled": fold.settled,
-        "usage": _plain(fold.usage),
+        "usage": plain(fold.usage),
     }
-    outcome = _plain(fold.decide(Ending(exit_code=exit_code)))
+    outcome = plain(fold.decide(Ending(exit_code=exit_code)))
     return tuple(json.loads(json.dumps([events, progress, outcome, totals])))

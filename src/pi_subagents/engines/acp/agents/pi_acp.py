@@ -17,6 +17,11 @@ AGENT = Agent(
     takes_mcp=False,
     usage=UNTOLD,
     question_ids="pi-ui-",
-    chatter=(r"pi v\d.*", r"Queued message.*", r"Retry finished, resuming\."),
+    chatter=(
+        r"pi v\d.*",
+        r"Queued message.*",
+        r"Starting queued message.*",
+        r"Retry finished, resuming\.",
+    ),
     retrying=r"Retrying \(attempt (\d+)/(\d+), waiting (\d+)s\)\.\.\.",
 )
