@@ -49,6 +49,7 @@ ROOMS = (
     "engines",
     "hosts",
     "store",
+    "workspaces",
     "config",
     "system",
     "view",

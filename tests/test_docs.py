@@ -299,6 +299,11 @@ def test_every_decision_is_listed():
     assert listed == {path.name for path in folder.glob("[0-9]*.md")}
 
 
+def test_every_room_is_in_the_table_of_rooms():
+    folders = {path.parent.name for path in update_docs.PACKAGE.glob("*/__init__.py")}
+    assert {*update_docs.ROOMS} == {"", "api", *folders}
+
+
 def test_the_number_of_a_decision_is_that_of_the_page_it_leads_to():
     numbered = re.compile(r"\[(?:decision )?(\d{3})\]\((?:[\w./]*/)?(\d{3})-")
     wrong = {

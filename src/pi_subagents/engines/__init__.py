@@ -1,1 +1,1 @@
-"""What kind of child runs: the real pi, and the offline model that can stand in for a provider."""
+"""What kind of child runs: the real pi, agents that speak ACP, and the offline model."""
