@@ -288,7 +288,7 @@ async def test_without_restrictions_an_extra_arg_may_choose_the_tools(place: Wor
     task = {**HEALTHY, "profile": "free"}
     work = asyncio.create_task(call(place, DELEGATE, {"tasks": [task]}))
     child = await place.child("healthy")
-    assert child.arguments[-4:-1] == ["--tools", "read", "--session"]
+    assert child.arguments[-6:-4] == ["--tools", "read"]
     await child.answer_and_exit("done")
     assert (await work)["details"]["results"][0]["status"] == "completed"
 

@@ -52,7 +52,7 @@ class GoingOn:
     def asks(self, text: str, *options: str) -> None:
         """Wait for an answer, as its supervisor would let it."""
         question = asked("1", text, options, 600)
-        self.run_dir.desk.note_questions((waiting_for(question, START_MS),))
+        self.run_dir.desk.note_waits((waiting_for(question, START_MS),))
         self.does(question)
 
     def ends(self, status: str = "completed", **facts: object) -> None:

@@ -80,6 +80,8 @@ class Settings:
     inline_answers: InlineAnswers = InlineAnswers()
     wake_parent: bool = False
     answer_within: float = 600
+    limit_wait_max: float = 21_600
+    provider_limits: Mapping[str, int] = field(default_factory=dict)
     project_definitions: str = ALLOW
     day_budget: Budget = Budget()
     project_day_budget: Budget = Budget()
@@ -178,6 +180,13 @@ def _command_line(value: object) -> str:
     return value
 
 
+def _children_by_provider(value: object) -> Mapping[str, int]:
+    count = _whole(1, 1000)
+    if not isinstance(value, Mapping):
+        raise TypeError("an object with a number of children for each provider")
+    return {str(provider): count(most) for provider, most in value.items()}
+
+
 def _flag(value: object) -> bool:
     if isinstance(value, bool):
         return value
@@ -257,6 +266,8 @@ _KEYS: Mapping[str, tuple[str, Reader]] = {
     "inline_answers": ("inline_answers", _inline_answers),
     "wake_parent": ("wake_parent", _flag),
     "answer_within": ("answer_within", _number(1, 86_400)),
+    "limit_wait_max": ("limit_wait_max", _number(0, 604_800)),
+    "provider_limits": ("provider_limits", _children_by_provider),
     "project_definitions": ("project_definitions", _one_of(*POLICIES)),
     "day_budget": ("day_budget", _day_budget),
     "project_day_budget": ("project_day_budget", _day_budget),
@@ -270,6 +281,7 @@ _GLOBAL_ONLY = (
     "on_complete",
     "engines",
     "max_machine_children",
+    "provider_limits",
     "retention_days",
     "retention_megabytes",
     "project_definitions",
@@ -306,6 +318,7 @@ NUMBERS: Mapping[str, str] = {
         "day_budget",
         "project_day_budget",
         "prices",
+        "provider_limits",
     )
 }
 

@@ -31,7 +31,7 @@ from pi_subagents.service.presets import PresetCatalogue, as_request
 from pi_subagents.store.completion import announcing, is_announced
 from pi_subagents.store.orders import ANSWER_LIMIT_S, Stopping
 from pi_subagents.store.recovery import liveness_of
-from pi_subagents.store.run_records import directory_of, load_record, what_it_waits_for
+from pi_subagents.store.run_records import directory_of, load_record
 from pi_subagents.system.own_thread import in_own_thread
 from pi_subagents.view.states import state_of
 
@@ -143,7 +143,9 @@ class BackgroundRuns:
         watched = self._directories() if request.run_id is None else asked
         watched = [each for each in watched if each.alive()]
         while watched and time.monotonic() < deadline and not stop.thrown:
-            if not all(each.alive() for each in watched) or any(map(what_it_waits_for, watched)):
+            if not all(each.alive() for each in watched) or any(
+                each.desk.questions() for each in watched
+            ):
                 break
             await asyncio.sleep(_POLL_S)
         found = self.all()

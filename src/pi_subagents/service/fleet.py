@@ -20,6 +20,7 @@ from pi_subagents.core.run.progress import ProgressFormatter
 from pi_subagents.core.run.record import Liveness
 from pi_subagents.core.value import replace
 from pi_subagents.errors import RunUnreadable
+from pi_subagents.store.desk import QUESTIONS
 from pi_subagents.store.recovery import liveness_of
 from pi_subagents.store.run_index import FILE_NAME
 from pi_subagents.store.run_records import load_record, planned_record, what_it_waits_for
@@ -49,7 +50,8 @@ class LiveRun:
     def __init__(self, run_dir: RunDir) -> None:
         self.run_dir = run_dir
         # What changes with it.
-        self.files = (run_dir.meta, run_dir.events, run_dir.transcript)
+        waits = run_dir.desk.path / QUESTIONS
+        self.files = (run_dir.meta, run_dir.events, run_dir.transcript, waits)
         self._record = light(planned_record(run_dir))
         self._tail = JournalTail(run_dir)
         self._words = ProgressFormatter()
@@ -60,10 +62,12 @@ class LiveRun:
         with suppress(OSError):  # as far as it goes
             for entry in self._tail.new_entries():
                 progress = self._after(progress, entry.event)
-        self._record = replace(self._record, progress=progress)
+        waiting_for = what_it_waits_for(self.run_dir)
+        self._record = replace(self._record, progress=progress, waiting_for=waiting_for)
         if not self._record.meta.started_at_ms:
             with suppress(RunUnreadable):
-                self._record = replace(light(planned_record(self.run_dir)), progress=progress)
+                known = light(planned_record(self.run_dir))
+                self._record = replace(known, progress=progress, waiting_for=waiting_for)
         return self._record
 
     def close(self) -> None:
@@ -74,9 +78,6 @@ class LiveRun:
         match event:
             case ev.StateChanged(state):
                 progress = replace(progress, state=state)
-            case ev.Asked() | ev.Replied():
-                waiting_for = what_it_waits_for(self.run_dir)
-                self._record = replace(self._record, waiting_for=waiting_for)
             case ev.AssistantMessage():
                 model = cut(event.model) or progress.model
                 progress = replace(progress, usage=progress.usage + event.usage, model=model)

@@ -281,6 +281,8 @@ def _spec(
             looping_tool_count=settings.looping_tool_count,
             max_run_bytes=int(settings.max_run_megabytes * 1024 * 1024),
             max_children=settings.max_machine_children,
+            max_of_provider=settings.provider_limits.get(child.order.provider, 0),
+            limit_wait_s=settings.limit_wait_max,
             wrap_up_s=settings.wrap_up_before,
             answer_within_s=settings.answer_within if profile.may_ask else 0,
         ),

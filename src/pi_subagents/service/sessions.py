@@ -27,7 +27,7 @@ from pi_subagents.errors import (
 )
 from pi_subagents.service.finding import find_run, find_session_id
 from pi_subagents.store.recovery import liveness_of
-from pi_subagents.store.run_records import load_record, what_it_waits_for, with_messages
+from pi_subagents.store.run_records import load_record, with_messages
 
 if TYPE_CHECKING:
     from pi_subagents.core.run.result import RunResult
@@ -168,7 +168,7 @@ async def wait_for_session(
     while time.monotonic() < deadline and not stop.thrown:
         directories = runs.of_session(session_id)
         alive = [each for each in directories if liveness_of(each) is Liveness.ALIVE]
-        if not alive or any(what_it_waits_for(each) for each in alive):
+        if not alive or any(each.desk.questions() for each in alive):
             break  # it is over, or somebody has to answer first
         await asyncio.sleep(_POLL_S)
     return find_session(runs, session_id, history)

@@ -35,7 +35,7 @@ PLACE = "place"
 # Which of them decided about a planned run: it is begun, or it never will be.
 SUPERVISOR, STOPPED, REFUSED = "supervisor", "stopped", "refused"
 MAX_META_BYTES = 1024 * 1024
-QUESTIONS = "questions.json"  # what the child asks now
+QUESTIONS = "questions.json"  # what the run waits for: what its child asks, a limit
 MAX_QUESTIONS_BYTES = 64 * 1024 * 1024
 MAX_REPLY_BYTES = 8 * MAX_ANSWER_BYTES  # whatever has to be escaped in it
 MAX_ORDERS_BYTES = 1024 * 1024
@@ -287,17 +287,21 @@ class Desk:
 
     # What the child asks, and what it is answered
 
-    def note_questions(self, questions: Sequence[WaitingFor]) -> None:
-        """Keep the questions that wait; where there are none, no file."""
+    def note_waits(self, waits: Sequence[WaitingFor]) -> None:
+        """Keep what the run waits for; where that is nothing, no file."""
         with suppress(OSError):
-            if questions:
-                content = question.questions_to_json(questions)
+            if waits:
+                content = question.questions_to_json(waits)
                 self._note(QUESTIONS, safe_io.to_json_bytes(content))
             else:
                 (self.path / QUESTIONS).unlink()
 
     def questions(self) -> tuple[WaitingFor, ...]:
         """Return the questions that wait, the oldest first."""
+        return tuple(each for each in self.waits() if each.asks)
+
+    def waits(self) -> tuple[WaitingFor, ...]:
+        """Return what the run waits for, the oldest first."""
         try:
             return question.questions_from_json(
                 safe_io.read_json(self.path / QUESTIONS, MAX_QUESTIONS_BYTES)

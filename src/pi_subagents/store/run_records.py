@@ -68,8 +68,8 @@ def planned_record(run_dir: RunDir) -> RunRecord:
 
 
 def what_it_waits_for(run_dir: RunDir) -> WaitingFor | None:
-    """Return the oldest question that waits: from the desk, which a project cannot forge."""
-    return next(iter(run_dir.desk.questions()), None)
+    """Return what it waits for first: from the desk, which a project cannot forge."""
+    return next(iter(run_dir.desk.waits()), None)
 
 
 def with_messages(record: RunRecord) -> RunRecord:

@@ -143,13 +143,19 @@ class Child:
         self.desks = {}
 
 
-def start_child(order: LocalOrder, selector: selectors.BaseSelector) -> Child:
-    """Start the child in a session of its own, in its worktree; OSError if that is impossible."""
+def start_child(
+    order: LocalOrder, selector: selectors.BaseSelector, *, again: bool = False
+) -> Child:
+    """
+    Start the child in a session of its own, in its worktree; OSError if that is impossible.
+
+    One that is started `again` goes on where another one was, as far as that is still there.
+    """
     spec, desk, commands = order.spec, Desk(Path(order.place.desk)), None
     if prewarmed := spec.reuse.prewarm:
         desk = desk.beside()
         desk.make_for_child()
-    session, why_not = _first_session(spec, desk)
+    session, why_not = _first_session(spec, desk, again=again)
     argv = spec.child.argv_in(str(session or ""))
     try:
         if spec.child.takes_commands:
@@ -178,12 +184,12 @@ def start_child(order: LocalOrder, selector: selectors.BaseSelector) -> Child:
     return child
 
 
-def _first_session(spec: RunSpec, desk: Desk) -> tuple[Path | None, str]:
+def _first_session(spec: RunSpec, desk: Desk, *, again: bool) -> tuple[Path | None, str]:
     """Return the file that a new child has its session in; None without, and why, if that is so."""
     if not spec.child.session_option:
         return None, ""
     try:
-        if spec.resume.how != NATIVE:  # that of a child that died before it was asked
+        if spec.resume.how != NATIVE and not again:  # that of a child that died before it was asked
             desk.child_session.unlink(missing_ok=True)
         desk.make_child_session()
     except OSError as error:

@@ -66,6 +66,13 @@ class Intake:
         for frame in self._stderr.feed(data):
             self._on_error_frame(frame)
 
+    def hear_another(self, conversation: Conversation) -> None:
+        """Take in what another child of the run prints from now on, from the start of a line."""
+        self._conversation = conversation
+        self._announced.clear()
+        self._unrepeated = LineSieve(conversation.repeated)
+        self._stdout, self._stderr = LineFramer(), LineFramer(MAX_ERROR_LINE)
+
     @property
     def flawless(self) -> bool:
         """Return whether the child has answered, and nothing in its output was odd."""

@@ -62,3 +62,45 @@ def check_not_passed(command: str, exit_code: int | None) -> str:
     """Return the message of a run that says it is done, and did not pass its check."""
     code = "was ended" if exit_code is None else f"exit code {exit_code}"
     return f"Its work did not pass the check: {command} ({code})"
+
+
+def all_places_taken(most: int) -> str:
+    """Return that as many children are at work as there may be."""
+    return f"All places for children on this machine are taken (max_machine_children: {most})"
+
+
+def all_of_provider_taken(provider: str, most: int) -> str:
+    """Return that as many children of a provider are at work as there may be."""
+    return f"All places for children of {provider} are taken (provider_limits: {most})"
+
+
+def provider_limited(provider: str, until: str) -> str:
+    """Return that a provider is not asked before a time."""
+    return f"{provider} has reached its limit; goes on at {until}"
+
+
+def one_by_one(provider: str) -> str:
+    """Return that a child waits for its turn after a limit."""
+    return f"{provider} was at its limit; children are let in one by one"
+
+
+def limit_too_long(provider: str, until: str, most_s: int) -> str:
+    """Return that a run does not wait as long as a limit takes."""
+    most = f"{most_s / 3600:g} h" if most_s >= 3600 else f"{most_s} s"  # noqa: PLR2004 - an hour
+    return (
+        f"{provider} has reached its limit until {until}, and a run waits {most} at most "
+        "(limit_wait_max). To go on then, resume it."
+    )
+
+
+def note_retried(count: int) -> str:
+    """Return how often a sub-agent asked its model again by itself."""
+    return f"Asked its model again {count} times" if count > 1 else "Asked its model again once"
+
+
+def note_waited(provider: str, waited: str) -> str:
+    """Return how long a run waited for its provider."""
+    return f"Waited {waited} for {provider}, which had reached its limit"
+
+
+GO_ON = "The request before this one met a limit that is over now. Go on where you were."

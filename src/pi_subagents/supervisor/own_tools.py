@@ -67,6 +67,8 @@ class OwnTools:
         self._values: list[ev.Event] = []
         self._own_news: list[ev.Event] = []
         self._socket = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+        with suppress(FileNotFoundError):  # of a child that this one follows
+            (desk.path / TOOLS).unlink()
         with desk.socket_address(TOOLS) as address:
             self._socket.bind(address)
         self._socket.listen(MAX_CONNECTIONS)

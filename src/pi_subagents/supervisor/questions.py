@@ -1,9 +1,9 @@
 """
-The questions of a child that wait: kept on the run's desk, its time held meanwhile; and answers.
+What a run waits for, kept on its desk: questions of its child, its time held meanwhile; a limit.
 
 In: the events of the run before they are journaled, so that whoever reads of a question finds it.
-Out: the desk's file of open questions, and word whether the run waits.  An answer is a file on the
-desk, given to the child by the engine's conversation; the first one counts.
+Out: the desk's file of what is waited for, and word whether a question is.  An answer is a file
+on the desk, given to the child by the engine's conversation; the first one counts.
 """
 
 from __future__ import annotations
@@ -21,13 +21,19 @@ if TYPE_CHECKING:
     from pi_subagents.store.desk import Desk
 
 
-class OpenQuestions:
-    """What the child asks now."""
+class Waits:
+    """What the run waits for now."""
 
     def __init__(self, desk: Desk, hold: Callable[[bool], None]) -> None:
         self._desk = desk
         self._hold = hold
         self._open: dict[str, WaitingFor] = {}
+        self._admission: WaitingFor | None = None
+
+    def for_admission(self, waiting: WaitingFor | None) -> None:
+        """Show what a child has to wait for before it may be started; None: nothing any more."""
+        self._admission = waiting
+        self._note()
 
     def note(self, event: ev.Event, time_ms: int) -> None:
         """Take an event into account, if it is about a question."""
@@ -38,8 +44,12 @@ class OpenQuestions:
                 del self._open[question]
             case _:
                 return
-        self._desk.note_questions(tuple(self._open.values()))
+        self._note()
         self._hold(bool(self._open))
+
+    def _note(self) -> None:
+        before = () if self._admission is None else (self._admission,)
+        self._desk.note_waits((*before, *self._open.values()))
 
 
 def send_answer(conversation: Conversation, desk: Desk, number: str) -> list[ev.Event]:

@@ -1,7 +1,7 @@
 """
-Put together the result of a run: its order, its outcome, how its child ended, what was counted.
+The result of a run: its order, its outcome, how its child ended, what was counted.
 
-In: what the supervisor knows at the end.  Out: a RunResult.
+In: what the supervisor knows at the end.  Out: a RunResult, on disk and with whoever waits for it.
 """
 
 from __future__ import annotations
@@ -11,14 +11,20 @@ from typing import TYPE_CHECKING
 from pi_subagents.core.messages import note_extended
 from pi_subagents.core.run.result import RunResult
 from pi_subagents.core.value import value
+from pi_subagents.store.completion import run_completion_hook
+from pi_subagents.store.rescue import put_result
+from pi_subagents.supervisor import messages
+from pi_subagents.system import crash_points
 
 if TYPE_CHECKING:
     from pi_subagents.core.run.checked import Checked
     from pi_subagents.core.run.outcome import Ending, Outcome
     from pi_subagents.core.run.spec import RunSpec
     from pi_subagents.store.child_sessions import KeptSession
+    from pi_subagents.store.local_order import LocalOrder
     from pi_subagents.store.run_log import RunLog
     from pi_subagents.supervisor.intake import Intake
+    from pi_subagents.supervisor.place import RunPlace
 
 
 @value
@@ -34,6 +40,20 @@ class RunEnd:
     kept: KeptSession  # what was kept of the child's own session
     changes: str  # what became of its worktree, where it had one
     checked: Checked | None  # what the check of its work said
+    waited: str = ""  # for its provider, where it had to
+
+
+def deliver_result(
+    order: LocalOrder, place: RunPlace, intake: Intake, log: RunLog, end: RunEnd
+) -> None:
+    """Keep the result where it is found, hand it to the caller, and tell who wanted to know."""
+    crash_points.reach(crash_points.BEFORE_RESULT)
+    result = place.keep_result(run_result(order.spec, intake, log, end), log)
+    log.close()
+    crash_points.reach(crash_points.AFTER_RESULT)
+    put_result(order.place.envelope_fd, result)
+    if not order.spec.attached:
+        run_completion_hook(order.spec.on_complete, place.dir, result, str(place.where.path))
 
 
 def run_result(spec: RunSpec, intake: Intake, log: RunLog, end: RunEnd) -> RunResult:
@@ -46,6 +66,8 @@ def run_result(spec: RunSpec, intake: Intake, log: RunLog, end: RunEnd) -> RunRe
         *spec.resume.notes(facts["model"], goes_on=goes_on),
         *end.outcome.notes,
         extended,
+        messages.note_retried(intake.fold.retries) if intake.fold.retries else "",
+        end.waited,
         *intake.notes,
         *log.notes(),
         end.kept.note,

@@ -1,9 +1,10 @@
 """
-One run, from its slot to its result: the child is started or taken over, watched, ended or kept.
+One run, from its place to its result: the child is started or taken over, watched, ended or kept.
 
 Ends when the child exits or has nothing left to do, or settled and did not exit in time; or by a
-limit, a `stop` or `kill`, a signal, or the end of the lifeline.  Whatever happens, a result is
-written.
+limit, a `stop` or `kill`, a signal, or the end of the lifeline.  A child that gave up because its
+provider answers no more is followed by another one, once that is over.  Whatever happens, a result
+is written.
 """
 
 from __future__ import annotations
@@ -12,32 +13,31 @@ import os
 import signal
 import time
 from contextlib import suppress
-from functools import partial
 from typing import TYPE_CHECKING
 
 from pi_subagents.core.framing import Frame, Line
 from pi_subagents.core.limits.base import Announce, EndRun, TellChild
 from pi_subagents.core.limits.ladder import ASK_GRACE_S, Rung, StopLadder
-from pi_subagents.core.limits.table import held_limits
 from pi_subagents.core.run import events as ev
 from pi_subagents.core.run.outcome import Cause, Ending
-from pi_subagents.core.run.question import QUESTION
+from pi_subagents.core.run.question import LIMIT
 from pi_subagents.core.run.spec import ANSWER, HEARD, KILL, NATIVE, NEWS, STEER, STOP
 from pi_subagents.store import messages as store_messages
 from pi_subagents.store.child_sessions import KeptSession, session_limit
-from pi_subagents.store.completion import run_completion_hook
-from pi_subagents.store.rescue import put_result
 from pi_subagents.store.run_log import RunLog
 from pi_subagents.supervisor import messages
+from pi_subagents.supervisor.admission.entering import Admission
+from pi_subagents.supervisor.admission.going_on import is_ready_to_go_on
 from pi_subagents.supervisor.child import Child, send_message, send_prompt, start_child
+from pi_subagents.supervisor.child_streams import ChildStreams
 from pi_subagents.supervisor.control import Control
-from pi_subagents.supervisor.intake import Intake, now_ms
-from pi_subagents.supervisor.listener import Listener, NonblockingWriter, read_ready
-from pi_subagents.supervisor.questions import OpenQuestions, send_answer
+from pi_subagents.supervisor.intake import Intake
+from pi_subagents.supervisor.listener import Listener, NonblockingWriter
+from pi_subagents.supervisor.questions import Waits, send_answer
 from pi_subagents.supervisor.reuse import may_serve_again
 from pi_subagents.supervisor.reviews import Reviews
-from pi_subagents.supervisor.run_result import RunEnd, run_result
-from pi_subagents.supervisor.slots import Slot
+from pi_subagents.supervisor.run_clock import RunClock
+from pi_subagents.supervisor.run_result import RunEnd, deliver_result
 from pi_subagents.supervisor.talking import open_talk
 from pi_subagents.supervisor.workspace import RunWorkspace
 from pi_subagents.system import crash_points, process_tree
@@ -72,61 +72,102 @@ class Supervisor:
             max_bytes=spec.limits.max_run_bytes,
             show=screen.send,
         )
-        self._talk = open_talk(spec, self._desk, listener, self)
-        note, wants = OpenQuestions(self._desk, self._on_waiting).note, bool(spec.answer.schema)
-        self._intake = Intake(self._log, self._talk, self._on_seen, note, wants_value=wants)
+        self._begin_talk()
+        self._clock = RunClock(spec.limits, place.purses, can_steer=self._talk.can_steer)
+        waits = Waits(self._desk, self._clock.on_question)
+        self._admission = Admission(order, waits.for_admission, self._record)
+        wanted = {"wants_value": bool(spec.answer.schema)}
+        self._intake = Intake(self._log, self._talk, self._on_seen, waits.note, **wanted)
         self._workspace = RunWorkspace(spec, self._intake, listener, self._note_reaped)
         self._reviews = Reviews(spec, self._intake, listener, self._note_reaped)
-        self._ladder = StopLadder(
-            spec.limits.stop_grace_s, ASK_GRACE_S if self._talk.can_abort else 0.0
-        )
+        ask_s = ASK_GRACE_S if self._talk.can_abort else 0.0
+        self._ladder = StopLadder(spec.limits.stop_grace_s, ask_s)
         self._cause: Cause | None = None
         self._why = ""  # where the cause alone does not say it
-        self._over_at: float | None = None  # since when the child has nothing left to do
-        self._talked = False  # the conversation with the child is over
         self._goes_on = False  # in the session that the child has of the run before
         self._kept = False
         self._extended = False  # its time-out is over, and it goes on
         self._outlived = False  # killed and swept, some of it is still there
-        self._start_clock()
 
     def run(self, early_commands: list[Frame]) -> Child | None:
         """Do the whole run; once its result is written, return the child if it was kept."""
         self._listener.on_stop_signal = self._on_stop_signal
         control = Control(self._desk, self._listener, self.obey)
-        slot = Slot(self._order.place.slots_dir, self._spec.limits.max_children)
         try:
             waiting = [Line(f"{STEER} {each}".encode()) for each in self._desk.waiting_steers()]
             self.obey([*early_commands, *waiting])
-            if slot.acquire(self._serve):
-                self._start_clock()
-                self._judge(self._started)  # others may have left nothing of a shared budget
+            if self._may_start():
+                self._clock.start()
+                self._judge(self._clock.started)  # others may have left nothing of a shared budget
             if self._cause:
                 self._finish(Ending(cause=self._cause, why=self._why))
                 return self._child
             self._change_state("starting")
-            self._finish(self._work(self._child))
+            ending = self._work(self._child)
+            while self._is_to_go_on():
+                ending = self._work_after_limit()
+            self._finish(ending)
         finally:
-            slot.release()
+            self._admission.leave()
             control.close()
         if self._child is not None and not self._kept:
             self._child.release_desks()
         return self._child if self._kept else None
 
-    def _work(self, waiting: Child | None) -> Ending:
+    def _may_start(self) -> bool:
+        """Wait until a child may be started; False where none will be."""
+        entered = self._admission.enter(self._serve)
+        if self._admission.too_long and self._cause is None:
+            self._cause, self._why = Cause.LIMIT, self._admission.too_long
+        return entered
+
+    def _record(self, *events: ev.Event) -> None:
+        self._intake.record(*events)
+        self._wake()
+
+    def _is_to_go_on(self) -> bool:
+        """Return whether another child has to go on: one gave up for a limit of its provider."""
+        fold, limit = self._intake.fold, self._intake.fold.limited
+        if limit is None or self._is_ending() or not (fold.settled or self._talk.over):
+            return False
+        self._admission.met(limit, gave_up=True)
+        has_worked = fold.has_worked or self._goes_on
+        return is_ready_to_go_on(self._spec, self._desk, has_worked=has_worked)
+
+    def _work_after_limit(self) -> Ending:
+        """Wait until the limit is over, and let another child go on; return how that ended."""
+        self._intake.fold.goes_on_after_limit()
+        self._admission.leave()
+        self._begin_talk()
+        self._intake.hear_another(self._talk)
+        self._clock.over_at = None
+        self._clock.hold(LIMIT, on=True)
+        entered = self._may_start()
+        self._clock.hold(LIMIT, on=False)
+        return self._work(None, again=True) if entered else Ending(cause=self._cause, why=self._why)
+
+    def _begin_talk(self) -> None:
+        """Make ready for what is said with a child from its start."""
+        self._talk = open_talk(self._spec, self._desk, self._listener, self)
+        self._talked = False  # it is over
+
+    def _work(self, waiting: Child | None, *, again: bool = False) -> Ending:
         """Let the child that waited, or a new one, do what was asked; return how that ended."""
         try:
-            if not self._workspace.make(self._is_ending):
+            if not again and not self._workspace.make(self._is_ending):
                 return Ending(cause=self._cause, why=self._why)
-            child = waiting or start_child(self._order, self._listener.selector)
+            child = waiting or start_child(self._order, self._listener.selector, again=again)
         except (OSError, ValueError) as error:
             return Ending(spawn_error=str(error))
+        if again and self._child:
+            child.desks |= self._child.desks
         self._child = child
         if self._spec.reuse.keep:
             child.hold(self._desk)
-        self._start_clock()
+        if not again:
+            self._clock.start()
         crash_points.reach(crash_points.CHILD_SPAWNED)
-        child.note_in(self._place.dir, self._started_wall)
+        child.note_in(self._place.dir, self._clock.started_ms)
         self._change_state("running")
         self._watch(child)
         refusal = self._talk.why_nothing(child.exit_code)
@@ -149,17 +190,6 @@ class Supervisor:
             error_tail=self._intake.error_tail,
             advice=self._talk.advice(refusal or self._intake.error_tail),
         )
-
-    def _start_clock(self) -> None:
-        """Begin to count: time-outs run from the child's start, not from ours."""
-        self._started_wall, self._started = now_ms(), time.monotonic()
-        steers, purses = self._talk.can_steer, self._place.purses
-        self._limits = held_limits(self._spec.limits, self._started, purses, can_steer=steers)
-
-    def _on_waiting(self, waits: bool) -> None:  # noqa: FBT001 - a callback
-        """Let no time-out run while the child waits for somebody."""
-        change = self._limits.hold if waits else self._limits.release
-        change(QUESTION, time.monotonic())
 
     # What is listened to
 
@@ -186,33 +216,25 @@ class Supervisor:
             if name == KILL:
                 self._ladder.force(time.monotonic())
             if name in _SENT:
-                self._intake.record(*_SENT[name](self._talk, self._desk, number))
-                self._wake()
+                self._record(*_SENT[name](self._talk, self._desk, number))
 
     # The child at work
 
-    def _streams(self, child: Child) -> tuple[tuple[int, Callable[[bytes], None]], ...]:
-        return (child.stdout, self._intake.output), (child.stderr, self._intake.error_output)
-
     def _watch(self, child: Child) -> None:
         """Serve the child until it has been reaped, is free for another run, or cannot be ended."""
-        for pipe, take in self._streams(child):
-            self._listener.add_stream(pipe, partial(self._on_data, take))
+        streams = ChildStreams(child, self._intake)
+        streams.listen(self._listener, self._on_data)
         if child.input is not None:  # else it reads its prompt by itself
             self._intake.error_output(child.early_errors)
             child.early_errors = b""
             self._goes_on = send_prompt(self._talk, child, self._spec, self._desk)
         self._check_time(child)  # it may be over before anything is read
         while not (child.ended or self._kept or self._outlived):
-            self._serve(self._pause())
+            stop_due, stops = self._ladder.deadline(), self._ladder.begun
+            self._serve(self._clock.pause(stop_due, self._talk.deadline(), stops=stops))
             self._note_reaped(process_tree.reap()[0])
             self._check_time(child)
-        for pipe, take in self._streams(child):
-            self._listener.remove(pipe)
-            # Its last output is in the pipe, which holds less than one read takes: journal it
-            # before anything else can happen.
-            if not self._kept and (data := read_ready(pipe)):
-                take(data)
+        streams.leave(self._listener, kept=self._kept)
 
     def send(self, line: bytes) -> None:
         """Give the child a line of its conversation, if it is there to take it."""
@@ -233,46 +255,36 @@ class Supervisor:
 
     def _on_seen(self, event: ev.Event | None) -> None:
         now = time.monotonic()
-        self._limits.saw(event, now)
+        self._clock.limits.saw(event, now)
         # A child that was never given its task, or refused it, has nothing to go on with.
         over = self._intake.fold.settled or (self._talked and self._talk.why_nothing(None))
-        self._over_at = (self._over_at or now) if over else None
+        self._clock.child_is_done(done=bool(over), now=now)
+        if isinstance(event, ev.Limited):
+            self._admission.met(event, gave_up=False)
+        elif isinstance(event, ev.AssistantMessage) and event.stop_reason != "error":
+            self._admission.answered()
         if event is not None:
             self._judge(now)
 
     def _judge(self, now: float) -> None:
         """Apply the verdicts of the limits, unless the run is about to end anyway."""
-        if self._over_at is not None or self._ladder.begun:
+        if self._clock.over_at is not None or self._ladder.begun:
             return
-        for verdict in self._limits.verdicts(now):
+        for verdict in self._clock.limits.verdicts(now):
             match verdict:
                 case EndRun(cause, why):
                     self.stop(cause, why)
                     return
                 case Announce(text):
                     self._extended = True
-                    self._intake.record(ev.Note(text))
-                    self._wake()
+                    self._record(ev.Note(text))
                 case TellChild(number, text):
                     self._talk.steer(number, text)
                     self._record_news()
 
     def _record_news(self) -> None:
         if news := self._talk.take_news():
-            self._intake.record(*news)
-            self._wake()
-
-    def _pause(self) -> float | None:
-        deadlines = [self._ladder.deadline()]
-        if not self._ladder.begun:
-            grace_ends = self._grace_ends()
-            limits = None if grace_ends else self._limits.deadline()
-            deadlines += [grace_ends, self._talk.deadline(), limits]
-        due = [deadline for deadline in deadlines if deadline is not None]
-        return max(0.0, min(due) - time.monotonic()) if due else None
-
-    def _grace_ends(self) -> float | None:
-        return None if self._over_at is None else self._over_at + self._spec.limits.settled_grace_s
+            self._record(*news)
 
     def _check_time(self, child: Child) -> None:
         if child.ended:
@@ -280,7 +292,7 @@ class Supervisor:
         now = time.monotonic()
         self._check_talk(child, now)
         self._judge(now)
-        grace_ends = self._grace_ends()
+        grace_ends = self._clock.grace_ends()
         if grace_ends and now >= grace_ends and not self._ladder.begun and not self._kept:
             self._intake.notes.append(messages.NOTE_FORCED)
             self._begin_ladder(now)
@@ -305,14 +317,14 @@ class Supervisor:
         if not self._talk.over or self._talked:
             return
         if self._reviews.asks_again(self._talk, self._is_ending):
-            self._over_at = None
+            self._clock.over_at = None
             self._wake()
             return
         self._talked = True
         if self._may_keep(child):
             self._kept = True
         else:
-            self._over_at = self._over_at or now
+            self._clock.child_is_done(done=True, now=now)
             if child.input is not None:
                 child.input.close()  # it exits by itself
 
@@ -348,11 +360,7 @@ class Supervisor:
         gone = not self._outlived and process_tree.kill_tree(child.pid, self._note_reaped)
         if not gone:
             self._intake.notes.append(store_messages.NOTE_PROCESSES_LEFT)
-        for pipe, take in self._streams(child):
-            while data := read_ready(pipe):
-                take(data)
-                if not gone:  # what is left may write for ever
-                    break
+        ChildStreams(child, self._intake).read_rest(all_gone=gone)
         self._intake.end()
 
     # What is left behind
@@ -368,7 +376,6 @@ class Supervisor:
             os.write(WAKE, why)
 
     def _finish(self, ending: Ending) -> None:
-        took_ms = round((time.monotonic() - self._started) * 1000)
         resumed = NATIVE if self._goes_on else self._spec.resume.how
         # Of a session that went on, the child's own account has all of its runs.
         if self._talk.usage is not None and resumed != NATIVE:
@@ -380,20 +387,13 @@ class Supervisor:
         end = RunEnd(
             outcome,
             ending,
-            self._started_wall,
-            took_ms,
+            self._clock.started_ms,
+            self._clock.took_ms,
             extended=self._extended,
             resumed=resumed,
             kept=kept,
             changes=self._workspace.end(self._place.dir.path),
             checked=self._reviews.checked,
+            waited=self._admission.note(),
         )
-        crash_points.reach(crash_points.BEFORE_RESULT)
-        made = run_result(self._spec, self._intake, self._log, end)
-        result = self._place.keep_result(made, self._log)
-        self._log.close()
-        crash_points.reach(crash_points.AFTER_RESULT)
-        put_result(self._order.place.envelope_fd, result)
-        if not self._spec.attached:
-            where = str(self._place.where.path)
-            run_completion_hook(self._spec.on_complete, self._place.dir, result, where)
+        deliver_result(self._order, self._place, self._intake, self._log, end)

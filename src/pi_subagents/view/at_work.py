@@ -36,5 +36,5 @@ def how_it_stands(run: RunRecord) -> str:
 
 def at_work_line(run: RunRecord, width: int) -> str:
     """Return the same with what it does now, within a width."""
-    parts = (how_it_stands(run), run.progress.last_line)
+    parts = (how_it_stands(run), run.why_it_waits or run.progress.last_line)
     return one_line(SEPARATOR.join(filter(None, parts)), width)

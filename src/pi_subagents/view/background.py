@@ -237,8 +237,10 @@ def _line(run: RunRecord) -> str:
     why = f" — {one_line(run.error_message, 200)}" if run.error_message else ""
     why += f" [{run.work}]" if run.work else ""
     preset = f" {one_line(run.meta.preset, 64)}" if run.meta.preset else ""  # a delegation has none
-    if run.waiting_for is not None:
-        why = f" — {run_messages.asks(one_line(run.waiting_for.text, 200))}"
+    if run.question is not None:
+        why = f" — {run_messages.asks(one_line(run.question.text, 200))}"
+    elif run.why_it_waits:
+        why = f" — {run.why_it_waits}"
     ids = f"{run.short_id} (session: {short_id(run.session_id)})"
     return f"{background_status(run)}{preset} {ids}: {task}{why}"
 
@@ -274,7 +276,9 @@ def ending_facts(run: RunRecord, family: str) -> list[str]:
 def _ending(run: RunRecord, family: str) -> list[str]:
     """Return what a run answered, and where the rest is if that is too long to stand here."""
     if run.active:
-        return ["", question_to_model(run.waiting_for)] if run.waiting_for else []
+        if run.question is None:
+            return ["", run.why_it_waits] if run.why_it_waits else []
+        return ["", question_to_model(run.question)]
     output = run.output or core_messages.NO_TEXT_OUTPUT
     known = ending_facts(run, family)
     if len(output) <= MAX_SHOWN_OUTPUT:

@@ -143,7 +143,7 @@ def light(run: RunRecord) -> RunRecord:
 def last_line(run: RunRecord) -> str:
     """Return what a run does, answered, or failed with."""
     if run.active:
-        return run.progress.last_line
+        return run.why_it_waits or run.progress.last_line
     done = run.status == "completed"
     said = run.output if done else cut(explain_failure(run.error_message).what)
     return cut(SEPARATOR.join(filter(None, (run.work, said))))

@@ -39,6 +39,7 @@ _STATES: Mapping[str, ShownState] = {
     "aborted": ShownState("stopped", "■", "stopped"),
     "interrupted": ShownState("interrupted", "!", "lost"),
 }
+_WAITS = ShownState("waiting", "◔", "warning")
 _ASKS = ShownState("asks", "?", "warning")
 _NO_ANSWER = ShownState("completed", "⚠", "warning")
 
@@ -52,6 +53,8 @@ def shown_state(state: str, *, no_answer: bool = False) -> ShownState:
 
 def state_of(run: RunRecord) -> ShownState:
     """Return how the state of a run is shown."""
-    if run.waiting_for is not None and run.status == "running":
+    if run.question is not None and run.status == "running":
         return _ASKS
+    if run.why_it_waits:
+        return _WAITS
     return shown_state(run.status, no_answer=run.no_answer)

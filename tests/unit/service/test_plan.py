@@ -20,6 +20,7 @@ from pi_subagents.core.task.attachment import FileSpec
 from pi_subagents.core.task.request import DelegateRequest, Task
 from pi_subagents.core.value import replace
 from pi_subagents.engines.base import CallPlace, ChildPlan, ChildRequest
+from pi_subagents.engines.pi.invocation import REPORTING
 from pi_subagents.errors import StoreUnwritable
 from pi_subagents.service.delegation import Preparation
 from pi_subagents.service.plan import plan_runs, prewarm_spec
@@ -71,7 +72,9 @@ def test_a_task_becomes_a_directory_and_a_specification(around: CallContext) -> 
         run_id=run_id,
         session_id=spec.session_id,
         name="build",
-        argv=("node", "pi.js", "--mode", "rpc", "--approve"),
+        argv=("node", "pi.js", "--mode", "rpc", "--approve", *REPORTING),
+        provider="",
+        account=spec.child.account,
         session_option="--session",
         no_session_option="--no-session",
         cwd=str(around.cwd),
@@ -147,6 +150,7 @@ def test_a_profile_decides_options_prompts_and_key(around: CallContext) -> None:
         *("--system-prompt", str(run_dir.desk.path / "system-prompt.md")),
         *("--append-system-prompt", str(run_dir.desk.path / "append-system-prompt.md")),
         *("--tools", "read,grep", "--skill", "/skills/a"),
+        *REPORTING,
     )
     assert run.spec.child.environment["PI_API_KEY"] == "sk-test-abc123"
     assert run.spec.child.environment["ANTHROPIC_API_KEY"] == "sk-test-abc123"

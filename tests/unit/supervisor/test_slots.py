@@ -4,7 +4,7 @@ import os
 import stat
 from typing import TYPE_CHECKING
 
-from pi_subagents.supervisor.slots import Slot
+from pi_subagents.supervisor.admission.slots import Slot
 from pi_subagents.system.slots import acquire_slot
 
 if TYPE_CHECKING:

@@ -77,7 +77,9 @@ class BudgetLimit:
             return
         model = f"{event.provider}/{event.model}"
         cost = cost_of(event.usage, model, self._prices)
-        spent, goes_on = spending_of(event.usage, cost or 0.0, turns=1), bool(event.tool_calls)
+        has_failed = event.stop_reason == "error" and not event.usage.total_tokens
+        spent = spending_of(event.usage, cost or 0.0, turns=0 if has_failed else 1)
+        goes_on = bool(event.tool_calls)
         for purse in self._purses:
             total = purse.add(spent)
             if cost is None and purse.budget.cost is not None:

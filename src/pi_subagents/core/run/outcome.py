@@ -32,6 +32,7 @@ class Cause(Enum):
     STOP_REQUESTED = "stop_requested"
     LIFELINE_LOST = "lifeline_lost"
     BUDGET = "budget"
+    LIMIT = "limit"
 
 
 @value
@@ -70,6 +71,9 @@ class RunFold:
         self.messages = 0
         self._calls_asked = self._calls_begun = 0
         self._asked_to_stop = False
+        self._last_good: ev.AssistantMessage | None = None  # that did not fail
+        self.limited: ev.Limited | None = None  # why the last one failed
+        self.retries = 0  # of the child itself
         self._answered_last = False  # nothing was asked or said after a good answer
         self.given: ev.ValueGiven | None = None
 
@@ -88,6 +92,13 @@ class RunFold:
                 self._answered_last = event.stop_reason in _ANSWERS or self.given is not None
                 if self._answered_last or not self._asked_to_stop:
                     self.last = event
+                if event.stop_reason != "error":
+                    self._last_good = event
+                self.limited = None
+            case ev.Limited():
+                self.limited = event
+            case ev.Retrying():
+                self.retries += 1
             case ev.ToolStarted():
                 self._calls_begun += not event.call.parent_id
             case ev.ToolFinished():
@@ -101,6 +112,15 @@ class RunFold:
             case ev.Settled():
                 # What follows our own request to stop is no end of the child's making.
                 self.settled = not self._asked_to_stop or self._answered_last
+
+    @property
+    def has_worked(self) -> bool:
+        """Whether the model has answered anything, be it only by a call."""
+        return self._last_good is not None
+
+    def goes_on_after_limit(self) -> None:
+        """Note that the run goes on: the message that failed for a limit is not its last."""
+        self.last, self.limited, self.settled = self._last_good, None, False
 
     def asked_to_stop(self) -> None:
         """Note that the child was asked to abort: what it then reports is our doing."""
@@ -183,7 +203,7 @@ def _unfinished(ending: Ending, *, has_spoken: bool) -> Outcome:
             return Outcome("failed", error_message=messages.timed_out(ending.timeout_s or 0))
         case Cause.LOOPING:
             return Outcome("failed", error_message=messages.LOOP_DETECTED)
-        case Cause.BUDGET:
+        case Cause.BUDGET | Cause.LIMIT:
             return Outcome("failed", error_message=ending.why)
         case Cause.STOP_REQUESTED:
             return Outcome("aborted", error_message=messages.STOPPED_ON_REQUEST)

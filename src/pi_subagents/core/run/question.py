@@ -17,7 +17,8 @@ from pi_subagents.core.value import value
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-QUESTION = "question"
+# What a run may wait for: an answer, the end of a provider's limit, a place among the children.
+QUESTION, LIMIT, PLACE = ("question", "limit", "place")
 SCHEMA_VERSION = 1
 YES, NO = ("Yes", "No")
 MAX_QUESTION = 16_000  # characters
@@ -28,13 +29,18 @@ _SHORT = {"y": YES, "n": NO}
 
 @value
 class WaitingFor:
-    """What a run at work waits for: somebody's answer."""
+    """What a run waits for: somebody's answer, the end of a limit, a place."""
 
-    until_ms: int  # when it is waited for no longer
+    until_ms: int  # when it is waited for no longer; 0: nobody knows
     text: str
     options: tuple[str, ...] = ()
     id: str = ""
     kind: str = QUESTION
+
+    @property
+    def asks(self) -> bool:
+        """Whether somebody can answer it."""
+        return self.kind == QUESTION
 
 
 def asked(number: str, text: str, options: tuple[str, ...], within_s: float) -> ev.Asked:
@@ -88,7 +94,7 @@ def waiting_to_json(waiting: WaitingFor) -> dict[str, object]:
     """Return what a run waits for, as tools and scripts get it."""
     return {
         "kind": waiting.kind,
-        "until": waiting.until_ms,
+        **({"until": waiting.until_ms} if waiting.until_ms else {}),
         "text": waiting.text,
         "options": list(waiting.options),
         "id": waiting.id,
@@ -106,7 +112,7 @@ def waiting_part(waiting: WaitingFor | None) -> dict[str, object]:
 
 
 def _from_json(kept: Mapping[str, object]) -> WaitingFor:
-    until, options = kept["until"], kept["options"]
+    until, options = kept.get("until", 0), kept["options"]
     if not isinstance(until, int) or not isinstance(options, list):
         raise TypeError
     named = tuple(str(option) for option in options)

@@ -87,6 +87,17 @@ class RunRecord:
     waiting_for: WaitingFor | None = None  # of one at work: it goes on when that is there
 
     @property
+    def question(self) -> WaitingFor | None:
+        """What it asks now: it goes on when somebody answers."""
+        return self.waiting_for if self.waiting_for is not None and self.waiting_for.asks else None
+
+    @property
+    def why_it_waits(self) -> str:
+        """What it waits for that nobody can answer: the end of a limit, a place; or nothing."""
+        waiting = self.waiting_for
+        return waiting.text if waiting is not None and not waiting.asks else ""
+
+    @property
     def active(self) -> bool:
         """Return whether the run may still change."""
         return self.result is None and not self.lost

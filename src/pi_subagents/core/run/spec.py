@@ -55,6 +55,8 @@ class ChildOrder:
     session_option: str = ""  # what names the file of its own session; without, it keeps none
     no_session_option: str = ""  # what has it keep none, where the file cannot be made
     writes_in: tuple[str, ...] = ()  # all it may write in, enforced; empty: wherever the user may
+    provider: str = ""  # of its model, as far as that is known; and whose account there
+    account: str = ""
     rereads: tuple[str, ...] = ()  # files that it needs for another run too
     own_tools: tuple[str, ...] = ()  # tools of ours that it calls by a server of its own
 
@@ -76,6 +78,8 @@ class RunLimits:
     settled_grace_s: float = SETTLED_GRACE_S
     max_run_bytes: int = MAX_RUN_BYTES
     max_children: int = 0  # of this user on this machine; 0: no limit
+    max_of_provider: int = 0  # of those with the same provider; 0: no limit
+    limit_wait_s: float = 21_600  # how long it waits for limits of its provider, all in all
     wrap_up_s: float = 0  # how long before its time-out the child is told to finish; 0: never
     # By whose they are: what may be spent, by kind.
     budgets: Mapping[str, Mapping[str, float]] = MappingProxyType({})

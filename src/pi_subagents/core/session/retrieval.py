@@ -13,7 +13,7 @@ from pi_subagents.core import messages
 from pi_subagents.core.parameters import given_parameters, required_text, seconds
 from pi_subagents.core.plain_text import one_line
 from pi_subagents.core.run import messages as run_messages
-from pi_subagents.core.run.question import waiting_part
+from pi_subagents.core.run.question import QUESTION, waiting_part
 from pi_subagents.core.run.result import work_to_json
 from pi_subagents.core.session.next_calls import go_on
 from pi_subagents.core.session.text_part import PART_KEYS, PartRequest, parse_part
@@ -110,7 +110,9 @@ def say_how_it_stands(answer: dict[str, Any], wait_s: float = MAX_WAIT_S) -> dic
     """Return the answer with a line for a model, which sees no details: running, or failed."""
     details = answer["details"]
     if waiting := details.get("waitingFor"):
-        word = run_messages.asks_model(waiting["text"], tuple(waiting["options"]))
+        is_question = waiting["kind"] == QUESTION
+        options = tuple(waiting["options"])
+        word = run_messages.asks_model(waiting["text"], options) if is_question else waiting["text"]
         return with_words(answer, word)
     if details["status"] == "running":
         return with_words(answer, messages.session_goes_on(wait_s))

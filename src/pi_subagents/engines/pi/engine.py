@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from functools import cache, cached_property, partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pi_subagents.core.own_tools import SUBMIT_TOOL
@@ -17,6 +18,7 @@ from pi_subagents.core.run.spec import ChildOrder
 from pi_subagents.core.value import replace
 from pi_subagents.engines.base import PER_MESSAGE, Capabilities, ChildPlan, PreparedProfile
 from pi_subagents.engines.pi import messages
+from pi_subagents.engines.pi.account import account_of
 from pi_subagents.engines.pi.child_kind import ChildKinds, ChildShape
 from pi_subagents.engines.pi.command import PI_CHOSEN_BY, PiCommand, resolve_pi_command
 from pi_subagents.engines.pi.conversation import RPC_MODE
@@ -25,7 +27,9 @@ from pi_subagents.engines.pi.installed_version import find_version, is_first_sig
 from pi_subagents.engines.pi.invocation import (
     NO_OVERRIDE,
     NO_SESSION_OPTION,
+    REPORTING,
     SESSION_OPTION,
+    Invocation,
     plan_invocation,
 )
 from pi_subagents.engines.pi.orders import orders_for
@@ -39,7 +43,6 @@ from pi_subagents.system.home import data_dir
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from contextlib import ExitStack
-    from pathlib import Path
 
     from pi_subagents.core.check import Check
     from pi_subagents.core.engine_values import Model, ModelList, Report, SetupOutcome
@@ -196,12 +199,21 @@ class PiCall:
                 traits=self._traits,
                 own_tools=orders.tools,
             ),
-            orders=orders.invocation,
+            orders=Invocation((*REPORTING, *orders.invocation.argv), orders.invocation.environment),
             override=self._override(request.run_id) if self._override else NO_OVERRIDE,
             mode=self._mode,
         )
+        provider, account = account_of(
+            request.profile,
+            invocation.argv,
+            self._place,
+            Path(request.cwd),
+            trusted=request.trusted,
+        )
         order = ChildOrder(
             argv=invocation.argv,
+            provider=provider,
+            account=account,
             cwd=request.cwd,
             environment=invocation.environment,
             engine=PI,

@@ -23,6 +23,8 @@ QUIET = {"PI_OFFLINE": "1", "PI_SKIP_VERSION_CHECK": "1", "PI_TELEMETRY": "0"}
 # Followed by the file of its own session, which pi makes if it is empty, and goes on with if not.
 SESSION_OPTION, NO_SESSION_OPTION = "--session", "--no-session"
 COPILOT = "github-copilot"
+# The extension that says what a provider answered where that was no answer.
+REPORTING = ("--extension", str(Path(__file__).with_name("response_reporter.mjs")))
 
 
 @value

@@ -84,7 +84,7 @@ class AgentsCommand:
     def _act_on(self, run: RunRecord, title: str) -> ActionReport | None:
         """Return what came of it; None to go back to the list."""
         while True:
-            actions = (*((ANSWER,) if run.waiting_for else ()), *messages.AGENT_ACTIONS)
+            actions = (*((ANSWER,) if run.question else ()), *messages.AGENT_ACTIONS)
             place = self._ask.choose(Choose(title, actions, escape=""))
             chosen = BACK if isinstance(place, Gesture) else actions[place]
             if chosen == BACK:
@@ -118,7 +118,7 @@ class AgentsCommand:
         return self._actions.steer(run.run_id, message)
 
     def _answer(self, run: RunRecord) -> ActionReport | None:
-        waiting = run.waiting_for
+        waiting = run.question
         assert waiting is not None
         title = printable(messages.agent_asks_title(called(run), waiting.text))
         if waiting.options:

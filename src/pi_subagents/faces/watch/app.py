@@ -278,7 +278,7 @@ class WatchApp(App[None]):
         row = self._active()
         if row is None:
             return
-        if (waiting := row.waiting_for) is None:
+        if (waiting := row.question) is None:
             self.notify(service_messages.ASKS_NOTHING)
             return
         asked = question_shown(_name(row), waiting.text, waiting.options)

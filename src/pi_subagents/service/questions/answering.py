@@ -87,7 +87,7 @@ def answer_now(
     waiting = _wanted(run_dir.desk.questions(), request.question)
     if waiting is None:
         reason = run_messages.ANSWER_TOO_LATE if request.question else messages.ASKS_NOTHING
-        return replace(refused, reason=reason, waiting_for=run.waiting_for)
+        return replace(refused, reason=reason, waiting_for=run.question)
     if not request.text:
         return replace(refused, status="asked", waiting_for=waiting)
     try:

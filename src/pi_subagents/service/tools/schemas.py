@@ -82,7 +82,7 @@ PRESET_STATUS: JsonObject = {"type": "string", "enum": _PRESET_STATES}
 
 WAITING_FOR: JsonObject = {
     "type": "object",
-    "description": "What it asks; answer_subagent goes on.",
+    "description": "A question (answer_subagent), or a limit, a place.",
     "properties": {"kind": TEXT, "until": COUNT, "text": TEXT, "options": TEXTS, "id": TEXT},
 }
 

@@ -89,3 +89,30 @@ def test_a_run_has_its_whole_time_however_often_it_waits(pauses: list[float]) ->
     deadline = held.deadline()
     assert deadline is not None
     assert abs(deadline - (now + 100)) < 1e-6
+
+
+def test_while_a_child_waits_to_ask_its_model_again_no_time_passes() -> None:
+    held = limits()
+    held.saw(ev.Retrying(1, 3, 50_000, "429"), 1040)
+    assert held.deadline() == 1090, "then it asks again"
+    held.saw(None, 1041)  # of its stream; it still waits
+    assert list(held.verdicts(1099)) == []
+    assert held.deadline() == 1150
+    assert list(held.verdicts(1150)) == TIMED_OUT
+
+
+def test_a_child_that_asks_its_model_again_sooner_goes_on_sooner() -> None:
+    held = limits()
+    held.saw(ev.Retrying(1, 3, 50_000, "429"), 1040)
+    held.saw(ev.Limited("acme"), 1041)
+    held.saw(ev.AssistantMessage("Here I am."), 1050)
+    assert held.deadline() == 1110
+
+
+def test_a_wait_of_its_own_within_another_one_counts_once() -> None:
+    held = limits()
+    held.hold("question", 1010)
+    held.saw(ev.Retrying(1, 3, 20_000, "429"), 1020)
+    assert list(held.verdicts(1050)) == []
+    held.release("question", 1060)
+    assert held.deadline() == 1150

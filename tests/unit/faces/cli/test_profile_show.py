@@ -9,6 +9,7 @@ import pytest
 from tests.fakes.profile_home import ProfileHome, make_profile_home, write_profile
 
 from pi_subagents.core import messages
+from pi_subagents.engines.pi.invocation import REPORTING
 
 GOLDEN = Path(__file__).parents[3] / "golden/profiles"
 KEY = "sk-test-abc123"
@@ -74,6 +75,7 @@ def test_the_invocation_has_every_option_and_the_names_of_variables_alone(
             "  --no-mcp\n"
             "  --no-extensions\n"
             "  --verbose\n"
+            f"  --extension {REPORTING[1]}\n"
             "  --session RUN/child-session.jsonl\n"
             "Variables beside your own (values are not shown):\n"
             "  PI_API_KEY\n"
@@ -132,6 +134,7 @@ def test_for_scripts_there_is_everything_and_the_key_is_masked_too(home: Profile
                     *("--provider", "anthropic", "--model", "claude-sonnet-4-5"),
                     *("--system-prompt", "RUN/system-prompt.md", "--thinking", "high"),
                     *("--tools", "read,bash,grep", "--no-mcp", "--no-extensions", "--verbose"),
+                    *REPORTING,
                     *("--session", "RUN/child-session.jsonl"),
                 ],
                 "environment": [
@@ -203,6 +206,7 @@ def test_what_an_untrusted_project_may_not_decide_is_told_and_left_out(home: Pro
             "  --no-approve\n"
             "  --model small\n"
             "  --no-mcp\n"
+            f"  --extension {REPORTING[1]}\n"
             "  --session RUN/child-session.jsonl\n"
             "Variables beside your own (values are not shown):\n"
             "  PI_SUBAGENTS_CHILD\n"

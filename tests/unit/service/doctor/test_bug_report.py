@@ -57,6 +57,7 @@ def test_a_report_names_things_and_hides_places_and_people(place: CheckedPlace) 
         "  wrap_up_before: 0 (default)\n"
         "  workspace_max_megabytes: 100 (default)\n"
         "  answer_within: 600 (default)\n"
+        "  limit_wait_max: 21600 (default)\n"
         "  pi_command: set (not shown)\n"
         "  other keys: 1 (not shown)\n"
         "\n"

@@ -174,7 +174,7 @@ def wait(console: Console, *, runs: tuple[str, ...], timeout: float | None) -> i
     deadline = time.monotonic() + (timeout if timeout is not None else 10**9)
     while True:
         mine = [known.find(run_id) for run_id in wanted]
-        asks = any(run.waiting_for for run in mine)
+        asks = any(run.question for run in mine)
         if asks or not any(run.active for run in mine) or time.monotonic() >= deadline:
             break
         running = next(run.run_id for run in mine if run.active)

@@ -23,15 +23,15 @@ class Slot:
 
     def __init__(self, directory: str, most: int) -> None:
         self._directory = directory
-        self._most = most
+        self.most = most
         self._lock: int | None = None
 
     def acquire(self, pause: Callable[[float], bool]) -> bool:
         """Acquire the slot, however long it takes; False once `pause` returns that."""
-        if self._most == 0:
+        if self.most == 0 or self._lock is not None:
             return True
         try:
-            while (lock := acquire_slot(self._directory, self._most)) is None:
+            while (lock := acquire_slot(self._directory, self.most)) is None:
                 if not pause(POLL_S):
                     return False
         except OSError:  # nowhere to count children: then they are not counted

@@ -1,0 +1,1 @@
+"""Who may start a child now, and how another one goes on where a child had to give up."""
