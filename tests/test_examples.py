@@ -47,6 +47,13 @@ SAID = {
         "500   Internal Server Error  yes\n"
         "503   Service Unavailable    yes\n"
     ),
+    "three_fixes.py": (
+        "adding: completed, 1 file changed, +1 \N{MINUS SIGN}1, checked\n"
+        "doubling: completed, 1 file changed, +1 \N{MINUS SIGN}1, checked\n"
+        "naming: completed, 1 file changed, +1 \N{MINUS SIGN}1, checked\n"
+        "Applied: 3 files changed, +3 \N{MINUS SIGN}3\n"
+        "  M adding.py\n  M doubling.py\n  M naming.py\n"
+    ),
     "resume.py": f"look: {COUNTED}\nlook closer: README.md has 3 lines.\none session: True\n",
     "from_a_shell.sh": (
         f"count | completed | {COUNTED}\nheadings | completed | README.md has 2 headings:\n"

@@ -64,6 +64,7 @@ if __name__ == "__main__":
     if mode == "detached":
         vars(process)["RUNNER"] = DetachedRunner
     tasks = [Task(prompt, prompt) for prompt in prompts]
-    delegation = api.delegate_sync(tasks, cwd=Path(project), concurrency=16)
+    profile = os.environ.get("PROFILE")
+    delegation = api.delegate_sync(tasks, cwd=Path(project), concurrency=16, profile=profile)
     for result in delegation.results:
         print(result.name, result.status, result.error_message, *result.notes, sep="|")

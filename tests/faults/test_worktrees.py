@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import os
+import signal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +14,7 @@ from tests.fakes.git_place import repository_of
 from tests.faults.aftermath import output_of, program
 from tests.faults.crashing import POINT_VARIABLE, WHO_VARIABLE
 
+from pi_subagents import Task
 from pi_subagents.service.runs import Runs
 from pi_subagents.service.workspaces.taking import take_changes
 from pi_subagents.system import crash_points as at
@@ -107,4 +111,58 @@ async def test_kill_9_of_the_caller_before_anything_was_planned_leaves_the_repos
     async with program(place, "caller.py", *arguments, env=crash) as caller:
         assert await caller.wait() == -9
     assert place.run_dirs() == []
+    assert git.state() == before
+
+
+@pytest.mark.parametrize("who", ["self", "parent"])
+async def test_kill_9_after_the_check_loses_no_change_and_leaves_no_worktree(
+    place: Workplace, git: GitPlace, who: str
+) -> None:
+    profile = place.home / ".pi" / "agent" / "agent-profiles" / "checker.md"
+    profile.parent.mkdir(parents=True, exist_ok=True)
+    profile.write_text("---\nname: checker\ncheck: sh -c 'setsid sleep 600 & test -e a.txt'\n---\n")
+    before = git.state()
+    crash = {POINT_VARIABLE: at.CHECKED, WHO_VARIABLE: who, "PROFILE": "checker"}
+    arguments = ("attached", str(place.project), "task")
+    async with program(place, "caller.py", *arguments, env=crash) as caller:
+        child = await place.child("task")
+        (Path(child.cwd) / "a.txt").write_text("changed\n")
+        await child.say("42")
+        child.tell("settle")
+        await caller.wait()
+    (run,) = place.run_dirs()
+    runs = Runs(place.project, place.env)
+    if who == "self":
+        runs.recover(thorough=True)
+    else:
+        run.desk.wait_for_end(30)
+    result = run.read_result()
+    assert result is not None
+    assert result.changes == CHANGED
+    assert left(place) == []
+    assert git.state() == before
+
+
+@pytest.mark.parametrize("when", ["at_first", "at_work", "in_check"])
+async def test_kill_9_of_the_child_loses_no_change_and_leaves_no_worktree(
+    place: Workplace, git: GitPlace, when: str
+) -> None:
+    before = git.state()
+    pipe = place.home / "began"
+    os.mkfifo(pipe)
+    work = place.delegate_by_api(Task("task", "task", check=f"sh -c 'echo > {pipe}; sleep 600'"))
+    child = await place.child("task")
+    if when != "at_first":
+        (Path(child.cwd) / "a.txt").write_text("changed\n")
+    if when == "in_check":
+        await child.say("42")
+        child.tell("settle")
+        await asyncio.to_thread(pipe.read_text)
+    os.kill(child.pid, signal.SIGKILL)
+    if when == "in_check":
+        work.stop()
+    result = await work.result()
+    assert result.status == "failed" if when != "in_check" else result.status != "completed"
+    assert result.changes == ("no files changed" if when == "at_first" else CHANGED)
+    assert left(place) == []
     assert git.state() == before
