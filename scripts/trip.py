@@ -4,11 +4,11 @@ Follow one request through the house: which functions `subagents run` passes bef
 
     python scripts/trip.py            print the trip, as docs/architecture.md shows it
 
-A real `subagents run --offline` is made in a directory of its own and watched until it starts the
-supervisor, which is not let happen.  A *step* is a function of the rooms that decide (`WALKS`) that
-another file calls, from the verb's own function on; where such a file calls a function of any other
-room, it *asks* below.  Helpers inside a file, class bodies and imports are no steps.  A file that
-is entered again after another one is a *return*.
+A real `subagents run --offline` is made in a directory of its own and watched until it asks its
+fork server for the supervisor, which is not let happen.  A *step* is a function of the rooms that
+decide (`WALKS`) that another file calls, from the verb's own function on; where such a file calls a
+function of any other room, it *asks* below.  Helpers inside a file, class bodies and imports are no
+steps.  A file that is entered again after another one is a *return*.
 Needs the package's own dependencies and nothing else; `scripts/update_docs.py` writes the page.
 """
 
@@ -32,7 +32,6 @@ PACKAGE = str(SOURCE / "pi_subagents")
 WALKS = ("faces/", "api.py", "service/", "runners/")
 FIRST = ("faces/cli/work/run.py", "run")
 REQUEST = ("run", "--offline", "Say hello")
-SUPERVISOR = "pi_subagents.supervisor"
 OPTIMIZED = 1  # the flag of a function's code; a class body has none
 PATIENCE_S = 60
 PI = "print('1.5.0')\n"  # nobody gets as far as to start it
@@ -109,8 +108,8 @@ def record() -> NoReturn:
         if came_from != here[0]:
             passed[here] = came_from
 
-    def stop_at_the_supervisor(event: str, arguments: tuple[object, ...]) -> None:
-        if event == "subprocess.Popen" and SUPERVISOR in str(arguments[1]):
+    def stop_at_the_supervisor(event: str, _: tuple[object, ...]) -> None:
+        if event == "socket.sendmsg":
             sys.setprofile(None)
             found = [(*here, caller) for here, caller in passed.items()]
             os.write(1, json.dumps(found).encode())

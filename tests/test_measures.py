@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def test_the_trip_begins_at_the_verb_and_ends_at_the_supervisor() -> None:
     stops = trip.trip()
     assert (stops[0].file, stops[0].functions) == ("faces/cli/work/run.py", ["run"])
-    assert stops[-1].functions[-1] == "start_supervisor"
+    assert stops[-1].functions[-1] == "ForkServer.fork"
     assert "store/run_store.py" in {asked for stop in stops for asked in stop.asks}
 
 

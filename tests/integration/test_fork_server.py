@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.fakes.driver import PATIENCE_S
 from tests.fakes.forked import servers_of
-from tests.fakes.processes import PROC
+from tests.fakes.processes import PROC, parent_of
 from tests.fakes.workplace import answered, comparable
 
 from pi_subagents.runners import fork_server
 from pi_subagents.runners.fork_server import ForkedProcess, ForkServer
 from pi_subagents.runners.supervisor_start import start_supervisor
 from pi_subagents.service.call import Pool
+from pi_subagents.service.machine.head_start import supervisors_begun
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -185,3 +186,29 @@ async def test_a_host_that_is_closed_leaves_no_server(place: Workplace) -> None:
             await (await place.child(name)).answer_and_exit("42")
         await work.results()
     assert servers_of(os.getpid()) == []
+
+
+async def test_a_server_that_began_early_forks_the_first_supervisor_of_this_process(
+    place: Workplace,
+) -> None:
+    with supervisors_begun(place.env):
+        (server,) = servers_of(os.getpid())
+        work = place.delegate_by_api("alone")
+        child = await place.child("alone")
+        assert parent_of(parent_of(child.pid)) == server
+        await child.answer_and_exit("42")
+        assert [comparable(each) for each in await work.results()] == [answered("alone", "42")]
+        assert servers_of(os.getpid()) == []
+
+
+def test_a_server_that_began_early_for_a_call_that_is_refused_ends_with_it() -> None:
+    with supervisors_begun({}):
+        assert len(servers_of(os.getpid())) == 1
+    assert servers_of(os.getpid()) == []
+
+
+def test_a_server_makes_no_supervisor_for_another_locale(server: ForkServer) -> None:
+    server.begin({"LC_ALL": "C"})
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        assert server.fork({"LC_ALL": "C.UTF-8"}, theirs.fileno()) is None

@@ -15,17 +15,18 @@ import select
 import signal
 import socket
 import subprocess
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
 
 from pi_subagents.core.run.spec import FORK
-from pi_subagents.runners.supervisor_start import supervisor_argv
+from pi_subagents.runners import supervisor_start
+from pi_subagents.runners.supervisor_start import PACKAGE_ROOT, SUPERVISOR
 from pi_subagents.system.identity import handles_are_offered
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 # How long it may take to answer, its own start included.
 ANSWER_LIMIT_S = 2.0
@@ -95,7 +96,7 @@ class ForkServer:
 
     def begin(self, env: Mapping[str, str]) -> None:
         """Start it unless it runs; nothing waits for that."""
-        locale = tuple(env.get(name) for name in _LOCALE)
+        locale = _locale_of(env)
         if self._process is not None and self._process.poll() is None and locale == self._locale:
             return
         self.close()
@@ -105,7 +106,7 @@ class ForkServer:
         with theirs:
             try:
                 self._process = subprocess.Popen(
-                    (*supervisor_argv(), FORK),
+                    (*SUPERVISOR, supervisor_start.BOOT, PACKAGE_ROOT, FORK),
                     stdin=theirs.fileno(),
                     stdout=subprocess.DEVNULL,
                     stderr=subprocess.DEVNULL,
@@ -120,7 +121,7 @@ class ForkServer:
 
     def fork(self, env: Mapping[str, str], stdin: int) -> ForkedProcess | None:
         """Return a supervisor with that standard input; None where no server makes one."""
-        if self._channel is None:
+        if self._channel is None or _locale_of(env) != self._locale:
             return None
         try:
             with ExitStack() as ours:
@@ -150,6 +151,26 @@ class ForkServer:
             self._process.kill()
             self._process.wait()
             self._process = None
+
+
+EARLY: list[ForkServer] = []  # the server that was started for a call to come, if one was
+
+
+@contextmanager
+def begun_early(env: Mapping[str, str]) -> Iterator[None]:
+    """Have the server of a call start beside all that is imported for it; it ends with the call."""
+    server = ForkServer()
+    server.begin(env)
+    EARLY[:] = [server]
+    try:
+        yield
+    finally:
+        EARLY.clear()
+        server.close()
+
+
+def _locale_of(env: Mapping[str, str]) -> tuple[str | None, ...]:
+    return tuple(env.get(name) for name in _LOCALE)
 
 
 def _inherited(env: Mapping[str, str]) -> dict[str, object]:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pi_subagents.core.run.spec import MAX_REUSE, RunSpec
-from pi_subagents.runners.fork_server import ForkedProcess, ForkServer
+from pi_subagents.runners.fork_server import EARLY, ForkedProcess, ForkServer
 from pi_subagents.runners.supervisor_start import order_line, start_supervisor
 from pi_subagents.store.local_order import LocalOrder, altered
 from pi_subagents.system.identity import identify
@@ -116,7 +116,7 @@ class ChildPool:
         self._leaving: list[Held] = []
         self._last: tuple[LocalOrder, Mapping[str, str]] | None = None
         self._timer: asyncio.TimerHandle | None = None
-        self._server: ForkServer | None = None
+        self._server = EARLY.pop() if EARLY else None
         self._most = 0  # children there may be, as of the last `prewarm_all`
 
     def acquire(

@@ -15,15 +15,16 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pi_subagents.store.local_order import LocalOrder, order_to_json
-from pi_subagents.system.own_thread import start_thread
 from pi_subagents.system.safe_io import write_all
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-PACKAGE_ROOT = str(Path(__file__).resolve().parents[2])
+    from pi_subagents.store.local_order import LocalOrder
+
 # Isolated and without site-packages: the supervisor needs the standard library and us.
+SUPERVISOR = (sys.executable, "-I", "-S", "-c")
+PACKAGE_ROOT = str(Path(__file__).resolve().parents[2])
 # There is one per child, so its start and end count: nothing is worth collecting while it imports,
 # and once main() returned everything is on disk, with nothing left to tidy up.
 BOOT = (
@@ -50,6 +51,8 @@ def start_supervisor(
 
 def start_detached(order: LocalOrder, env: Mapping[str, str]) -> None:
     """Start a supervisor without a lifeline, which inherits the run's lock; OSError otherwise."""
+    from pi_subagents.system.own_thread import start_thread  # asyncio, which others do without
+
     process = start_supervisor(env, lock_fd=order.place.lock_fd)
     assert process.stdin is not None
     assert process.stdout is not None
@@ -65,9 +68,11 @@ def start_detached(order: LocalOrder, env: Mapping[str, str]) -> None:
 
 def supervisor_argv() -> tuple[str, ...]:
     """Return the command that is a supervisor, wherever it is started."""
-    return (sys.executable, "-I", "-S", "-c", BOOT, PACKAGE_ROOT)
+    return (*SUPERVISOR, BOOT, PACKAGE_ROOT)
 
 
 def order_line(order: LocalOrder) -> bytes:
     """Return an order as a line of a control channel."""
+    from pi_subagents.store.local_order import order_to_json
+
     return json.dumps(order_to_json(order)).encode("ascii") + b"\n"

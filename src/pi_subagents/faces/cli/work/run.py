@@ -135,6 +135,16 @@ class TaskOptions:
     ) -> int:
         """Run the tasks, or start them in the background; return the exit code."""
         chosen["budget"] = self.budget
+        if self.in_background:
+            return self._start(console, tasks, chosen, as_json=as_json, plain=plain)
+        from pi_subagents.service.machine.head_start import supervisors_begun
+
+        with supervisors_begun(os.environ):
+            return self._start(console, tasks, chosen, as_json=as_json, plain=plain)
+
+    def _start(
+        self, console: Console, tasks: list[Task], chosen: Options, *, as_json: bool, plain: bool
+    ) -> int:
         called = (chosen.get("profile"), *(task.profile for task in tasks))
         if named := [name for name in called if name]:
             from pi_subagents.service.task_files import refuse_unknown_profiles
