@@ -21,6 +21,7 @@ import sys
 import tempfile
 import threading
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -59,7 +60,8 @@ def trip() -> list[Stop]:
     return stops
 
 
-def recorded() -> list[tuple[str, str, str]]:
+@cache
+def recorded() -> tuple[tuple[str, str, str], ...]:
     """Make the request in a fresh home; return each function once, with the file that called it."""
     with tempfile.TemporaryDirectory() as place:
         home, project = Path(place, "home"), Path(place, "project")
@@ -83,7 +85,7 @@ def recorded() -> list[tuple[str, str, str]]:
         )
     if done.returncode:
         raise SystemExit(f"the request never came to its supervisor:\n{done.stderr}")
-    return [(place, name, caller) for place, name, caller in json.loads(done.stdout)]
+    return tuple((place, name, caller) for place, name, caller in json.loads(done.stdout))
 
 
 def record() -> NoReturn:

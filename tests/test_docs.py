@@ -92,22 +92,11 @@ def test_there_are_documents_to_look_at():
     assert "examples/README.md" in names
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        update_docs.CLI,
-        update_docs.ERRORS,
-        update_docs.ARCHITECTURE,
-        update_docs.PI_TOOLS,
-        update_docs.PI_PACKAGE,
-        update_docs.PI_CHANGELOG,
-    ],
-    ids=lambda path: path.name,
-)
-def test_generated_pages_are_up_to_date(path: Path):
-    assert path.read_text("utf-8") == update_docs.pages()[path], (
-        "run: python scripts/update_docs.py"
-    )
+def test_generated_pages_are_up_to_date():
+    made = update_docs.pages()
+    stale = [path.name for path, wanted in made.items() if path.read_text("utf-8") != wanted]
+
+    assert stale == [], "run: python scripts/update_docs.py"
 
 
 def test_commands_below_a_verb_are_on_the_page_of_the_command_line():
