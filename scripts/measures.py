@@ -61,7 +61,15 @@ PI_HOMES = (
 MAY_KNOW = {
     "engines/table.py": {"pi"},  # the one line that names it
     # pi behind another program's protocol; an option of that name of another agent
-    "engines/acp/agents/pi_acp.py": {"pi", ".pi", "PI_SKIP_VERSION_CHECK", "PI_TELEMETRY"},
+    "engines/acp/agents/codex.py": {".codex/auth.json"},
+    "engines/acp/agents/opencode.py": {".local/share/opencode/auth.json"},
+    "engines/acp/agents/pi_acp.py": {
+        "pi",
+        ".pi",
+        ".pi/agent/auth.json",
+        "PI_SKIP_VERSION_CHECK",
+        "PI_TELEMETRY",
+    },
     "engines/acp/agents/qwen.py": {"--exclude-tools"},
     # what children end with, explained to people
     "view/failure.py": {"No API key found"},

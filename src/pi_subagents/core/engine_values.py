@@ -68,6 +68,21 @@ class AgentCommand:
 
 
 @value
+class EngineReport:
+    """What is known of an engine on this machine; a question that was not asked has no answer."""
+
+    name: str
+    title: str = ""
+    program: str = ""  # what children run; empty: it was not found
+    version: str = ""
+    logged_in: bool | None = None
+    login: str = ""  # how a person logs in
+    starts: bool | None = None  # once that was tried
+    problem: str = ""
+    fix: str = ""
+
+
+@value
 class HostProgram:
     """The program, the script that it runs (if any), and the version of what it is."""
 

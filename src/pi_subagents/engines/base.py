@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pi_subagents.core.check import Check
     from pi_subagents.core.engine_values import (
         AgentCommand,
+        EngineReport,
         HostProgram,
         Model,
         ModelList,
@@ -246,6 +247,9 @@ class Engine(Protocol):
 
     def program(self, cwd: Path, env: Mapping[str, str]) -> tuple[str, ...]:
         """Return the command that children run, for a person to start; SetupError without one."""
+
+    def report(self, place: CallPlace, *, start: bool = False) -> EngineReport:
+        """Return what is known of it, with `start` also whether it answers; nothing is raised."""
 
     def why_no_steering(self, mode: str) -> str:
         """Return why children in that mode take no messages, or an empty text."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Self
 
-from pi_subagents.core.engine_values import ModelList, SetupOutcome
+from pi_subagents.core.engine_values import EngineReport, ModelList, SetupOutcome
 from pi_subagents.core.value import replace
 from pi_subagents.engines import messages
 from pi_subagents.engines.base import PreparedProfile
@@ -86,6 +86,10 @@ class PlainEngine:
     def program(self, cwd: Path, env: Mapping[str, str]) -> tuple[str, ...]:
         """Refuse: there is none to start by hand."""
         raise InvalidRequest(self.name, messages.NO_PROGRAM)
+
+    def report(self, place: CallPlace, *, start: bool = False) -> EngineReport:
+        """Say that it is there: there is no program."""
+        return EngineReport(self.name)
 
     def why_no_steering(self, mode: str) -> str:
         """Return why children take no messages, or an empty text."""

@@ -42,6 +42,11 @@ def estimate_passes_budget(expected: int, whose: str, limit: str) -> str:
     )
 
 
+def agents_found(agents: tuple[str, ...]) -> str:
+    """Return which agents of other programs can be engines."""
+    return f"{', '.join(agents)} (`subagents engines` says what each can do)"
+
+
 # Notices: once, before the work begins.
 
 NOTICE_OFFLINE = (

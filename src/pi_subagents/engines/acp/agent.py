@@ -81,6 +81,8 @@ class Agent:
     environment: Mapping[str, str] = MappingProxyType({})  # unless the user has set them
     unset: tuple[str, ...] = ()  # variables that would make it another agent's child
     login: str = ""  # what a person types or sets so that it can work
+    logins: tuple[str, ...] = ()  # files at home of which one is there once a person logged in
+    variables: tuple[str, ...] = ()  # of which each does instead
     writes: tuple[str, ...] = ()  # what it writes at home
     # What a profile can have of it, and how.
     fields: frozenset[str] = frozenset()  # of a Profile, beside those that every agent honours

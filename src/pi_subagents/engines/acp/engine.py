@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from functools import cache
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -24,7 +25,7 @@ from pi_subagents.engines.acp.agent import (
     Agent,
     ShapeRequest,
 )
-from pi_subagents.engines.acp.catalogue import agent_like, agent_of
+from pi_subagents.engines.acp.catalogue import NAMES, agent_like, agent_of
 from pi_subagents.engines.acp.kept import read_kept
 from pi_subagents.engines.acp.orders import AgentOrders, orders_text
 from pi_subagents.engines.acp.wire import as_data
@@ -40,14 +41,13 @@ from pi_subagents.engines.base import (
 from pi_subagents.engines.own_tools.offer import own_server, own_tools
 from pi_subagents.engines.plain_engine import PlainEngine
 from pi_subagents.errors import AgentNotFound, ProfileRefused
-from pi_subagents.system.programs import search_program
+from pi_subagents.system.programs import is_runnable, search_program
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from pathlib import Path
 
     from pi_subagents.core.check import Check
-    from pi_subagents.core.engine_values import AgentCommand
+    from pi_subagents.core.engine_values import AgentCommand, EngineReport
     from pi_subagents.core.profile.profile import Profile
     from pi_subagents.engines.base import CallPlace, ChildRequest
     from pi_subagents.system.home import CheckedPlace
@@ -102,6 +102,9 @@ class AcpEngine(PlainEngine):
     def open(self, place: CallPlace) -> AcpEngine:
         """Find the agent's program."""
         engine = self.preview(place)
+        if (like := engine.agent.like) and like not in NAMES:
+            fix = messages.be_like(NAMES)
+            raise AgentNotFound(self.name, f'"like": "{like}"', messages.UNKNOWN_LIKE, fix)
         engine._argv = engine._found(place.cwd)  # noqa: SLF001 - its own
         return engine
 
@@ -119,6 +122,19 @@ class AcpEngine(PlainEngine):
             yield subject.fatal(f"{error.program} {error.why}", error.fix)
         else:
             yield subject.ok(program, public=self.agent.program)
+
+    def report(self, place: CallPlace, *, start: bool = False) -> EngineReport:
+        """Return whether its program is there, of which version, and with what login."""
+        from pi_subagents.engines.acp.reporting import report
+
+        return report(self, place, start=start)
+
+    def started(self) -> tuple[tuple[str, ...], Mapping[str, str]]:
+        """Return the command of one that was opened, and the variables that it has."""
+        guards = {name: v for name, v in self.agent.environment.items() if name not in self._env}
+        unset = self.agent.unset
+        env = {name: v for name, v in self._env.items() if name not in unset}
+        return self._argv, {**env, **guards}
 
     def is_installed(self, cwd: Path, env: Mapping[str, str]) -> bool:
         """Return whether its program is on PATH."""
@@ -200,6 +216,9 @@ class AcpEngine(PlainEngine):
         program, *arguments = self._argv
         for name in (program, *self.agent.needs):
             if os.sep in name:
+                if not (os.path.isabs(name) and is_runnable(Path(name))):  # noqa: PTH117 - a text
+                    why, fix = messages.NOT_RUNNABLE, messages.how_to_install("")
+                    raise AgentNotFound(self.name, name, why, fix)
                 continue
             found = search_program(name, self._env, cwd)
             if found.found is None:

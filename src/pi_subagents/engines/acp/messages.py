@@ -8,6 +8,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 NOT_ON_PATH = "is not on PATH"
+UNKNOWN_LIKE = "names no agent that is known"
+NOT_RUNNABLE = "is not the path of a program from the root on"
 INSIDE_CWD = "is on PATH inside the working directory only, and not used from there"
 ENDED_WITHOUT_ANSWER = (
     "The agent ended its turn without an answer: its model request probably failed, which it does "
@@ -35,6 +37,17 @@ def agent_unknown(name: str, known: Sequence[str]) -> str:
         f'there is no agent "{name}": use one of {", ".join(known)}, or give its command in the '
         "global settings"
     )
+
+
+def be_like(known: Sequence[str]) -> str:
+    """Return what a user's own agent can be said to be like."""
+    return f"Known are {', '.join(known)}; without it only the protocol counts."
+
+
+def did_not_start(exit_code: int | None, words: str) -> str:
+    """Return that an agent was started and said nothing that counts."""
+    end = "did not answer in time" if exit_code is None or exit_code < 0 else f"ended ({exit_code})"
+    return f"It {end}. {words}".strip()
 
 
 def how_to_install(package: str) -> str:

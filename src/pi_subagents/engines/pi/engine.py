@@ -45,7 +45,13 @@ if TYPE_CHECKING:
     from contextlib import ExitStack
 
     from pi_subagents.core.check import Check
-    from pi_subagents.core.engine_values import Model, ModelList, Report, SetupOutcome
+    from pi_subagents.core.engine_values import (
+        EngineReport,
+        Model,
+        ModelList,
+        Report,
+        SetupOutcome,
+    )
     from pi_subagents.core.offline.script import Script
     from pi_subagents.engines.base import (
         CallPlace,
@@ -356,6 +362,12 @@ class PiEngine:
         from pi_subagents.config.settings_files import load_settings
 
         return resolve_pi_command(env, cwd, load_settings(cwd, env)[0].pi_command).argv
+
+    def report(self, place: CallPlace, *, start: bool = False) -> EngineReport:
+        """Return which pi children run, and whether it has models."""
+        from pi_subagents.engines.pi.reporting import report
+
+        return report(self, place, start=start)
 
     def why_no_steering(self, mode: str) -> str:
         """Return why children in that mode take no messages, or an empty text."""

@@ -47,6 +47,7 @@ VERBS = {
     "profile": ("definitions.profile", "Create, edit, list, show, check and delete profiles."),
     "preset": ("definitions.preset", "Add, list, show and check presets."),
     "models": ("work.models", "List the models that sub-agents can use here."),
+    "engines": ("machine.engines", "List the kinds of sub-agents and what each can do."),
     "stop": ("look.runs", "Stop one run and its whole process tree."),
     "steer": ("look.sessions", "Send a message to a running sub-agent."),
     "answer": ("look.answer", "Answer what a sub-agent asks, or see what it asks."),

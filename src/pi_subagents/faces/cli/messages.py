@@ -255,3 +255,24 @@ def ledger_incomplete(day: str) -> str:
 def what_next(default: str) -> str:
     """Return the question what a sub-agent that goes on is to do."""
     return f"What next? (Enter: {default}) "
+
+
+# Engines
+
+NOT_FOUND = "not found"
+LOGGED_IN = "yes"
+
+
+def how_to_log_in(how: str) -> str:
+    """Return that no login was seen, and how one is made."""
+    return f"? ({how})" if how else "?"
+
+
+def not_logged_in(how: str) -> str:
+    """Return that there is none."""
+    return f"no ({how})" if how else "no"
+
+
+def engine_failed(name: str, problem: str, fix: str) -> str:
+    """Return what came of starting an engine."""
+    return f"{name}: {problem} {fix}".rstrip()

@@ -8,10 +8,12 @@ to when its turn comes, so that the slow questions cost little.
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from pi_subagents.core.check import Check, Subject
 from pi_subagents.engines.table import ENGINES, load_engine
+from pi_subagents.service import messages
 from pi_subagents.service.doctor import machine
 from pi_subagents.system.home import CheckedPlace, data_dir
 
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 CWD = Subject("cwd", "Working directory")
+AGENTS = Subject("agents", "Agents")
 
 
 def examine(cwd: Path, env: Mapping[str, str], *, reindex: bool = False) -> Iterator[Check]:
@@ -62,6 +65,8 @@ def _examine_place(place: CheckedPlace, *, reindex: bool) -> Iterator[Check]:
     yield pi_host.PI_EXTENSION.guarded(lambda: pi_host.check_pi_extension(place))
     for name in ENGINES:
         yield from load_engine(name).examine(place)
+    if agents := _agents(place):
+        yield AGENTS.guarded(lambda: AGENTS.ok(messages.agents_found(agents)))
     yield store.RUN_DIR.guarded(lambda: store.check_run_dir(runs(), place))
     yield machine.DISK.guarded(
         lambda: machine.check_disk([runs().store.runs_dir, data_dir(place.env)])
@@ -73,3 +78,12 @@ def _examine_place(place: CheckedPlace, *, reindex: bool) -> Iterator[Check]:
     yield store.UNKNOWN.guarded(lambda: store.check_unknown(runs()))
     yield store.ORPHANS.guarded(lambda: store.check_orphans(runs()))
     yield conf.HOSTS.guarded(lambda: conf.check_hosts(place))
+
+
+def _agents(place: CheckedPlace) -> tuple[str, ...]:
+    """Return the agents of other programs that tasks can name, in a few words each."""
+    from pi_subagents.service.engines.listing import found_agents
+
+    with suppress(Exception):  # settings that cannot be read are another check's matter
+        return tuple(f"{each.name} {each.version}".strip() for each in found_agents(place))
+    return ()

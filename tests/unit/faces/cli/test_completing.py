@@ -72,6 +72,12 @@ def test_profiles_and_presets_are_offered(place: FleetPlace) -> None:
     assert offered("background", "start") == offered("preset", "show") == ["scout"]
 
 
+def test_engines_are_offered(place: FleetPlace) -> None:
+    del place
+    assert offered("run", "--engine", typed="acp:c") == ["acp:codex", "acp:claude"]
+    assert offered("resume", "--engine", typed="p") == ["pi"]
+
+
 def test_where_nothing_can_be_read_nothing_is_offered(
     place: FleetPlace, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,10 +13,9 @@ from tests.fakes.records import record
 from pi_subagents.core.profile.profile import Profile
 from pi_subagents.core.settings import Settings
 from pi_subagents.core.value import replace
-from pi_subagents.engines.acp.catalogue import NAMES
 from pi_subagents.engines.base import CallPlace
 from pi_subagents.engines.opening import engines_in
-from pi_subagents.engines.table import ENGINES
+from pi_subagents.engines.table import ENGINES, engine_names
 from pi_subagents.errors import UnknownEngine
 from pi_subagents.service.call import open_call
 from pi_subagents.service.engines.choosing import choose_engine, without_other_models
@@ -61,8 +60,8 @@ def test_an_unknown_engine_is_refused_with_the_nearest_one(context: CallContext)
     with pytest.raises(UnknownEngine) as refused:
         choose_engine(context, "demmo")
     assert str(refused.value) == (
-        'Unknown engine: "demmo". Did you mean "demo"? Available engines: pi, demo, other, '
-        f"{', '.join(f'acp:{agent}' for agent in NAMES)} (`subagents engines` says more)."
+        'Unknown engine: "demmo". Did you mean "demo"? Available engines: '
+        f"{', '.join(engine_names())} (`subagents engines` says more)."
     )
     with pytest.raises(UnknownEngine):
         choose_engine(context, None, Profile("p", engine="acp:"))

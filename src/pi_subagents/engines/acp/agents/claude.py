@@ -37,6 +37,8 @@ AGENT = Agent(
     # Set in the children of a Claude Code, which may be our host.
     unset=("CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT"),
     login="claude, then /login",
+    logins=(".claude/.credentials.json",),
+    variables=("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"),
     writes=(".claude", ".claude.json"),
     fields=frozenset({"append_system_prompt", "tools", "no_tools"}),
     permissions=frozenset({"edit"}),

@@ -25,6 +25,8 @@ AGENT = Agent(
     # One process instead of two: the outer one ignores signals.
     environment={"GEMINI_CLI_NO_RELAUNCH": "true"},
     login="gemini, then /auth",
+    logins=(".gemini/oauth_creds.json",),
+    variables=("GEMINI_API_KEY", "GOOGLE_API_KEY"),
     writes=(".gemini",),
     permissions=frozenset({"edit", "execute"}),
     shape=shape,

@@ -63,6 +63,7 @@ AGENT = Agent(
         "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
     },
     login="opencode auth login",
+    logins=(".local/share/opencode/auth.json",),
     writes=(
         ".local/share/opencode",
         ".local/state/opencode",

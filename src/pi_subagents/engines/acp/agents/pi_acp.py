@@ -12,6 +12,7 @@ AGENT = Agent(
     needs=("pi",),
     environment={"PI_SKIP_VERSION_CHECK": "1", "PI_TELEMETRY": "0"},
     login="pi, then /login",
+    logins=(".pi/agent/auth.json",),
     writes=(".pi",),
     fields=frozenset({"thinking_level"}),
     takes_mcp=False,

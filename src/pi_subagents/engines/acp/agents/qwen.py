@@ -28,6 +28,8 @@ AGENT = Agent(
     # One process instead of two: a signal to the outer one would leave the inner one behind.
     environment={"QWEN_CODE_NO_RELAUNCH": "true"},
     login="qwen, then /auth, or set OPENAI_API_KEY, OPENAI_BASE_URL and OPENAI_MODEL",
+    logins=(".qwen/oauth_creds.json",),
+    variables=("OPENAI_API_KEY",),
     writes=(".qwen",),
     fields=frozenset({"exclude_tools"}),
     permissions=frozenset({"edit"}),
