@@ -84,7 +84,7 @@ async def test_a_rate_limit_and_a_stream_cut_half_way_are_only_retries(project: 
     limited = {"error": {"status": 429, "message": "slow down"}}
     cut = {"text": "this will be cut off", "cut": True}
     result = await outcome(project, limited, cut, {"text": "whole"})
-    assert said(result) == ("completed", "whole", "", ())
+    assert said(result) == ("completed", "whole", "", ("Asked its model again 2 times",))
     assert retries(project, result) == ["1/3", "2/3"]
 
 

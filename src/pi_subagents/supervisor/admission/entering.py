@@ -93,8 +93,8 @@ class Admission:
 
     def note(self) -> str:
         """Return how long the run waited for its provider, if it did."""
-        waited = messages.note_waited(self._provider, f"{self.waited_s:.0f} s")
-        return waited if self.waited_s >= 1 else ""
+        waited = messages.note_waited(self._provider, f"{max(self.waited_s, 1):.0f} s")
+        return waited if self.waited_s else ""
 
     def answered(self) -> None:
         """Let the next child pass: the provider answers again."""
