@@ -276,8 +276,7 @@ def room(module: str) -> str:
 def run_shapes(tree: Tree) -> dict[str, list[str]]:
     """Return the classes that hold a run's facts, with those that they hold."""
     held = {
-        place: [name for name in names if name in RUN_FACTS]
-        for place, names in tree.fields().items()
+        place: [name for name in names if name in RUN_FACTS] for place, names in tree.fields.items()
     }
     return {
         place: facts
@@ -288,7 +287,7 @@ def run_shapes(tree: Tree) -> dict[str, list[str]]:
 
 def fields(tree: Tree, name: str) -> tuple[str, ...]:
     """Return the fields of the class of a name."""
-    return next((names for place, names in tree.fields().items() if place.endswith(f":{name}")), ())
+    return next((names for place, names in tree.fields.items() if place.endswith(f":{name}")), ())
 
 
 def largest_group(tree: Tree, name: str) -> int:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -65,8 +66,9 @@ class Tree:
                 homes.setdefault(name, []).append(module)
         return homes
 
+    @cached_property
     def fields(self) -> dict[str, tuple[str, ...]]:
-        """Return every class that declares fields, as `path:Class`, with their names."""
+        """Every class that declares fields, as `path:Class`, with their names."""
         return {
             f"{self.place(module)}:{node.name}": fields_of(node)
             for module, tree in self.parsed.items()
