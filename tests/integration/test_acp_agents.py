@@ -37,7 +37,7 @@ def delegate(
     place: Workplace, *tasks: Any, fault: str = "", like: str = "", **options: Any
 ) -> Delegating:
     engine = {"command": COMMAND, "env": {"FAKE_ACP": fault or "none"}, "like": like}
-    place.settings(engines={"fake": engine})
+    place.settings(engines={"fake": engine}, extend_timeout_debounce=0)
     named = [Task(f"t{n}", each) if isinstance(each, str) else each for n, each in enumerate(tasks)]
     return place.delegate_by_api(*named, **{"profile": None, "engine": "acp:fake", **options})
 
