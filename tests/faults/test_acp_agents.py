@@ -30,6 +30,7 @@ from pi_subagents.engines.conversation import Beginning
 
 if TYPE_CHECKING:
     from pathlib import Path
+
     from tests.fakes.workplace import Workplace
 
 PREFIX = b'{"jsonrpc":"2.0","method":"session/update","params":'

@@ -131,6 +131,7 @@ class ChildPlan:
     tool_count: int | None = None  # of its own: a tool that our orders add is not counted
     orders: str = ""
     has_schema_tool: bool = False  # the answer is to come by a tool
+    writes: tuple[str, ...] = ()  # where it has to write beside its workspace: its own home
 
 
 @value

@@ -195,7 +195,7 @@ def _begin(
             texts[name] += f"\n\n{words}".encode("utf-8", "replace")
     spec = replace(spec, resume=past.order, workspace=order)
     if _confines(needs, context):
-        spec = confined(spec, run_dir, context)
+        spec = confined(spec, run_dir, child, context)
     if past.order.how and context.settings.resume == REPLAY:
         spec = changed(spec, follows="")  # nor in a child that still has the session
     try:

@@ -41,6 +41,7 @@ from pi_subagents.engines.base import (
 from pi_subagents.engines.own_tools.offer import own_server, own_tools
 from pi_subagents.engines.plain_engine import PlainEngine
 from pi_subagents.errors import AgentNotFound, ProfileRefused
+from pi_subagents.system.home import home_dir
 from pi_subagents.system.programs import is_runnable, search_program
 
 if TYPE_CHECKING:
@@ -183,7 +184,7 @@ class AcpEngine(PlainEngine):
         )
         order = ChildOrder(
             argv=(
-                *(("env", *unset) if unset else ()),
+                *(("/usr/bin/env", *unset) if unset else ()),
                 *self._argv,
                 *shape.arguments,
                 *profile.extra_args,
@@ -196,7 +197,12 @@ class AcpEngine(PlainEngine):
             own_tools=tools,
         )
         text = orders_text(orders)
-        return ChildPlan(order, orders=text, has_schema_tool=SUBMIT_TOOL in tools)
+        return ChildPlan(
+            order,
+            orders=text,
+            has_schema_tool=SUBMIT_TOOL in tools,
+            writes=tuple(str(home_dir(self._env) / each) for each in agent.writes),
+        )
 
     def as_prompt(self, text: str) -> str:
         """Return a text such that no agent takes its beginning for a command."""

@@ -43,8 +43,8 @@ def orders_text(orders: AgentOrders) -> str:
 
 def read_orders(text: str) -> AgentOrders:
     """Return orders from their text; ValueError where it is none of ours."""
-    content: Any = json.loads(text or "{}")
     try:
+        content = _object(json.loads(text or "{}"))
         known: dict[str, Any] = {
             name: kind(content[name]) for name, kind in _KINDS.items() if name in content
         }

@@ -38,7 +38,7 @@ from pi_subagents.engines.pi.rpc import compose_prompt
 from pi_subagents.engines.pi.trust import is_trusted
 from pi_subagents.engines.pi.versions import PINNED_PI_VERSION, traits_of
 from pi_subagents.errors import ProfileRefused, SetupError
-from pi_subagents.system.home import data_dir
+from pi_subagents.system.home import agent_dir, data_dir
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -242,7 +242,14 @@ class PiCall:
         share_key = kinds.kind_of(shape) if kinds else ""
         count = allowed_tools(invocation.argv, orders.tools)
         has_tool = SUBMIT_TOOL in orders.tools
-        return ChildPlan(order, share_key, count, orders.text, has_schema_tool=has_tool)
+        return ChildPlan(
+            order,
+            share_key,
+            count,
+            orders.text,
+            has_schema_tool=has_tool,
+            writes=(str(agent_dir(self._place.env)),),
+        )
 
     def continue_session(self, content: bytes, cwd: str) -> ContinuedSession:
         """Return a kept session such that a child in that directory can go on with it."""

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 from pi_subagents.core.run.spec import changed
 from pi_subagents.errors import ConfiningImpossible
 from pi_subagents.system import landlock
-from pi_subagents.system.home import agent_dir
 
 if TYPE_CHECKING:
     from pi_subagents.core.run.spec import RunSpec
+    from pi_subagents.engines.base import ChildPlan
     from pi_subagents.service.call import CallContext
     from pi_subagents.store.run_dir import RunDir
 
@@ -31,7 +31,7 @@ def refuse_unconfinable(context: CallContext) -> None:
         context.notice(landlock.NOTE_TRUNCATING)
 
 
-def confined(spec: RunSpec, run_dir: RunDir, context: CallContext) -> RunSpec:
+def confined(spec: RunSpec, run_dir: RunDir, child: ChildPlan, context: CallContext) -> RunSpec:
     """Return the order of a run whose child may write in its workspace and its own places."""
     env, parts = context.env, Path(spec.child.cwd).parts
     places = (
@@ -39,6 +39,5 @@ def confined(spec: RunSpec, run_dir: RunDir, context: CallContext) -> RunSpec:
         run_dir.path,
         run_dir.desk.child_session,  # and nothing else there: orders are given on the desk
         Path(env.get("TMPDIR") or tempfile.gettempdir()),
-        agent_dir(env),
     )
-    return changed(spec, writes_in=tuple(map(str, places)))
+    return changed(spec, writes_in=(*map(str, places), *child.writes))
