@@ -21,7 +21,7 @@ from pi_subagents.core.usage import usage_to_json
 from pi_subagents.core.value import value
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from pi_subagents.core.run.record import RunRecord
     from pi_subagents.core.session.text_part import TextPart
@@ -106,7 +106,11 @@ def _how_much(part: TextPart) -> dict[str, object]:
     return shown
 
 
-def say_how_it_stands(answer: dict[str, Any], wait_s: float = MAX_WAIT_S) -> dict[str, Any]:
+def say_how_it_stands(
+    answer: dict[str, Any],
+    wait_s: float = MAX_WAIT_S,
+    reason: Callable[[str, int], str] = one_line,
+) -> dict[str, Any]:
     """Return the answer with a line for a model, which sees no details: running, or failed."""
     details = answer["details"]
     if waiting := details.get("waitingFor"):
@@ -118,7 +122,7 @@ def say_how_it_stands(answer: dict[str, Any], wait_s: float = MAX_WAIT_S) -> dic
         return with_words(answer, messages.session_goes_on(wait_s))
     words = [messages.session_work(details["work"])] if "work" in details else []
     if "errorMessage" in details:
-        why = one_line(details["errorMessage"], messages.MAX_MESSAGE)
+        why = reason(details["errorMessage"], messages.MAX_MESSAGE)
         words.append(messages.session_failed(why))
     if "nextCall" in details:
         words.append(messages.session_can_go_on(details["nextCall"]))

@@ -33,6 +33,7 @@ from pi_subagents.service.runs import Runs
 from pi_subagents.service.tools import registry
 from pi_subagents.service.work_so_far import WorkSoFar
 from pi_subagents.view.answers import refusal_to_json
+from pi_subagents.view.failure import reason_line
 from pi_subagents.view.window_delta import with_windows
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ class HostCalls:
             return await self._delegate(tool.live, call, session, options)
         answer = tool.logged(await registry.call(call.tool, call.arguments, options))
         if tool.reading is not None:
-            answer = retrieval.in_one_text(retrieval.say_how_it_stands(answer))
+            answer = retrieval.in_one_text(retrieval.say_how_it_stands(answer, reason=reason_line))
         return _with_usage(answer, session.take_usage()) if tool.settles_usage else answer
 
     async def _delegate(

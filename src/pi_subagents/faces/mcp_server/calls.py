@@ -25,6 +25,7 @@ from pi_subagents.service.tools.offer import offered_tools
 from pi_subagents.service.work_so_far import WorkSoFar
 from pi_subagents.view import messages as view_messages
 from pi_subagents.view.answers import refusal_to_json
+from pi_subagents.view.failure import reason_line
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Mapping
@@ -95,7 +96,7 @@ class McpCalls:
             answer = await _safely(tool.name, given, self._asking(options, person, self._ending))
             if tool.reading is not None and not answer["isError"]:
                 answer = tool.reading.mark_cut(given, answer)
-                answer = say_how_it_stands(answer, self._within_s or MAX_WAIT_S)
+                answer = say_how_it_stands(answer, self._within_s or MAX_WAIT_S, reason_line)
         return with_words(answer, *map(view_messages.note, notes))
 
     async def close(self) -> None:

@@ -29,6 +29,7 @@ from pi_subagents.core.usage import Usage, usage_to_json
 from pi_subagents.errors import InvalidRequest
 from pi_subagents.service.tools.outputs import structured
 from pi_subagents.service.tools.registry import find_tool
+from pi_subagents.view.failure import reason_line
 
 NOTHING = usage_to_json(Usage())
 GO_ON = (
@@ -150,6 +151,11 @@ def test_the_latest_run_speaks_for_the_session() -> None:
         ("failed", "", []),
         ("failed", "No\nkey\x1b[31m.", ["(It ended with an error: No key.)"]),
         ("failed", "x" * 2000, [f"(It ended with an error: {'x' * 999}…)"]),
+        (
+            "failed",
+            '401: {"message":"invalid x-api-key","type":"authentication_error"}',
+            ["(It ended with an error: The provider refused the key (401).)"],
+        ),
         ("interrupted", "Cut off", ["(It ended with an error: Cut off)"]),
         (
             "running",
@@ -172,7 +178,7 @@ def test_a_model_that_sees_no_details_is_told_that_a_session_goes_on_or_why_it_f
     }
     for name, answer in answers.items():
         tool = find_tool(name)
-        heard: dict[str, Any] = say_how_it_stands(answer, 60)
+        heard: dict[str, Any] = say_how_it_stands(answer, 60, reason_line)
         texts = [answer_block(answer)["text"], *beside]
         assert in_one_text(heard) == {
             **answer,
