@@ -42,7 +42,7 @@ def value(cls: type[T]) -> type[T]:
     body |= {
         "__slots__": names,
         "__match_args__": names,
-        "__init__": _init(names, defaults, annotations),
+        "__init__": _Init(names, defaults, annotations),
         "__eq__": equal,
         "__hash__": lambda self: hash((cls, content(self))),
         "__repr__": shown,
@@ -61,6 +61,24 @@ def replace(original: T, **changes: object) -> T:
 def as_dict(original: object) -> dict[str, object]:
     """Return the content by name, one level deep."""
     return {name: getattr(original, name) for name in original.__match_args__}  # type: ignore[attr-defined]  # set by @value
+
+
+class _Init:
+    """The constructor of a value, made when it is wanted: most programs never meet most values."""
+
+    def __init__(
+        self, names: tuple[str, ...], defaults: dict[str, object], annotations: dict[str, object]
+    ) -> None:
+        self._parts = names, defaults, annotations
+        self._owner: type = object
+
+    def __set_name__(self, owner: type, _: str) -> None:
+        self._owner = owner
+
+    def __get__(self, instance: object, _: type) -> object:
+        made = _init(*self._parts)
+        self._owner.__init__ = made  # type: ignore[misc]  # in our place, from now on
+        return made if instance is None else made.__get__(instance)
 
 
 def _init(

@@ -38,7 +38,6 @@ from pi_subagents.service import messages
 from pi_subagents.service.delegation import PlannedTask, Preparation, PresetUse
 from pi_subagents.service.session.resuming import Past, past_of, retold
 from pi_subagents.service.sessions import refuse_if_resumed_elsewhere
-from pi_subagents.service.workspaces.confining import confined, refuse_unconfinable
 from pi_subagents.service.workspaces.planning import (
     cwd_of,
     discard_workspaces,
@@ -119,6 +118,8 @@ def plan_runs(
     context.runs.store.prepare()
     prepared = preparations or [Preparation()] * len(request.tasks)
     if any(_confines(needs, context) for needs in prepared):
+        from pi_subagents.service.workspaces.confining import refuse_unconfinable
+
         refuse_unconfinable(context)
     modes = [
         _mode_of(task, needs, context) for task, needs in zip(request.tasks, prepared, strict=True)
@@ -195,6 +196,8 @@ def _begin(
             texts[name] += f"\n\n{words}".encode("utf-8", "replace")
     spec = replace(spec, resume=past.order, workspace=order)
     if _confines(needs, context):
+        from pi_subagents.service.workspaces.confining import confined
+
         spec = confined(spec, run_dir, child, context)
     if past.order.how and context.settings.resume == REPLAY:
         spec = changed(spec, follows="")  # nor in a child that still has the session
