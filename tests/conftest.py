@@ -2,6 +2,7 @@
 
 import os
 import signal
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from tests.fakes.forked import fork_if_wanted
 from tests.which_pi import PI_UNDER_TEST, pi_for_tests
 
 from pi_subagents.engines.pi.command import VARIABLE
+from pi_subagents.system.home import project_root
 
 # Needs a registry, and other people's programs: `make e2e-mcp`.
 collect_ignore = ["e2e_mcp"]
@@ -33,6 +35,16 @@ def pytest_configure(config: pytest.Config) -> None:
     found = pi_for_tests(os.environ, Path.cwd())
     if found:
         os.environ[PI_UNDER_TEST] = os.environ[VARIABLE] = found
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say what makes tests fail that have nothing to do with it: all of them share one project."""
+    within = Path(tempfile.gettempdir(), "any")
+    if project_root(within) != within:
+        terminalreporter.write_line(
+            f"The temporary directory is in a project: remove `.git` and `.pi` of "
+            f"{project_root(within)}, or set TMPDIR. Else tests of places without one fail."
+        )
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
