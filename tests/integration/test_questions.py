@@ -56,7 +56,7 @@ class Asking:
 
     def report(self, status: str, reason: str = "") -> AnswerReport:
         session = Runs(self.place.project, self.place.env).find(self.child.run_id).session_id
-        return AnswerReport(self.child.run_id, session, "look", status, reason)  # type: ignore[arg-type]  # one of them
+        return AnswerReport(self.child.run_id, session, "look", status, reason, called="look")  # type: ignore[arg-type]  # one of them
 
 
 async def at_work(place: Workplace) -> Asking:
@@ -117,6 +117,22 @@ async def test_a_question_is_shown_by_everything_that_reads_the_run(place: Workp
     transcript = place.run_dir(run.child).transcript.read_text()
     assert "Asks: Which one?" in transcript
     assert "Answered: green" in transcript
+
+
+async def test_a_person_who_cannot_be_asked_leaves_the_question_to_others(place: Workplace) -> None:
+    told = asyncio.Queue[str]()
+
+    async def fails(_: object) -> str | None:
+        raise OSError("no screen")
+
+    work = place.delegate_by_api(ASKING, on_question=fails, on_notice=told.put_nowait)
+    run = await Asking(place, work, await place.child("look")).asks("input", "Which one?")
+    async with asyncio.timeout(PATIENCE_S):
+        while (notice := await told.get()) != messages.not_asked("look", "no screen"):
+            assert notice
+    assert (await run.is_answered("red")).status == "given"
+    await run.heard
+    await run.ends()
 
 
 async def test_what_is_no_option_is_refused_and_the_question_stays(place: Workplace) -> None:

@@ -199,6 +199,11 @@ def note_session_moved(before: str, now: str) -> str:
 # Definitions of projects that are not trusted (subagents.project_definitions)
 
 
+def not_asked(name: str, reason: str) -> str:
+    """Return that a person could not be asked what a sub-agent asks."""
+    return f"What {name} asks could not be shown: {reason}. It waits for `subagents answer`."
+
+
 def ask_foreign(kind: str, name: str, path: str) -> str:
     """Return the question whether a definition may be used."""
     return (

@@ -3,7 +3,7 @@ Ask a person what the sub-agents of a call ask, where the caller has one.
 
 In: what happens in the runs, and how the person is asked.  Out: answers, given as anybody else
 gives them: the first one counts.  One question is put at a time; one that was answered elsewhere is
-taken back.  A person who turns away leaves the question to others.
+taken back.  A person who turns away, or cannot be asked, leaves the question to others.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from pi_subagents.core.run.answering import AnswerRequest, checked_answer
 from pi_subagents.core.run.result import RunResult
 from pi_subagents.core.value import value
 from pi_subagents.errors import SubagentsError
+from pi_subagents.service import messages
 from pi_subagents.service.questions.answering import answer_run
 
 if TYPE_CHECKING:
@@ -90,7 +91,11 @@ class PeopleAsked:
                 put = PutQuestion(
                     run.spec.run_id, run.task.name, question.text, question.options, problem
                 )
-                text = await self._ask(put)
+                try:
+                    text = await self._ask(put)
+                except Exception as error:  # noqa: BLE001 - a host's or a program's own
+                    self._notice(messages.not_asked(put.name, str(error) or type(error).__name__))
+                    return
                 if text is None:
                     return
                 try:
