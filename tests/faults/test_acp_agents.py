@@ -8,10 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import random
-import signal
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -27,6 +24,7 @@ from pi_subagents.core.run.journal import JournalEntry, decode_entry, encode_ent
 from pi_subagents.core.run.outcome import Ending, RunFold
 from pi_subagents.engines.acp.conversation import open_conversation
 from pi_subagents.engines.conversation import Beginning
+from pi_subagents.system.identity import identity_from_json, kill_proven
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -123,8 +121,9 @@ async def test_after_its_supervisor_was_killed_a_session_goes_on_natively(place:
     run = delegate(place, Task("t", steps(["update", "plan", {"entries": []}], ["read on"])))
     await run.sees(ev.ToolStarted)
     (run_dir,) = place.run_dirs()
-    with suppress(ProcessLookupError):
-        os.kill(run_dir.read_meta()["supervisor"]["pid"], signal.SIGKILL)
+    supervisor = identity_from_json(run_dir.read_meta()["supervisor"])
+    assert supervisor is not None
+    kill_proven(supervisor)
     first = await run.result()
     assert first.status in ("failed", "interrupted")
     again = Task("again", steps(["say", "two"]), resume=first.session_id)
