@@ -67,7 +67,7 @@ async def test_a_cost_budget_for_a_model_without_a_price_ends_the_run_by_name(
     task = Task("spender", "Read on.", budget="$5")
     (result,) = (await project.delegate(task, script=turns(3))).results
     assert result.status == "failed"
-    assert "nobody knows what subagents-offline/" in result.error_message
+    assert "no price is known for subagents-offline/" in result.error_message
 
 
 async def test_a_price_that_is_set_counts(project: Project) -> None:

@@ -48,6 +48,6 @@ def almost_used_up(whose: str, used: str, limit: str) -> str:
 def model_without_price(model: str, whose: str) -> str:
     """Return why a cost budget cannot be kept with a model."""
     return (
-        f"The budget {whose} limits the cost, and nobody knows what {model} costs. Set its price "
+        f"The budget {whose} limits the cost, and no price is known for {model}. Set one "
         "in the global settings (subagents.prices), or limit tokens instead."
     )

@@ -103,7 +103,7 @@ def test_a_cost_budget_for_a_model_without_a_price_ends_the_run_by_name() -> Non
     (said,) = verdicts(one_budget(Budget(cost=0.5)), message(1))
     assert said == EndRun(
         Cause.BUDGET,
-        "The budget of the task limits the cost, and nobody knows what p/m costs. Set its price in "
+        "The budget of the task limits the cost, and no price is known for p/m. Set one in "
         "the global settings (subagents.prices), or limit tokens instead.",
     )
 

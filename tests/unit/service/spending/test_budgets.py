@@ -98,7 +98,7 @@ def test_a_cost_budget_for_a_model_without_a_price_is_refused_by_name(
     check(around, Preparation(Profile("x", model="dear", provider="p")), "$1")
     check(around, needs, "200k")
     check(with_settings(around, prices={"p/local": (0, 0, 0, 0)}), needs, "$1")
-    with pytest.raises(InvalidRequest, match=re.escape("nobody knows what p/local costs")):
+    with pytest.raises(InvalidRequest, match=re.escape("no price is known for p/local")):
         check(around, needs, "$1")
 
 
