@@ -103,7 +103,8 @@ class Opening:
         given = wire.open_session(orders.cwd, orders.servers, orders.session)
         if not orders.resume:
             return NEW, given
-        given = wire.open_session(orders.cwd, orders.servers, {"sessionId": orders.resume})
+        again = {**orders.session, "sessionId": orders.resume}
+        given = wire.open_session(orders.cwd, orders.servers, again)
         if member(self._capabilities, "sessionCapabilities", "resume") is not None:
             return RESUME, given
         if self._capabilities.get("loadSession") is True:
@@ -135,11 +136,14 @@ class Opening:
         orders, session = self._orders, {"sessionId": self.session_id}
         if orders.mode:
             modes = listed(result.get("modes"), "availableModes", "mode")
-            if modes is not None:
-                if self._offers("mode", modes, orders.mode):
-                    yield SET_MODE, {**session, "modeId": orders.mode}
-            else:
-                yield from self._by_option("mode", orders.mode)
+            offered = modes or self._option("mode")
+            # One that asks about everything is only needed where something is not allowed.
+            has_it = offered is not None and offered.meant(orders.mode) is not None
+            if has_it or orders.permissions.restricted:
+                if modes is None:
+                    yield from self._by_option("mode", orders.mode)
+                elif value := self._offers("mode", modes, orders.mode):
+                    yield SET_MODE, {**session, "modeId": value}
         if orders.model:
             models = listed(result.get("models"), "availableModels", "model")
             if self._agent.model_by == METHOD or self._option("model") is None:

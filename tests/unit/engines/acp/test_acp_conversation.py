@@ -53,7 +53,10 @@ def test_a_session_is_set_to_what_the_orders_say_before_the_prompt() -> None:
     [
         ({"model": "b/none"}, messages.not_offered("model", "b/none", ["a/large"])),
         ({"thinking": "max"}, messages.not_offered("thinking level", "max", ["low", "high"])),
-        ({"mode": "plan"}, messages.not_offered("mode", "plan", ["default"])),
+        (
+            {"mode": "plan", "permissions": Permissions(edit="deny")},
+            messages.not_offered("mode", "plan", ["default"]),
+        ),
         ({"resume": "s-0"}, messages.no_native_resume("s-0")),
     ],
 )
@@ -64,6 +67,11 @@ def test_what_a_session_does_not_offer_refuses_the_run_by_name(
     talk.answers["initialize"] = {"protocolVersion": 1}
     assert came_to(talk.begins())[2] == f"Sub-agent could not start: {words}"
     assert "session/prompt" not in talk.methods()
+
+
+def test_a_mode_that_is_not_offered_is_done_without_where_everything_is_allowed() -> None:
+    talk = AcpTalk(mode="plan").begins()
+    assert talk.methods() == ["initialize", "session/new", "session/prompt"]
 
 
 def test_who_is_not_logged_in_is_told_what_to_type() -> None:
