@@ -12,12 +12,16 @@ from measuring import Figure, Place, Target, cost_of, interleaved, progress, tim
 
 from pi_subagents.core.run import events as ev
 from pi_subagents.core.run.result import RunResult
+from pi_subagents.core.run.spec import ChildOrder, RunLimits, RunSpec
 from pi_subagents.core.usage import Usage
 from pi_subagents.core.value import replace
 from pi_subagents.service.runs import Runs
+from pi_subagents.store.local_order import LocalOrder, PlaceOrder
+from pi_subagents.store.provider_limits import ProviderLimits
 from pi_subagents.store.run_index import FILE_NAME
 from pi_subagents.store.run_log import RunLog
 from pi_subagents.store.run_store import new_run_id, new_session_id
+from pi_subagents.supervisor.admission.entering import Admission
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,6 +29,7 @@ if TYPE_CHECKING:
 
 CLI = (sys.executable, "-c", "from pi_subagents.faces.cli.main import main; main()")
 LEDGER = "noting one in the ledger"
+ADMISSION = "admission of one: a place, no limit of its provider"
 SCAN = "Runs().newest(): every run read"
 
 
@@ -62,6 +67,7 @@ def measure(place: Place) -> list[Figure]:
         Figure(section, "Runs().recover() after the index was lost", "ms", lost),
         Figure(section, "making one: directory, journal, result", "ms", (made / count,)),
         Figure(section, LEDGER, "ms", _noting(runs(), place.rounds(100)), Target(2)),
+        Figure(section, ADMISSION, "ms", _admitting(data, place.rounds(100)), Target(2)),
     ]
 
 
@@ -116,6 +122,21 @@ def _noting(runs: Runs, rounds: int) -> tuple[float, ...]:
     """Return how long it takes to count each of some runs, as at its end."""
     runs.ledger.rebuild()
     return tuple(timed_ms(partial(runs.ledger.note, [each])) for each in runs.store.runs()[:rounds])
+
+
+def _admitting(data: Path, rounds: int) -> tuple[float, ...]:
+    """Return how long it takes to let a child in, after a limit that ended long ago, and out."""
+    child = ChildOrder(("pi",), "/", "pi", provider="acme", account="0")
+    spec = RunSpec("a", "a", "a", child, limits=RunLimits(max_children=16, max_of_provider=8))
+    where = PlaceOrder(desk=str(data / "desks" / "a"), slots_dir=str(data / "slots"))
+    ProviderLimits(data, "acme", "0").note(1, 0)
+
+    def admit() -> None:
+        admission = Admission(LocalOrder(spec, where), lambda _: None, lambda _: None)
+        admission.enter(lambda _: False)
+        admission.leave()
+
+    return tuple(timed_ms(admit) for _ in range(rounds))
 
 
 def _after_loss(index: Path, runs: Callable[[], Runs]) -> float:

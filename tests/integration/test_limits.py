@@ -12,7 +12,7 @@ from tests.fakes.child_modes import in_both_modes
 
 from pi_subagents.core import messages
 from pi_subagents.core.run import events as ev
-from pi_subagents.core.run.question import LIMIT, PLACE
+from pi_subagents.core.run.question import LIMIT
 from pi_subagents.service.runs import Runs
 from pi_subagents.store.provider_limits import ProviderLimits
 from pi_subagents.system.identity import identity_from_json
@@ -84,7 +84,7 @@ async def test_no_child_is_started_into_a_known_limit_and_then_one_by_one(
     one = place.delegate("one", provider="acme", account="")
     first = await place.child("one")
     two = place.delegate("two", provider="acme", account="")
-    waiting = await what_it_waits_for(place, PLACE)
+    waiting = await what_it_waits_for(place, LIMIT)
     assert waiting.text == "acme was at its limit; children are let in one by one"
     assert len(place.driver.children) == 1
     await first.answer_and_exit("1")
@@ -133,7 +133,7 @@ async def test_children_of_one_provider_are_as_many_as_the_user_says(
     one = place.delegate("one", slots_dir=slots, provider="acme", max_of_provider=1)
     first = await place.child("one")
     two = place.delegate("two", slots_dir=slots, provider="acme", max_of_provider=1)
-    waiting = await what_it_waits_for(place, PLACE)
+    waiting = await what_it_waits_for(place, LIMIT)
     assert waiting.text == "All places for children of acme are taken (provider_limits: 1)"
     other = place.delegate("other", slots_dir=slots, provider="other", max_of_provider=1)
     await (await place.child("other")).answer_and_exit("3")

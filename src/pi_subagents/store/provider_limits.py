@@ -64,7 +64,7 @@ class ProviderLimits:
             with self._locked():
                 known = self.known(now_ms) or KnownLimit(0)
                 if until_ms:
-                    known = KnownLimit(max(known.until_ms, until_ms))
+                    known = replace(known, until_ms=max(known.until_ms, until_ms))
                 elif known.until_ms <= now_ms:  # else it is the one that others have met
                     wait_s = min(FIRST_WAIT_S * 2**known.strikes, LONGEST_WAIT_S)
                     known = KnownLimit(now_ms + round(wait_s * 1000), known.strikes + 1)

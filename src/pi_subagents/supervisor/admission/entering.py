@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from pi_subagents.core.run import events as ev
 from pi_subagents.core.run.question import LIMIT, PLACE, WaitingFor
-from pi_subagents.store.provider_limits import ProviderLimits
+from pi_subagents.store.provider_limits import LONGEST_WAIT_S, ProviderLimits
 from pi_subagents.supervisor import messages
 from pi_subagents.supervisor.admission.slots import POLL_S, Slot
 
@@ -47,12 +47,13 @@ class Admission:
         )
         limits = spec.limits
         self._slots = (
-            (Slot(place.slots_dir, limits.max_children), messages.all_places_taken),
-            (Slot(of_provider, limits.max_of_provider), self._all_of_provider_taken),
+            (Slot(place.slots_dir, limits.max_children), PLACE, messages.all_places_taken),
+            (Slot(of_provider, limits.max_of_provider), LIMIT, self._all_of_provider_taken),
         )
         self._show, self._record = show, record
         self._shown: WaitingFor | None = None
         self._gate: int | None = None
+        self._gave_up = 0  # children in a row
         self._left_s = limits.limit_wait_s  # of waiting for limits, in the whole run
         self._jitter: dict[int, int] = {}
         self.waited_s = 0.0  # for limits
@@ -63,10 +64,10 @@ class Admission:
         while (reason := self._reason_to_wait()) is not None:
             self._tell(reason)
             began = time.monotonic()
-            if reason.kind == LIMIT and self._is_too_long(reason):
+            if reason.until_ms and self._is_too_long(reason):
                 break
             goes_on = pause(self._pause_s(reason))
-            if reason.kind == LIMIT:
+            if reason.until_ms:
                 self.waited_s += time.monotonic() - began
             if not goes_on:
                 break
@@ -76,20 +77,28 @@ class Admission:
     def leave(self) -> None:
         """Give everything back."""
         self._open_gate()
-        for slot, _ in self._slots:
+        for slot, *_ in self._slots:
             slot.release()
 
     def met(self, limit: ev.Limited, *, gave_up: bool) -> None:
-        """Note a limit for everybody; one of unknown length only once the child gave up."""
+        """
+        Note a limit for everybody; one of unknown length only once the child gave up.
+
+        A provider that wants to be asked at once, and then refuses, is left alone for longer and
+        longer all the same.
+        """
         now_ms = _now_ms()
-        until_ms = limit.until_ms or (limit.after_s and now_ms + round(limit.after_s * 1000))
-        if not (until_ms or gave_up):
+        until_ms = limit.until_ms or round(now_ms + limit.after_s * 1000) * bool(limit.after_s)
+        if gave_up:
+            self._gave_up += 1
+            least_s = min(2 ** (self._gave_up - 1), LONGEST_WAIT_S)
+            until_ms = until_ms and round(now_ms + least_s * 1000)
+        elif not until_ms:
             return
-        self._limits.note(int(until_ms), now_ms)
+        self._limits.note(until_ms, now_ms)
         if limit.provider not in ("", self._provider):  # the order did not know it
-            ProviderLimits(self._data_dir, limit.provider, self._account).note(
-                int(until_ms), now_ms
-            )
+            of_model = ProviderLimits(self._data_dir, limit.provider, self._account)
+            of_model.note(until_ms, now_ms)
 
     def note(self) -> str:
         """Return how long the run waited for its provider, if it did."""
@@ -98,6 +107,7 @@ class Admission:
 
     def answered(self) -> None:
         """Let the next child pass: the provider answers again."""
+        self._gave_up = 0
         if self._gate is not None:
             self._limits.answered(_now_ms())
             self._open_gate()
@@ -111,15 +121,15 @@ class Admission:
             if now_ms < until_ms:
                 text = messages.provider_limited(self._provider, _clock(until_ms))
                 return WaitingFor(until_ms, text, kind=LIMIT)
-        for slot, why in self._slots:
+        for slot, kind, why in self._slots:
             if not slot.acquire(lambda _: False):
                 self.leave()
-                return WaitingFor(0, why(slot.most), kind=PLACE)
+                return WaitingFor(0, why(slot.most), kind=kind)
         if known is not None and self._gate is None:
             self._gate = self._limits.gate()
             if self._gate is None:
                 self.leave()
-                return WaitingFor(0, messages.one_by_one(self._provider), kind=PLACE)
+                return WaitingFor(0, messages.one_by_one(self._provider), kind=LIMIT)
         return None
 
     def _is_too_long(self, reason: WaitingFor) -> bool:
@@ -139,7 +149,7 @@ class Admission:
         return self._jitter[until_ms]
 
     def _pause_s(self, reason: WaitingFor) -> float:
-        if reason.kind != LIMIT:
+        if not reason.until_ms:
             return POLL_S
         left_s = (reason.until_ms - _now_ms()) / 1000
         return min(max(left_s, 0.01), LONGEST_PAUSE_S)
