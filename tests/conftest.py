@@ -13,8 +13,8 @@ from tests.which_pi import PI_UNDER_TEST, pi_for_tests
 from pi_subagents.engines.pi.command import VARIABLE
 from pi_subagents.system.home import project_root
 
-# Needs a registry, and other people's programs: `make e2e-mcp`.
-collect_ignore = ["e2e_mcp"]
+# Need a registry, and other people's programs: `make e2e-mcp`, `make e2e-acp`.
+collect_ignore = ["e2e_mcp", "e2e_acp"]
 NO_PI = "no pi on this machine: `make test` installs the pinned one"
 
 

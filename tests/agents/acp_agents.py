@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ from tests.agents.installed import private_environment, program
 from tests.which_pi import pi_for_tests
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from tests.agents.scripted_models import ScriptedModels
 
@@ -35,7 +35,6 @@ class AcpAgent:
     configure: Callable[[Path, str], dict[str, str]]  # home, address -> variables
     shell: Callable[[str], Call]
     write: Callable[[Path, str], Call]  # a file, its new text
-    asking: Mapping[str, str] = field(default_factory=dict)  # variables: it asks before it acts
 
     @property
     def argv(self) -> list[str]:
@@ -112,7 +111,7 @@ def configure_pi(home: Path, url: str) -> dict[str, str]:
 
 
 def _pi_acp(home: Path, url: str) -> dict[str, str]:
-    # The adapter starts what is called so on PATH.
+    # The adapter starts what is called `pi` on PATH.
     wrapper = home / "bin" / "pi"
     _write(wrapper, f'#!/bin/sh\nexec {pi_for_tests(os.environ, Path.cwd())} "$@"\n')
     wrapper.chmod(0o755)
@@ -151,6 +150,7 @@ def _gemini(home: Path, url: str) -> dict[str, str]:
     settings = {
         "security": {"auth": {"selectedType": "gemini-api-key"}},
         "privacy": {"usageStatisticsEnabled": False},
+        "model": {"name": "gemini-2.5-pro"},  # by itself it asks a model which model to ask
     }
     _write(home / ".gemini" / "settings.json", json.dumps(settings))
     return {
@@ -169,6 +169,14 @@ def _write(path: Path, text: str) -> None:
 def _patch(path: Path, text: str) -> str:
     lines = "".join(f"+{line}\n" for line in text.splitlines())
     return f"*** Begin Patch\n*** Add File: {path}\n{lines}*** End Patch\n"
+
+
+def pi_shell(command: str) -> Call:
+    return call("bash", command=command)
+
+
+def pi_write(path: Path, text: str) -> Call:
+    return call("write", path=str(path), content=text)
 
 
 ACP_AGENTS = {
@@ -205,8 +213,8 @@ ACP_AGENTS = {
             "pi-acp",
             (),
             _pi_acp,
-            shell=lambda command: call("bash", command=command),
-            write=lambda path, text: call("write", path=str(path), content=text),
+            shell=pi_shell,
+            write=pi_write,
         ),
         AcpAgent(
             "claude",
@@ -219,7 +227,7 @@ ACP_AGENTS = {
         AcpAgent(
             "gemini",
             "gemini",
-            ("--acp", "-m", "gemini-2.5-pro"),
+            ("--acp",),
             _gemini,
             shell=lambda command: call("run_shell_command", command=command),
             write=lambda path, text: call("write_file", file_path=str(path), content=text),

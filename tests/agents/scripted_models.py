@@ -1,11 +1,11 @@
 """
 A model server for other people's agents, on loopback: it says what a script says, in their dialect.
 
-In: a script as the offline model knows it, `{"conversations": [{"match", "turns"}], "default"}`.  Out: an address
-per caller, and every request that came.  Each request is looked at afresh: the newest message of its user that
-matches chooses the turns, so that one conversation may have several prompts.  A `$SESSION` in the arguments of a
-call is the session id that was last heard of.  Side requests (titles,
-suggestions, classifiers) are answered beside the script and do not use up its turns.
+In: a script as the offline model knows it, `{"conversations": [{"match", "turns"}], "default"}`.
+Out: an address per caller, and every request that came.  Each request is looked at afresh: what its
+user has last said of all matches chooses the turns, so that one conversation may have several
+prompts.  `$SESSION` in the arguments of a call is the session id that was last heard of.  Side
+requests (titles, suggestions, classifiers) are answered beside the script and use up no turn of it.
 """
 
 from __future__ import annotations
@@ -109,10 +109,10 @@ class ScriptedModels:
 
     def _part(self, messages: list[Message]) -> tuple[str, tuple[Turn, ...]]:
         for message in reversed(messages):
-            if message["role"] == "user":
-                for part in self._script.parts:
-                    if part.fits(message["content"]):
-                        return part.match, part.turns
+            said = message["content"] if message["role"] == "user" else ""
+            last = max(self._script.parts, key=lambda part: said.rfind(part.match), default=None)
+            if last is not None and last.match in said:
+                return last.match, last.turns
         return "", self._script.default or (BESIDE,)
 
 

@@ -157,7 +157,7 @@ def desk(root: Path, host: AgentHost, models: ScriptedModels) -> Desk:
     home, project = root / "home", root / "project"
     agent = home / ".pi" / "agent"
     agent.mkdir(parents=True)
-    project.mkdir()
+    (project / ".pi").mkdir(parents=True)  # a project of its own, whatever is above
     scripted = {
         "baseUrl": f"{models.url('child')}/v1",
         "api": "openai-completions",

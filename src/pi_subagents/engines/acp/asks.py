@@ -48,6 +48,7 @@ class OpenAsk:
 
     request: Id
     choices: tuple[AskedOption, ...]
+    names: tuple[str, ...]
     due: float
     call: KnownCall
 
@@ -95,8 +96,8 @@ class OpenAsks:
         offered = choices if is_question else _for_once(choices)
         self._asked += 1
         number = str(self._asked)
-        self._open[number] = OpenAsk(request, offered, now + self.within_s, call)
-        names = tuple(map(_name, offered))
+        names = tuple(map(_name, offered)) if is_question else _words(offered)
+        self._open[number] = OpenAsk(request, offered, names, now + self.within_s, call)
         text = call.title if is_question else messages.may_it(call.group, _about(call))
         return (asked(number, text, names, self.within_s),)
 
@@ -114,12 +115,11 @@ class OpenAsks:
             reason = run_messages.ANSWER_TOO_LATE if known else run_messages.NO_SUCH_QUESTION
             return ev.Replied(question, ev.REFUSED, text, reason, reply)
         ask = self._open[question]
-        names = tuple(map(_name, ask.choices))
-        if (said := meant_option(names, text)) is None:
-            reason = run_messages.not_an_option(names)
+        if (said := meant_option(ask.names, text)) is None:
+            reason = run_messages.not_an_option(ask.names)
             return ev.Replied(question, ev.REFUSED, text, reason, reply)
         del self._open[question]
-        chosen = ask.choices[names.index(said)]
+        chosen = ask.choices[ask.names.index(said)]
         ask.call.allowed, ask.call.refused = chosen.kind in _ALLOW, chosen.kind in _REJECT
         self._respond(ask.request, chosen)
         return ev.Replied(question, ev.GIVEN, said, "", reply)
@@ -172,6 +172,12 @@ def _for_once(choices: tuple[AskedOption, ...]) -> tuple[AskedOption, ...]:
     kinds = {choice.kind for choice in choices}
     for_good = {"allow_always": "allow_once", "reject_always": "reject_once"}
     return tuple(choice for choice in choices if for_good.get(choice.kind) not in kinds)
+
+
+def _words(choices: tuple[AskedOption, ...]) -> tuple[str, ...]:
+    """Return the options in our words, where these say all that is meant."""
+    words = tuple(messages.ALLOW if each.kind in _ALLOW else messages.DENY for each in choices)
+    return words if len(set(words)) == len(words) else tuple(map(_name, choices))
 
 
 def _name(choice: AskedOption) -> str:

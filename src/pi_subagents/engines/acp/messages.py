@@ -23,6 +23,7 @@ NOT_SERVED = "this client does not serve it"
 NOT_BY_PROFILE = "the profile of this run does not allow it"
 NEEDS_CONTENT = "needs its content, as text"
 AFTER_A_REFUSED_CALL = "The agent ended its turn without an answer after a call it may not make."
+ALLOW, DENY = "Allow", "Deny"  # as permissions are answered with every engine
 NO_RESULT = "No result came."
 WITHDRAWN = "the agent no longer asks"
 SESSION_UNREADABLE = "what was kept of it cannot be read"

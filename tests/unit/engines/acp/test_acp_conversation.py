@@ -282,7 +282,7 @@ def test_what_is_asked_waits_for_somebody_and_may_not_hold_for_good() -> None:
     talk = AcpTalk("opencode", within_s=60, permissions=permissions).begins()
     talk.asks(0, {**SHELL, "title": "ls"}, ("allow_once", "allow_always", "reject_once"))
     assert talk.seen(ev.Asked) == [
-        ev.Asked("1", messages.may_it("execute", "ls"), ("allow_once", "reject_once"), 60)
+        ev.Asked("1", messages.may_it("execute", "ls"), ("Allow", "Deny"), 60)
     ]
     assert talk.responses() == {}
     talk.talk.answer("1", "r", "1")
