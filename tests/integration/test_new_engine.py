@@ -63,6 +63,10 @@ def sources(tmp_path: Path) -> Path:
     return copy.parent
 
 
+def test_an_engine_can_be_as_small_as_this() -> None:
+    assert sum(len(path.read_text("utf-8").splitlines()) for path in DEMO.glob("*.py")) <= 150
+
+
 def ended(name: str, status: Any, *, calls: int = 1, **more: Any) -> RunResult:
     used = Usage(output=7, total_tokens=7)
     common: dict[str, Any] = {"usage": used, "tool_call_count": calls, **more}
