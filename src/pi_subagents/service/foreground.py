@@ -22,6 +22,7 @@ from pi_subagents.core.run.result import RunResult
 from pi_subagents.core.stop_switch import RUNNING, StopSwitch
 from pi_subagents.core.task.request import parse_begun, with_budget
 from pi_subagents.core.value import replace
+from pi_subagents.engines.table import DEFAULT
 from pi_subagents.runners.table import RunnerPlace, open_runner
 from pi_subagents.service import messages
 from pi_subagents.service.answer_schemas import refuse_wrong_schemas, with_parsed
@@ -297,4 +298,5 @@ def _title(run: PlannedTask) -> WindowTitle:
         timeout_s=task.timeout_s,
         session_id=run.spec.session_id,
         prompt=task.prompt[:MAX_PROMPT],
+        engine="" if run.spec.child.engine == DEFAULT else run.spec.child.engine,
     )

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from pi_subagents.config.profile_files import load_profiles
 from pi_subagents.core.definitions.definition import PROJECT
 from pi_subagents.core.definitions.found import PROFILE, Choice
-from pi_subagents.core.profile.profile import FIELDS, OWN_FIELDS, Profile
+from pi_subagents.core.profile.profile import FIELDS, Profile
 from pi_subagents.core.value import replace
 from pi_subagents.engines.table import DEFAULT
 from pi_subagents.errors import ProfileRefused
@@ -23,6 +23,7 @@ from pi_subagents.service.answer_schemas import with_schema
 from pi_subagents.service.call import history_of
 from pi_subagents.service.definitions.choice import choose_for
 from pi_subagents.service.delegation import Preparation
+from pi_subagents.service.engines.checking import unsupported
 from pi_subagents.service.engines.choosing import (
     choose_engine,
     without_engine,
@@ -156,15 +157,8 @@ def prepare_profiles(
 
 def refuse_unsupported(profile: Profile, engine: EngineCall) -> None:
     """Refuse a profile that asks for what children of this engine cannot honour, by name."""
-    unset = Profile("")
-    for spelled, field in FIELDS.items():
-        is_set = field not in OWN_FIELDS and getattr(profile, field) != getattr(unset, field)
-        if is_set and field not in engine.capabilities.profile_fields:
-            raise ProfileRefused(messages.field_not_honoured(profile.name, spelled, engine.name))
-    for kind in profile.permissions.restricted:
-        if kind not in engine.capabilities.permissions:
-            spelled = f"permissions.{kind}"
-            raise ProfileRefused(messages.field_not_honoured(profile.name, spelled, engine.name))
+    for _, why in unsupported(profile, engine):
+        raise ProfileRefused(why)
 
 
 def _permitted(

@@ -184,6 +184,7 @@ def row_to_json(row: RunRecord) -> dict[str, object]:
         "status": row.status,
         "active": row.active,
         "kind": row.kind or None,
+        "engine": row.meta.engine or None,
         "model": row.model or None,
         "background": not row.meta.attached,
         "createdAt": row.meta.created_at_ms,
@@ -214,7 +215,16 @@ def totals_to_json(found: Totals) -> dict[str, object]:
 def _occurs(word: str, row: RunRecord) -> bool:
     """Return whether a row shows a word, or has an id that begins with it and not by chance."""
     state = state_of(row).word
-    shown = (row.name, row.title, state, row.model, row.kind, last_line(row), row.meta.cwd)
+    shown = (
+        row.name,
+        row.title,
+        state,
+        row.model,
+        row.kind,
+        row.agent,
+        last_line(row),
+        row.meta.cwd,
+    )
     is_id = len(word) >= LEAST_OF_AN_ID and (
         row.run_id.startswith(word) or row.session_id.startswith(word)
     )

@@ -71,7 +71,7 @@ def cell_text(row: RunRecord, cell: Cell, now_ms: int, *, follows: bool = False)
         case "name":
             return ("└ " if follows else "") + row.title
         case "model":
-            return row.model or row.kind or "-"
+            return row.model or row.agent or row.kind or "-"
         case "doing":
             return last_line(row)
         case "tokens":
@@ -109,7 +109,7 @@ def heading(row: RunRecord, now_ms: int) -> str:
     """Return the line above a run that is looked at from near."""
     state = state_of(row)
     standing, title = f"{state.sign} {_standing(row, now_ms)}", one_line(row.title, _MOST_NAME)
-    return _joined(standing, title, row.work, row.kind, row.model, *_figures(row))
+    return _joined(standing, title, row.work, row.kind, row.agent, row.model, *_figures(row))
 
 
 def details(row: RunRecord, now_ms: int, home: str) -> str:
@@ -119,6 +119,7 @@ def details(row: RunRecord, now_ms: int, home: str) -> str:
         f"session {printable(short_id(row.session_id))}" if row.session_id else "",
         "" if row.meta.attached else "in the background",
         row.kind,
+        row.agent,
         row.model,
     )
     return f"{who}\n{_joined(_standing(row, now_ms), row.work, *_figures(row), place(row, home))}"

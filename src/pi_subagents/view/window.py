@@ -92,6 +92,7 @@ class WindowTitle:
     timeout_s: float | None = 600
     session_id: str = ""
     prompt: str = ""  # its beginning
+    engine: str = ""  # where it is not the usual one
 
 
 @dataclass(frozen=True, slots=True)

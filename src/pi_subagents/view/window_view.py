@@ -177,6 +177,7 @@ def state_to_json(window: Window) -> dict[str, object]:
         "elapsedMs": window.elapsed_ms,
         "errorMessage": window.error_message or None,
         "usage": usage_to_json(window.usage),
+        **({"engine": _word(title.engine)} if title.engine else {}),
         **({"work": window.work} if window.work else {}),
     }
 
@@ -196,11 +197,12 @@ def spent(usage: Usage) -> str:
 
 
 def _label(title: WindowTitle) -> str:
-    """Return `profile (provider/model thinking)`, or nothing for a task without a profile."""
+    """Return `profile (engine provider/model thinking)`, or what there is of it, if it has any."""
+    engine = _word(title.engine)
     if not title.profile:
-        return ""
+        return engine
     model = "/".join(_word(part) for part in (title.provider, title.model) if part)
-    details = " ".join(part for part in (model, _word(title.thinking_level)) if part)
+    details = " ".join(part for part in (engine, model, _word(title.thinking_level)) if part)
     return _word(title.profile) + (f" ({details})" if details else "")
 
 

@@ -185,7 +185,8 @@ def test_a_row_for_scripts_has_everything() -> None:
     told = row_to_json(row(status="running", created_at_ms=5, started_at_ms=6, last_line="x"))
     assert told == {
         "runId": "a", "sessionId": "s-a", "name": "name-a", "task": "", "status": "running", "active": True,
-        "kind": None, "model": None, "background": False, "createdAt": 5, "startedAt": 6,
+        "kind": None,
+        "engine": None, "model": None, "background": False, "createdAt": 5, "startedAt": 6,
         "finishedAt": None, "lastLine": "x", "cwd": "", "path": "/runs/a",
         "usage": {
             "input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 0,

@@ -58,6 +58,7 @@ def whole_header(window: Window) -> str:
     ("window", "header"),
     [
         (Window(WindowTitle("quick-task")), "○ quick-task • 0s/600s"),
+        (Window(WindowTitle("t", engine="acp:codex")), "○ t • acp:codex • 0s/600s"),
         (Window(WindowTitle("busy-task"), "running", elapsed_ms=1999), "● busy-task • 1s/600s"),
         (Window(WindowTitle("busy-task", profile="nope"), "error"), "✗ busy-task • nope • 0s/600s"),
         (Window(PROFILED, "completed", elapsed_ms=1000),

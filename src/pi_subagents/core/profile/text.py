@@ -41,6 +41,7 @@ def profile_line(profile: Profile) -> str:
 def summary_parts(profile: Profile) -> list[str]:
     """Return what a profile sets, in a few words each."""
     texts = (
+        ("engine", profile.engine),
         ("provider", profile.provider),
         ("model", profile.model),
         ("thinking", profile.thinking_level),

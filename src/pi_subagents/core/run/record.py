@@ -151,6 +151,11 @@ class RunRecord:
         return self.meta.profile or self.meta.preset
 
     @property
+    def agent(self) -> str:
+        """The engine it has, where that is one of a family: another program than usual."""
+        return self.meta.engine if ":" in self.meta.engine else ""
+
+    @property
     def model(self) -> str:
         """The model that answered last, as far as it is known."""
         return self.progress.model if self.result is None else self.result.model

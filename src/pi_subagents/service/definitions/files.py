@@ -18,10 +18,11 @@ from pi_subagents.core.preset.preset import preset_profile
 from pi_subagents.engines.base import NOTE, REFUSED, UNKNOWN, WARNING
 from pi_subagents.errors import ProfileRefused, SubagentsError
 from pi_subagents.service.answer_schemas import schema_findings
+from pi_subagents.service.engines.checking import check_definition
 from pi_subagents.system.safe_io import read_bounded
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from pi_subagents.config.preset_files import Presets
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from pi_subagents.core.profile.profile import LoadedProfile, Profile
     from pi_subagents.engines.base import EngineCall, Finding
     from pi_subagents.service.looking import LookingPlace
+
+    Previewed = Callable[[str], EngineCall]
 
 
 class PresetFiles:
@@ -59,7 +62,7 @@ class PresetFiles:
 
     def lint(self, models: Sequence[Model] = ()) -> tuple[FileProblem, ...]:
         """Return everything wrong with every file; which models are missing only if some are."""
-        return lint_presets(self._place.cwd, self._place.env, self._place.preview(), models)
+        return lint_presets(self._place.cwd, self._place.env, self._place.preview, models)
 
     def models_to_check(self) -> tuple[tuple[Model, ...], str]:
         """Return the models there are, if any file names one, or why they are not known."""
@@ -101,7 +104,7 @@ class ProfileFiles:
 
     def lint(self, models: Sequence[Model] = ()) -> tuple[FileProblem, ...]:
         """Return everything wrong with every file; which models are missing only if some are."""
-        return lint_profiles(self._place.cwd, self._place.env, self._place.preview(), models)
+        return lint_profiles(self._place.cwd, self._place.env, self._place.preview, models)
 
     def models_to_check(self) -> tuple[tuple[Model, ...], str]:
         """Return the models there are, if any file names one, or why they are not known."""
@@ -125,7 +128,7 @@ class ProfileFiles:
 
     def refuse_useless(self, profile: Profile) -> None:
         """Refuse a profile if every call that names it would be refused."""
-        for found in self._place.preview().check_profile(profile):
+        for found in check_definition(PROFILE, profile, self._place.preview):
             if found.kind == REFUSED:
                 raise ProfileRefused(found.text)
 
@@ -144,7 +147,7 @@ class ProfileFiles:
         profile_files.delete_profile(loaded)
 
     def _warnings(self, profile: Profile) -> tuple[str, ...]:
-        found = self._place.preview().check_profile(profile)
+        found = check_definition(PROFILE, profile, self._place.preview)
         return tuple(each.text for each in found if each.kind in (WARNING, UNKNOWN))
 
 
@@ -165,7 +168,7 @@ def field_text(path: Path, most_bytes: int) -> str:
 
 
 def lint_profiles(
-    cwd: Path, env: Mapping[str, str], engine: EngineCall, models: Sequence[Model] = ()
+    cwd: Path, env: Mapping[str, str], engine_of: Previewed, models: Sequence[Model] = ()
 ) -> tuple[FileProblem, ...]:
     """Return everything wrong with every file, as it is now, by path and line."""
     problems: list[FileProblem] = []
@@ -173,13 +176,14 @@ def lint_profiles(
         problems += directory.problems
         for file in directory.files:
             profile = file.loaded.profile
-            found = (*engine.check_profile(profile, models), *schema_findings(profile))
+            found = check_definition(PROFILE, profile, engine_of, models)
+            found += schema_findings(profile)
             problems += _problems(file.loaded.path, file.lines, found)
     return _sorted(problems)
 
 
 def lint_presets(
-    cwd: Path, env: Mapping[str, str], engine: EngineCall, models: Sequence[Model] = ()
+    cwd: Path, env: Mapping[str, str], engine_of: Previewed, models: Sequence[Model] = ()
 ) -> tuple[FileProblem, ...]:
     """Return everything wrong with every file, as it is now, by path and line."""
     problems: list[FileProblem] = []
@@ -187,7 +191,8 @@ def lint_presets(
         problems += directory.problems
         for file in directory.files:
             profile = preset_profile(file.loaded.preset)
-            found = (*engine.check_preset(profile, models), *schema_findings(profile))
+            found = check_definition(PRESET, profile, engine_of, models)
+            found += schema_findings(profile)
             problems += _problems(file.loaded.path, file.lines, found)
     return _sorted(problems)
 

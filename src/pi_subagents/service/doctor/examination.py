@@ -11,8 +11,10 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from pi_subagents.config.settings_files import load_settings
 from pi_subagents.core.check import Check, Subject
-from pi_subagents.engines.table import ENGINES, load_engine
+from pi_subagents.core.value import replace
+from pi_subagents.engines.table import DEFAULT, ENGINES, load_engine
 from pi_subagents.service import messages
 from pi_subagents.service.doctor import machine
 from pi_subagents.system.home import CheckedPlace, data_dir
@@ -63,10 +65,8 @@ def _examine_place(place: CheckedPlace, *, reindex: bool) -> Iterator[Check]:
     yield conf.PROFILES.guarded(lambda: conf.check_profiles(place))
     yield conf.PRESETS.guarded(lambda: conf.check_presets(place))
     yield pi_host.PI_EXTENSION.guarded(lambda: pi_host.check_pi_extension(place))
-    for name in ENGINES:
-        yield from load_engine(name).examine(place)
-    if agents := _agents(place):
-        yield AGENTS.guarded(lambda: AGENTS.ok(messages.agents_found(agents)))
+    yield from _examine_engines(place)
+    yield from _examine_agents(place)
     yield store.RUN_DIR.guarded(lambda: store.check_run_dir(runs(), place))
     yield machine.DISK.guarded(
         lambda: machine.check_disk([runs().store.runs_dir, data_dir(place.env)])
@@ -80,10 +80,34 @@ def _examine_place(place: CheckedPlace, *, reindex: bool) -> Iterator[Check]:
     yield conf.HOSTS.guarded(lambda: conf.check_hosts(place))
 
 
-def _agents(place: CheckedPlace) -> tuple[str, ...]:
-    """Return the agents of other programs that tasks can name, in a few words each."""
-    from pi_subagents.service.engines.listing import found_agents
+def _examine_engines(place: CheckedPlace) -> Iterator[Check]:
+    """Yield what is said of our own engines; one that no task needs by itself is no problem."""
+    usual = _usual_engine(place)
+    for name in ENGINES:
+        for check in load_engine(name).examine(place):
+            needed = usual == name or check.state not in ("problem", "fatal")
+            yield check if needed else replace(check, state="note")
 
-    with suppress(Exception):  # settings that cannot be read are another check's matter
-        return tuple(f"{each.name} {each.version}".strip() for each in found_agents(place))
-    return ()
+
+def _examine_agents(place: CheckedPlace) -> Iterator[Check]:
+    """Yield which agents of other programs there are, if any, and whether the usual one is."""
+    from pi_subagents.service.engines.listing import known_agents
+
+    try:
+        agents = known_agents(place)
+    except Exception:  # noqa: BLE001 - settings that cannot be read are another check's matter
+        return
+    usual = _usual_engine(place)
+    found = tuple(f"{each.name} {each.version}".strip() for each in agents if each.program)
+    missing = [each for each in agents if each.name == usual and not each.program]
+    if missing:
+        yield AGENTS.fatal(f"{usual}: {missing[0].problem}", missing[0].fix)
+    elif found:
+        yield AGENTS.ok(messages.agents_found(found))
+
+
+def _usual_engine(place: CheckedPlace) -> str:
+    """Return what kind of child tasks have that choose none."""
+    with suppress(Exception):
+        return load_settings(place.cwd, place.env)[0].engine or DEFAULT
+    return DEFAULT

@@ -1,10 +1,11 @@
 """
 Which engine the child of a task is of, and what of its profile is meant for another one.
 
-A task's own word counts first, then the call's, then its profile's or preset's; a session goes on
-with the engine it has; else the settings decide.  What names a model is never carried from one
-engine to another: it counts where the definition names the engine of the child, or where neither
-names any and the child is of the default one.
+A task's own word counts first, then the call's; a session goes on with the engine it has, unless
+its task names another profile that chooses one; else the profile's or preset's counts, else what
+the settings say.  What names a model is never carried from one engine to another: it counts where
+the definition names the engine of the child, or where it names none and the child is of the usual
+one.
 """
 
 from __future__ import annotations
@@ -34,10 +35,11 @@ def choose_engine(
     earlier: Sequence[RunRecord] = (),
 ) -> str:
     """Return the name of the engine; UnknownEngine for one that nobody knows."""
-    chosen = of_task or context.options.get("engine") or (profile.engine if profile else "")
-    if not chosen and earlier:  # the first runs of all had no engine but one
-        chosen = earlier[-1].meta.engine or DEFAULT
-    chosen = chosen or context.engine
+    chosen = of_task or context.options.get("engine") or ""
+    was, own = earlier[-1].meta if earlier else None, profile.engine if profile else ""
+    if was and not (own and profile and profile.name not in (was.profile, was.preset)):
+        own = was.engine or DEFAULT  # the first runs of all had no engine but one
+    chosen = chosen or own or context.engine
     refuse_unknown_engine(chosen, context.settings)
     return chosen
 

@@ -68,10 +68,10 @@ def _listed(engine: Engine, place: CallPlace, *, start: bool) -> ListedEngine:
     return ListedEngine(engine.report(place, start=start), engine.preview(place).capabilities)
 
 
-def found_agents(place: CheckedPlace) -> tuple[EngineReport, ...]:
-    """Return the agents that are on this machine, by their programs alone."""
+def known_agents(place: CheckedPlace) -> tuple[EngineReport, ...]:
+    """Return what is known of every agent of a family, without starting any."""
     listed = list_engines({"cwd": place.cwd, "env": place.env})
-    return tuple(each.report for each in listed if ":" in each.report.name and each.report.program)
+    return tuple(each.report for each in listed if ":" in each.report.name)
 
 
 def engines_to_json(listed: Sequence[ListedEngine]) -> dict[str, object]:

@@ -26,7 +26,9 @@ from pi_subagents.engines.pi import messages as pi_messages
 from pi_subagents.engines.pi.command import PiCommand
 from pi_subagents.engines.pi.engine import PiCall
 from pi_subagents.errors import ProfileRefused
-from pi_subagents.service.definitions.files import lint_presets, lint_profiles
+from pi_subagents.service import messages as service_messages
+from pi_subagents.service.definitions.files import ProfileFiles, lint_presets, lint_profiles
+from pi_subagents.service.looking import LookingPlace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -79,7 +81,7 @@ def test_the_linter_finds_everything_in_both_directories_by_path_and_line(
     write(user, "a", "tools: read", "excludeTools: bash", file="b.md")
     write(project, "a", "tools:", "noTools: perhaps")
     conflict = 'Profile "a" has both "{}" and "{}" set. These are mutually exclusive — {}.'
-    assert [(each.path, each.line, each.problem, each.fatal) for each in lint_profiles(cwd, env, pi("0.87.1"))] == [
+    assert [(each.path, each.line, each.problem, each.fatal) for each in lint_profiles(cwd, env, lambda _: pi("0.87.1"))] == [
         (str(user / "a.md"), 3, "Refusing extraArg: potentially unsafe argument '; ls...'", True),
         (str(user / "a.md"), 5,
          conflict.format("loadSkills", "noSkills", "--no-skills disables skill discovery"), True),
@@ -103,7 +105,7 @@ def test_the_linter_says_what_the_pi_of_today_makes_of_a_profile(
     def heard(version: str) -> list[tuple[str, int, str, bool, bool]]:
         return [
             (Path(each.path).stem, each.line, each.problem, each.fatal, each.is_note)
-            for each in lint_profiles(cwd, env, pi(version))
+            for each in lint_profiles(cwd, env, lambda _: pi(version))
         ]
 
     refused = pi_messages.field_refused
@@ -123,9 +125,9 @@ def test_the_linter_says_what_the_pi_of_today_makes_of_a_profile(
 
 def test_the_linter_looks_at_the_files_as_they_are_now(cwd: Path, env: Mapping[str, str]) -> None:
     load_profiles(cwd, env, clock=lambda: 1)
-    assert lint_profiles(cwd, env, pi("0.87.1")) == ()
+    assert lint_profiles(cwd, env, lambda _: pi("0.87.1")) == ()
     write(profiles_dir(GLOBAL, cwd, env), "a", "noTools: perhaps")
-    assert len(lint_profiles(cwd, env, pi("0.87.1"))) == 1
+    assert len(lint_profiles(cwd, env, lambda _: pi("0.87.1"))) == 1
 
 
 def test_the_linter_of_presets_finds_everything_in_both_directories_as_it_is_now(
@@ -133,13 +135,13 @@ def test_the_linter_of_presets_finds_everything_in_both_directories_as_it_is_now
 ) -> None:
     user, project = made(global_presets_dir(env)), made(cwd / ".pi" / "subagents")
     load_presets(cwd, env, clock=lambda: 1)
-    assert lint_presets(cwd, env, pi("0.87.1")) == ()
+    assert lint_presets(cwd, env, lambda _: pi("0.87.1")) == ()
     write_preset(user, "fine", "model: m")
     write_preset(user, "odd", "tools:", "zzz: 1")
     write_preset(project, "b", "model: []")
     write_profile(project, "a")
     needs = core_messages.field_problem("description", core_messages.NEEDS_DESCRIPTION)
-    assert lint_presets(cwd, env, pi("0.87.1")) == (
+    assert lint_presets(cwd, env, lambda _: pi("0.87.1")) == (
         FileProblem(str(user / "odd.md"), 4, core_messages.TOOLS_EMPTY, fatal=False),
         FileProblem(str(user / "odd.md"), 5, 'unknown field "zzz"; ignored', fatal=False),
         FileProblem(str(project / "a.md"), 1, needs, fatal=True),
@@ -161,9 +163,23 @@ def test_the_linter_and_the_call_refuse_tools_that_would_be_more_than_they_name(
     write_preset(made(global_presets_dir(env)), "open", f"tools: {tools}")
     refusal = f'Preset "open" cannot be used because of "tools": {why(name)}.'
     for version in ("0.87.1", "1.5.0"):
-        (problem,) = lint_presets(cwd, env, pi(version))
+        (problem,) = lint_presets(cwd, env, {"pi": pi(version)}.__getitem__)
         assert (problem.line, problem.problem, problem.fatal) == (4, refusal, True)
         preset = load_presets(cwd, env).by_name["open"].preset
         with pytest.raises(ProfileRefused) as refused:
             pi(version).prepare_preset(preset_profile(preset), "m")
         assert str(refused.value) == refusal
+
+
+def test_a_profile_is_checked_with_the_engine_it_names(tmp_path: Path) -> None:
+    place = LookingPlace(tmp_path, {"HOME": str(tmp_path)})
+    profiles = tmp_path / ".pi" / "agent" / "agent-profiles"
+    profiles.mkdir(parents=True)
+    (profiles / "a.md").write_text("---\nname: a\nengine: acp:codex\nmodel: any\ntools: x\n---\n")
+    (profiles / "b.md").write_text("---\nname: b\nengine: acp:codx\n---\n")
+    tools = service_messages.field_not_honoured("a", "tools", "acp:codex")
+    unknown = 'Unknown engine: "acp:codx". Did you mean "acp:codex"? '
+    found = [(each.line, each.problem, each.fatal) for each in ProfileFiles(place).lint()]
+    assert [(line, fatal) for line, _, fatal in found] == [(5, True), (3, True)]
+    assert found[0][1] == tools
+    assert found[1][1].startswith(unknown)

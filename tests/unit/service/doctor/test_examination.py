@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -7,6 +8,7 @@ import pytest
 
 from pi_subagents.engines.pi import doctor as pi
 from pi_subagents.engines.pi.install import node
+from pi_subagents.errors import PiNotFound
 from pi_subagents.service.doctor import configuration
 from pi_subagents.service.doctor.examination import examine
 from pi_subagents.service.runs import Runs
@@ -49,3 +51,24 @@ def test_an_index_that_cannot_be_used_is_a_problem_and_not_fatal(place: CheckedP
     heard = states(place)
     assert heard["index"] == "problem"
     assert "fatal" not in heard.values()
+
+
+def test_a_pi_that_no_task_needs_by_itself_is_not_what_keeps_us_from_working(
+    place: CheckedPlace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_pi(*_: object, **__: object) -> Any:
+        raise PiNotFound("1.5.0")
+
+    def settings(engine: str) -> None:
+        agents = {"mine": {"command": ["/bin/sh"]}}
+        file = Path(place.env["HOME"]) / ".pi" / "agent" / "settings.json"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(json.dumps({"subagents": {"engine": engine, "engines": agents}}))
+
+    monkeypatch.setattr(pi, "resolve_pi_command", no_pi)
+    found = []
+    for engine in ("pi", "acp:mine", "acp:codex"):
+        settings(engine)
+        heard = states(place)
+        found.append((heard["pi"], heard["agents"]))
+    assert found == [("fatal", "ok"), ("note", "ok"), ("note", "fatal")]

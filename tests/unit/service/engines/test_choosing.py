@@ -47,7 +47,10 @@ def test_the_nearest_word_counts(context: CallContext) -> None:
     assert choose_engine(context, None) == "pi"
     assert choose_engine(replace(context, engine="demo"), None) == "demo"
     assert choose_engine(context, None, None, before) == "demo"
+    assert choose_engine(context, None, profile) == "demo"
     assert choose_engine(context, None, profile, (record(engine="other"),)) == "demo"
+    same = (record(engine="other", profile="p"),)
+    assert choose_engine(context, None, profile, same) == "other"
     assert choose_engine(of_call, None, profile, before) == "other"
     assert choose_engine(of_call, "pi", profile, before) == "pi"
 

@@ -12,7 +12,7 @@ from tests.fakes.fake_node import write_script
 from pi_subagents.core.engine_values import EngineReport
 from pi_subagents.core.profile.profile import FIELDS, OWN_FIELDS
 from pi_subagents.engines.acp import messages
-from pi_subagents.service.engines.listing import engines_to_json, found_agents, list_engines
+from pi_subagents.service.engines.listing import engines_to_json, known_agents, list_engines
 from pi_subagents.system.home import CheckedPlace
 
 if TYPE_CHECKING:
@@ -78,7 +78,8 @@ def test_what_is_found_has_the_version_of_its_package_and_a_login_by_its_file(
     assert (report.program, report.version, report.logged_in) == (program, "2.6.0", None)
     (tmp_path / "home" / ".codex").mkdir()
     (tmp_path / "home" / ".codex" / "auth.json").touch()
-    (agent,) = found_agents(CheckedPlace(tmp_path / "home", options["env"]))
+    agents = known_agents(CheckedPlace(tmp_path / "home", options["env"]))
+    (agent,) = [each for each in agents if each.program]
     assert (agent.name, agent.logged_in) == ("acp:codex", True)
 
 

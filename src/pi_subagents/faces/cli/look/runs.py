@@ -132,7 +132,8 @@ def print_heading(console: Console, run: RunRecord) -> None:
     console.answer(f"{state.sign} {_name(run)}: {state.word}{after}", bold=True)
     resumed = f", resumed ({run.resumed})" if run.resumed else ""
     fork = f", forked from {short_id(run.meta.forked_from)}" if run.meta.forked_from else ""
-    console.answer(f"run {run.short_id}, session {short_id(run.session_id)}{resumed}{fork}")
+    agent = f", on {run.agent}" if run.agent else ""
+    console.answer(f"run {run.short_id}, session {short_id(run.session_id)}{agent}{resumed}{fork}")
     console.answer(f"in {run.meta.cwd}")
     if run.work:
         console.answer(run.work)
@@ -164,6 +165,7 @@ def _run_to_json(run: RunRecord) -> dict[str, object]:
         **waiting_part(run.waiting_for),
         **work_to_json(run.result),
         "resumed": run.resumed or None,
+        "engine": run.meta.engine or None,
         "path": run.path,
     }
 
