@@ -77,6 +77,7 @@ def _examine_place(place: CheckedPlace, *, reindex: bool) -> Iterator[Check]:
     yield store.INDEX.guarded(lambda: store.check_index(runs(), place))
     yield store.UNKNOWN.guarded(lambda: store.check_unknown(runs()))
     yield store.ORPHANS.guarded(lambda: store.check_orphans(runs()))
+    yield store.WORKTREES.guarded(lambda: store.check_worktrees(runs(), place))
     yield conf.HOSTS.guarded(lambda: conf.check_hosts(place))
 
 

@@ -21,6 +21,7 @@ REINDEX = Subject("reindex", "Reindexing")
 RECOVERY = Subject("recovery", "Lost runs")
 ORPHANS = Subject("orphans", "Orphaned processes")
 UNKNOWN = Subject("unknown-runs", "Unknown runs")
+WORKTREES = Subject("worktrees", "Worktrees")
 SHOWN = 5
 
 
@@ -117,6 +118,31 @@ def check_orphans(runs: Runs) -> Check:
         "\n".join(shown),
         f"Look at them, then end them: ps -fp {pids.replace(' ', ',')}; kill -9 {pids}",
         public=f"{len(left)}",
+    )
+
+
+def check_worktrees(runs: Runs, place: CheckedPlace) -> Check:
+    """Check whether tasks can have worktrees, and which are there although their run has ended."""
+    from pi_subagents.errors.workspaces import GitMissing
+    from pi_subagents.workspaces.concluding import DIRECTORY
+    from pi_subagents.workspaces.git import Git
+
+    try:
+        Git(place.env, place.cwd)
+    except GitMissing as missing:
+        return WORKTREES.note(str(missing), "Install it, if tasks are to have worktrees.")
+    found = sorted((data_dir(place.env) / DIRECTORY).glob("*/trees/*"))
+    kept = [path for path in found if not runs.store.run_dir(path.name).alive()]
+    busy = len(found) - len(kept)
+    if not kept:
+        return WORKTREES.ok(f"{busy} in use" if busy else "none")
+    shown = [str(path) for path in kept[:SHOWN]]
+    if len(kept) > SHOWN:
+        shown.append(f"and {len(kept) - SHOWN} more")
+    return WORKTREES.note(
+        "\n".join([f"{len(kept)} kept after their run:", *shown]),
+        f"To remove one with its changes: subagents discard {kept[0].name[:8]}",
+        public=f"{len(kept)} kept",
     )
 
 

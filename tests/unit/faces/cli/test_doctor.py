@@ -77,6 +77,7 @@ def test_a_healthy_machine_has_a_line_and_a_tick_for_everything(
         "✓ Index of runs",
         "✓ Unknown runs",
         "✓ Orphaned processes",
+        "✓ Worktrees",
         "✓ MCP hosts",
         "✓ tmux",
     ]

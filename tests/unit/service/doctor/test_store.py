@@ -101,3 +101,21 @@ def test_reindexing_forgets_what_is_gone_and_follows_what_moved(place: CheckedPl
         there.cwd / ".pi/subagents/runs" / B
     ]
     assert store.check_unknown(runs_of(there)) == store.UNKNOWN.ok("none")
+
+
+def test_worktrees_that_are_there_although_their_run_ended_are_named(place: CheckedPlace) -> None:
+    env = {**place.env, "PATH": os.environ["PATH"]}
+    with_git = replace(place, env=env)
+    assert store.check_worktrees(runs_of(place), with_git) == store.WORKTREES.ok("none")
+    kept = Path(place.env["PI_SUBAGENTS_DATA"]) / "workspaces" / "home" / "trees" / A
+    kept.mkdir(parents=True)
+    assert store.check_worktrees(runs_of(place), with_git) == store.WORKTREES.note(
+        f"1 kept after their run:\n{kept}",
+        f"To remove one with its changes: subagents discard {A[:8]}",
+        public="1 kept",
+    )
+    nowhere = replace(place, env={**env, "PATH": str(place.cwd / "nothing")})
+    assert store.check_worktrees(runs_of(place), nowhere) == store.WORKTREES.note(
+        "Worktrees need git: there is no git on PATH",
+        "Install it, if tasks are to have worktrees.",
+    )
