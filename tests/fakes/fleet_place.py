@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pi_subagents.core.run import events as ev
+    from pi_subagents.core.run.question import WaitingFor
     from pi_subagents.core.run.record import RunRecord
     from pi_subagents.store.run_dir import RunDir
 
@@ -54,6 +55,10 @@ class GoingOn:
         question = asked("1", text, options, 600)
         self.run_dir.desk.note_waits((waiting_for(question, START_MS),))
         self.does(question)
+
+    def waits(self, waiting: WaitingFor) -> None:
+        """Wait for what nobody can answer."""
+        self.run_dir.desk.note_waits((waiting,))
 
     def ends(self, status: str = "completed", **facts: object) -> None:
         self.log.close()

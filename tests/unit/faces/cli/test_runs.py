@@ -10,6 +10,7 @@ from tests.fakes.fleet_place import FleetPlace
 
 from pi_subagents.core.messages import NO_TEXT_OUTPUT
 from pi_subagents.core.run import events as ev
+from pi_subagents.core.run.question import LIMIT, WaitingFor
 from pi_subagents.core.usage import Usage
 from pi_subagents.core.value import replace
 from pi_subagents.faces.cli import main as cli
@@ -76,6 +77,22 @@ def test_runs_are_listed_with_short_ids_signs_words_and_prompts(
         "0004": "running",
     }
     going.ends()
+
+
+def test_why_a_run_waits_and_until_when_is_listed_and_shown(place: FleetPlace, said: Any) -> None:
+    why = "acme has reached its limit; goes on at 14:05:10"
+    going = place.going_on("task-1", task="Count them")
+    going.waits(WaitingFor(5_000, why, kind=LIMIT))
+    _, out, _ = said("runs")
+    assert out.splitlines()[1].split()[:3] == ["00010000", "◔", "waiting"]
+    assert out.splitlines()[1].endswith(f"Count them — {why}")
+    (run,) = json.loads(said("runs", "--json")[1])["runs"]
+    assert run["waitingFor"] == {
+        "kind": "limit", "until": 5_000, "text": why, "options": [], "id": "",
+    }  # fmt: skip
+    assert why in said("show", "0001")[1].splitlines()
+    code, out, _ = said("answer", "0001")
+    assert (code, "asks nothing" in out.lower()) == (1, True)
 
 
 def test_a_list_says_how_many_it_leaves_out(place: FleetPlace, said: Any) -> None:

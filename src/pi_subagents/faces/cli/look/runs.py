@@ -135,6 +135,8 @@ def print_heading(console: Console, run: RunRecord) -> None:
     agent = f", on {run.agent}" if run.agent else ""
     console.answer(f"run {run.short_id}, session {short_id(run.session_id)}{agent}{resumed}{fork}")
     console.answer(f"in {run.meta.cwd}")
+    if run.why_it_waits:
+        console.answer(run.why_it_waits)
     if run.work:
         console.answer(run.work)
     lines = ending_lines(run.error_message, run.result.notes if run.result else ())
@@ -182,7 +184,7 @@ def _table(console: Console, found: list[RunRecord]) -> None:
             age(run.duration_ms) if run.duration_ms else "-",
             marked(f"{run.usage.total_tokens:,}", run.usage) if run.usage.total_tokens else "-",
             *([run.work or "-"] if worked else []),
-            run.title,
+            f"{_name(run)} — {run.why_it_waits}" if run.why_it_waits else run.title,
         )
         for run in found
     ]

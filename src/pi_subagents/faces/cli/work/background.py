@@ -257,11 +257,11 @@ def _print_run(console: Console, run: RunRecord) -> None:
 
 
 def _task(run: RunRecord) -> str:
-    """Return what a run is about, and why it failed if it did."""
-    if state_of(run).role not in ("bad", "lost"):
-        return run.title
-    why = one_line(explain_failure(run.error_message).what, MAX_ERROR)
-    return f"{one_line(run.title, MAX_NAME)} — {why}"
+    """Return what a run is about, and why it waits or failed if it does or did."""
+    why = run.why_it_waits
+    if state_of(run).role in ("bad", "lost"):
+        why = one_line(explain_failure(run.error_message).what, MAX_ERROR)
+    return f"{one_line(run.title, MAX_NAME)} — {why}" if why else run.title
 
 
 def _table(console: Console, runs: list[RunRecord]) -> None:
