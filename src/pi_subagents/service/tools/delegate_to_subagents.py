@@ -45,7 +45,7 @@ _TASK = {
         "prompt": {"type": "string", "description": "Complete in itself."},
         "cwd": {"type": "string"},
         "profile": {"type": "string"},
-        "engine": {"type": "string", "description": "Kind of agent."},
+        "engine": {"type": "string", "description": "E.g. acp:codex."},
         "timeout": schemas.seconds("Seconds, default 600.", MIN_TIMEOUT_S, MAX_TIMEOUT_S),
         "resume": {"type": "string", "description": "Session id."},
         "budget": {"type": "object"},
