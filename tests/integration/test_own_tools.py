@@ -18,6 +18,8 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from tests.fakes.driver import PATIENCE_S
 from tests.fakes.specs import make_spec
 
+from pi_subagents.core.answer import messages as answer_messages
+from pi_subagents.core.answer.schema import MAX_VALUE
 from pi_subagents.core.own_tools import NOBODY, OWN_TOOLS, TAKEN, how_to_use, not_taken
 from pi_subagents.core.profile.profile import Profile
 from pi_subagents.core.run import events as ev
@@ -153,6 +155,20 @@ async def test_an_answer_that_is_no_object_is_wrapped_for_the_tool_alone(
     async with client(desk) as session:
         assert text_of(await session.call_tool("submit_answer", {"value": ["a"]})) == (TAKEN, False)
     assert run.tools.hears(b"x", 0.0)[0] == ev.ValueGiven(["a"])
+
+
+async def test_an_answer_that_could_not_be_kept_is_not_taken(desk: Desk, runs: list[Run]) -> None:
+    runs.append(Run(desk, {"type": "array"}))
+    deep: list[object] = []
+    for _ in range(80):
+        deep = [deep]
+    async with client(desk) as session:
+        for given, why in (
+            (deep, answer_messages.NESTED_TOO_DEEP),
+            (["x" * MAX_VALUE], answer_messages.value_too_large(MAX_VALUE)),
+        ):
+            found = await session.call_tool("submit_answer", {"value": given})
+            assert text_of(found) == (not_taken(why), True)
 
 
 async def test_a_question_waits_for_its_answer(desk: Desk, runs: list[Run]) -> None:

@@ -17,6 +17,7 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from pi_subagents.core.answer.finding import is_too_deep
 from pi_subagents.core.answer.parameters import as_parameters
 from pi_subagents.core.framing import Line, LineFramer
 from pi_subagents.core.own_tools import ASK_TOOL, NOBODY, SUBMIT_TOOL, TAKEN
@@ -176,6 +177,8 @@ class OwnTools:
             case {"hello": True}:
                 self._send(connection, {"tools": self._offered})
             case {"call": int(call), "tool": "submit_answer", "value": given}:
+                if SUBMIT_TOOL not in self._offered or is_too_deep(given):
+                    return  # our server does not pass such a call on
                 self._values.append(ev.ValueGiven(given))
                 self._say(connection, call, TAKEN)
             case {"call": int(call), "tool": "ask_parent", "question": str(question)}:

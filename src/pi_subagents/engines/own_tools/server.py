@@ -20,6 +20,9 @@ from typing import TYPE_CHECKING, Any
 
 from pi_subagents._version import __version__
 from pi_subagents.core import json_rpc, own_tools
+from pi_subagents.core.answer import messages as answer_messages
+from pi_subagents.core.answer.finding import is_too_deep
+from pi_subagents.core.answer.schema import MAX_VALUE
 from pi_subagents.core.framing import Line, LineFramer
 from pi_subagents.core.json_rpc import Broken, Failure, Notification, Request
 from pi_subagents.core.run.files import TOOLS
@@ -193,7 +196,11 @@ def _about(protocol: str) -> dict[str, object]:
 
 
 def _problem(schema: Mapping[str, object], given: object) -> str:
-    """Return why an answer does not fit, or an empty text."""
+    """Return why an answer does not fit or cannot be kept, or an empty text."""
+    if is_too_deep(given):
+        return answer_messages.NESTED_TOO_DEEP
+    if len(json.dumps(given, ensure_ascii=False)) > MAX_VALUE:
+        return answer_messages.value_too_large(MAX_VALUE)
     try:
         with schema_check.start_checker(subprocess.PIPE) as checker:
             try:
