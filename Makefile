@@ -38,7 +38,7 @@ quick: $(VENV)/.dev ## The daily loop: lint, types, rooms and the quick unit tes
 	@PROPERTY_EXAMPLES=10 $(PARALLEL) -m "not slow" tests/unit tests/test_architecture.py $(PYTEST_ARGS)
 
 # Faults that live beside what they are about: of children, of hosts and projects that attack, with the real pi.
-FAULTS := bad_bytes budgets checks child_endings crashes guards journal output_limits reuse rpc_children siblings starting \
+FAULTS := bad_bytes budgets checks child_endings crashes guards journal limits output_limits reuse rpc_children siblings starting \
 	stopping values worktrees
 FAULTS := $(FAULTS:%=integration/test_%.py) integration/test_mcp_http.py integration/test_project_definitions.py \
 	unit/supervisor/test_control.py e2e/test_cleaning_with_pi.py e2e/test_planted_code.py

@@ -8,7 +8,7 @@ import signal
 import time
 from typing import TYPE_CHECKING
 
-from tests.fakes.child_modes import in_both_modes
+from tests.fakes.child_modes import takes_long
 
 from pi_subagents.core import messages
 from pi_subagents.core.run import events as ev
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from pi_subagents.core.run.question import WaitingFor
 
-pytestmark = in_both_modes
+pytestmark = takes_long
 SOON, LATER = ("429 Too many requests, try again in 300ms", "429, try again in 1h")
 
 

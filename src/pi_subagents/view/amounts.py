@@ -22,6 +22,12 @@ def marked(amount: str, usage: Usage) -> str:
     return f"{MARK}{whole}{shown}"
 
 
+def large(usage: Usage) -> str:
+    """Return the tokens of a run, marked, if they are a great many: for lists without others."""
+    is_large = usage.total_tokens > LARGE
+    return marked(short_number(usage.total_tokens), usage) if is_large else ""
+
+
 def short_number(number: int) -> str:
     """Return a count in at most six characters: `950`, `12.3k`, `4.5M`."""
     if number < _THOUSAND:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from pi_subagents.core.plain_text import one_line
 from pi_subagents.core.task.request import is_unnamed
+from pi_subagents.view.amounts import large
 from pi_subagents.view.states import state_of
 from pi_subagents.view.time_spent import length
 
@@ -30,7 +31,7 @@ def how_it_stands(run: RunRecord) -> str:
     """Return who a run is and how it stands, in one line."""
     state = state_of(run)
     took = length(run.duration_ms) if run.meta.started_at_ms else ""
-    parts = (f"{state.sign} {called(run)}", run.short_id, state.word, took)
+    parts = (f"{state.sign} {called(run)}", run.short_id, state.word, took, large(run.usage))
     return SEPARATOR.join(filter(None, parts))
 
 

@@ -24,6 +24,7 @@ from pi_subagents.core.session.next_calls import go_on
 from pi_subagents.core.usage import usage_from_json, usage_to_json
 from pi_subagents.core.value import replace
 from pi_subagents.view import messages
+from pi_subagents.view.amounts import large
 from pi_subagents.view.inline_answers import facts
 
 if TYPE_CHECKING:
@@ -233,7 +234,7 @@ _FILES = {
 
 
 def _line(run: RunRecord) -> str:
-    task = one_line(run.meta.task, _TASK_WIDTH)
+    task = f"{large(run.usage)} {one_line(run.meta.task, _TASK_WIDTH)}".lstrip()
     why = f" — {one_line(run.error_message, 200)}" if run.error_message else ""
     why += f" [{run.work}]" if run.work else ""
     preset = f" {one_line(run.meta.preset, 64)}" if run.meta.preset else ""  # a delegation has none

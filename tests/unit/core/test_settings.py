@@ -16,6 +16,7 @@ from pi_subagents.core.settings import (
     SettingsProblem,
     parse_settings,
 )
+from pi_subagents.core.spending.budget import Budget
 
 
 def read(**section: object) -> tuple[Settings, tuple[SettingsProblem, ...]]:
@@ -339,3 +340,19 @@ def test_a_project_cannot_shorten_what_is_kept() -> None:
         "project settings: subagents.retention_days",
         "project settings: subagents.retention_megabytes",
     ]
+
+
+def test_a_project_tightens_its_budget_of_a_day_and_never_widens_it() -> None:
+    user = {"subagents": {"project_day_budget": {"tokens": "200k", "cost": 1}}}
+    project = {"subagents": {"project_day_budget": {"tokens": "100k", "cost": 9}}}
+    settings, problems = parse_settings(user, project)
+    assert (settings.project_day_budget, problems) == (Budget(tokens=100_000, cost=1), ())
+
+
+def test_how_many_children_a_provider_may_have_is_the_users_alone_to_say() -> None:
+    limits = {"subagents": {"provider_limits": {"acme": 3, "other": 5000}, "limit_wait_max": 60}}
+    settings, problems = parse_settings(limits, limits)
+    assert (settings.provider_limits, settings.limit_wait_max) == ({"acme": 3, "other": 1000}, 60)
+    assert [each.where for each in problems] == ["project settings: subagents.provider_limits"]
+    settings, problems = parse_settings({"subagents": {"provider_limits": 3}}, None)
+    assert (settings.provider_limits, len(problems)) == ({}, 1)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from pi_subagents.core.run.question import LIMIT, WaitingFor
 from pi_subagents.core.run.record import RunMeta, RunProgress, RunRecord
+from pi_subagents.core.usage import Usage
 from pi_subagents.view.at_work import at_work_line, called, how_it_stands
 
 RUN_ID = "1f2e3d4c" + "0" * 24
@@ -40,3 +42,12 @@ def test_a_line_says_how_a_run_stands_and_what_it_does_within_a_width() -> None:
     assert at_work_line(at_work, 80) == "● busy · 1f2e3d4c · running · 0s · Two files here."
     assert at_work_line(at_work, 20) == "● busy · 1f2e3d4c ·…"
     assert how_it_stands(waits) == "○ late · 1f2e3d4c · waiting"
+
+
+def test_what_it_waits_for_comes_first_and_a_great_many_tokens_are_marked() -> None:
+    why = WaitingFor(5, "acme has reached its limit", kind=LIMIT)
+    progress = RunProgress("running", Usage(total_tokens=1_200_000), last_line="Reading")
+    busy = run("busy", progress=progress, waiting_for=why)
+    assert at_work_line(busy, 99) == (
+        "◔ busy · 1f2e3d4c · waiting · 0s · !1.2M · acme has reached its limit"
+    )

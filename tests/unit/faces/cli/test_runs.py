@@ -202,6 +202,10 @@ def test_large_runs_are_marked_and_the_sum_is_below_the_list(place: FleetPlace, 
     *rows, total = out.splitlines()[1:]
     assert sorted(row.split()[5] for row in rows) == ["!1,230,005", "1,000,000"]
     assert total == "2 runs, 2,230,005 tokens, $1.00"
+    tasks = sorted(
+        row.split("$")[0].split("  ")[-1] for row in said("sessions")[1].splitlines()[1:]
+    )
+    assert [task.strip() for task in tasks] == ["!1.2M large", "small"]
 
 
 def test_usage_shows_a_bar_for_each_project_and_all_figures_to_scripts(

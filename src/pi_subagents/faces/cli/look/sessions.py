@@ -22,6 +22,7 @@ from pi_subagents.faces.cli import messages, options
 from pi_subagents.faces.cli.given import text_or_typed
 from pi_subagents.faces.cli.main import EXIT_FAILED, EXIT_REFUSED
 from pi_subagents.faces.cli.table import print_table, status_cell, style_of
+from pi_subagents.view.amounts import large
 from pi_subagents.view.failure import ending_lines
 from pi_subagents.view.states import state_of
 from pi_subagents.view.time_spent import age
@@ -246,5 +247,5 @@ def _row(session: Session, now_ms: int, *, with_cost: bool) -> tuple[str, ...]:
         age(now_ms - latest.begun_at_ms) if latest.begun_at_ms else "-",
         one_line(latest.model, MAX_MODEL) or "-",
         *((cost,) if with_cost else ()),
-        latest.title,
+        f"{large(session.usage)} {latest.title}".lstrip(),
     )

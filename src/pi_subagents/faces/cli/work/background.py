@@ -20,6 +20,7 @@ from pi_subagents.faces.cli.main import EXIT_FAILED
 from pi_subagents.faces.cli.suggesting import SuggestingGroup
 from pi_subagents.faces.cli.table import print_table, status_cell, style_of
 from pi_subagents.faces.cli.work.asking import ask
+from pi_subagents.view.amounts import large
 from pi_subagents.view.failure import explain_failure
 from pi_subagents.view.messages import LAST_WORDS, background_not_started
 from pi_subagents.view.states import state_of
@@ -261,7 +262,8 @@ def _task(run: RunRecord) -> str:
     why = run.why_it_waits
     if state_of(run).role in ("bad", "lost"):
         why = one_line(explain_failure(run.error_message).what, MAX_ERROR)
-    return f"{one_line(run.title, MAX_NAME)} — {why}" if why else run.title
+    shown = f"{one_line(run.title, MAX_NAME)} — {why}" if why else run.title
+    return f"{large(run.usage)} {shown}".lstrip()
 
 
 def _table(console: Console, runs: list[RunRecord]) -> None:
