@@ -13,13 +13,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.fakes.bridge_host import open_bridge
+from tests.fakes.driver import PATIENCE_S
 from tests.fakes.processes import has_ended
 from tests.fakes.workplace import comparable
 
 from pi_subagents import Task
+from pi_subagents.core.preset.request import StatusRequest
 from pi_subagents.core.run import events as ev
+from pi_subagents.core.stop_switch import StopSwitch
+from pi_subagents.core.task.request import checked_request
 from pi_subagents.core.usage import Usage
 from pi_subagents.engines.acp import messages
+from pi_subagents.service.background import BackgroundRuns, start_request
+from pi_subagents.service.runs import Runs
 
 if TYPE_CHECKING:
     from tests.fakes.workplace import Delegating, Workplace
@@ -144,3 +151,41 @@ async def test_two_agents_work_at_once(place: Workplace) -> None:
     tasks = [steps(["say", str(n)]) for n in range(3)]
     results = await delegate(place, *tasks).results()
     assert [each.output for each in results] == ["0", "1", "2"]
+
+
+# The faces
+
+
+async def test_a_host_delegates_to_an_agent_beside_a_pi(place: Workplace) -> None:
+    """Through the bridge of pi's extension; what only that pi brings along is for its own kind."""
+    agent = {"command": COMMAND, "env": {"FAKE_ACP": "none"}}
+    place.settings(engines={"fake": agent})
+    given = [
+        {"name": "one", "prompt": steps(["say", "from the agent"]), "engine": "acp:fake"},
+        {"name": "two", "prompt": "two"},
+    ]
+    async with open_bridge(place.project, place.env) as host:
+        await host.open()
+        number = host.begin("c1", "delegate_to_subagents", {"tasks": given})
+        await (await place.child("two")).answer_and_exit("from a pi")
+        result = (await host.answer(number))["result"]
+        assert await host.bye() == 0
+    outputs = [each["output"] for each in result["details"]["results"]]
+    assert (outputs, result["isError"]) == (["from the agent", "from a pi"], False)
+    shown = [each.get("engine") for each in result["details"]["windows"]]
+    assert shown == ["acp:fake", None]
+
+
+async def test_a_background_run_and_the_one_that_resumes_it_have_the_same_agent(
+    place: Workplace,
+) -> None:
+    place.settings(engines={"fake": {"command": COMMAND, "env": {"FAKE_ACP": "none"}}})
+    task = Task("bg", steps(["say", "first"]), engine="acp:fake", timeout_s=PATIENCE_S)
+    (run,) = await start_request(checked_request([task]), {"cwd": place.project, "env": place.env})
+    known = BackgroundRuns(Runs(place.project, place.env))
+    await known.wait(StatusRequest(run.run_id, wait_s=PATIENCE_S), StopSwitch())
+    ended = known.find(run.run_id)
+    assert (ended.status, ended.output, ended.agent) == ("completed", "first", "acp:fake")
+    again = Task("on", steps(["say", "second"]), resume=run.session_id)
+    result = await place.delegate_by_api(again, profile=None).result()
+    assert (result.output, result.resumed, result.notes) == ("second", "native", ())
