@@ -207,8 +207,9 @@ def _engines(value: object) -> Mapping[str, AgentCommand]:
 
 def _agent_command(name: str, given: object) -> AgentCommand:
     if not _AGENT_NAME.fullmatch(name):
-        raise ValueError("names of small letters, digits, `-`, `_` and `.`")
-    words = f"{name}: an object with `command`, a list of strings, and perhaps `env` and `like`"
+        raise TypeError("an object whose names have small letters, digits, `-`, `_` and `.` alone")
+    # What was given is not shown: there may be keys in it.
+    words = f"an object whose `{name}` has `command`, a list of texts, perhaps `env` and `like`"
     known = {"command", "env", "like"}
     if not isinstance(given, Mapping) or not {"command"} <= set(given) <= known:
         raise TypeError(words)

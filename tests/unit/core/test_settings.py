@@ -18,6 +18,15 @@ from pi_subagents.core.settings import (
 )
 from pi_subagents.core.spending.budget import Budget
 
+NAMED = (
+    "should be an object whose names have small letters, digits, `-`, `_` and `.` alone, is dict; "
+    "ignored"
+)
+COMMANDED = (
+    "should be an object whose `a` has `command`, a list of texts, perhaps `env` and `like`, is "
+    "dict; ignored"
+)
+
 
 def read(**section: object) -> tuple[Settings, tuple[SettingsProblem, ...]]:
     return parse_settings({"subagents": section}, None)
@@ -229,6 +238,17 @@ def test_numbers_out_of_range_are_clamped(key: str, given_value: float, kept: fl
             "should be a list of relative paths without .., not \"['../a']\"; ignored",
         ),
         ("workspace_setup", ["npm"], "should be a command line, is list; ignored"),
+        ("engine", " ", "should be the name of an engine, is str; ignored"),
+        ("engines", ["x"], "should be an object of names, is list; ignored"),
+        ("engines", {"A": {"command": ["a"]}}, NAMED),
+        ("engines", {"a:b": {"command": ["a"]}}, NAMED),
+        ("engines", {"a": ["a"]}, COMMANDED),
+        ("engines", {"a": {"command": "a"}}, COMMANDED),
+        ("engines", {"a": {"command": []}}, COMMANDED),
+        ("engines", {"a": {"command": ["a\0"]}}, COMMANDED),
+        ("engines", {"a": {"command": ["a"], "env": {"KEY": 1}}}, COMMANDED),
+        ("engines", {"a": {"command": ["a"], "like": 1}}, COMMANDED),
+        ("engines", {"a": {"command": ["a"], "more": 1}}, COMMANDED),
         ("pi_command", 7, "should be a command line or a list of strings, is int; ignored"),
         ("pi_command", "  ", "should be a command line or a list of strings, is str; ignored"),
         ("pi_command", [], "should be a command line or a list of strings, is list; ignored"),
@@ -281,7 +301,9 @@ def test_a_wrong_value_of_the_project_leaves_the_global_one() -> None:
     )
 
 
-@pytest.mark.parametrize("key", ["pi_command", "on_complete", "project_definitions", "wake_parent"])
+@pytest.mark.parametrize(
+    "key", ["pi_command", "on_complete", "engines", "project_definitions", "wake_parent"]
+)
 def test_a_command_of_the_project_is_ignored_with_a_note(key: str) -> None:
     """A cloned repository must not choose what runs."""
     settings, problems = parse_settings(
@@ -356,3 +378,11 @@ def test_how_many_children_a_provider_may_have_is_the_users_alone_to_say() -> No
     assert [each.where for each in problems] == ["project settings: subagents.provider_limits"]
     settings, problems = parse_settings({"subagents": {"provider_limits": 3}}, None)
     assert (settings.provider_limits, len(problems)) == ({}, 1)
+
+
+def test_the_engine_of_a_project_is_kept_apart_since_it_counts_only_where_that_is_trusted() -> None:
+    files = {"subagents": {"engine": "acp:codex"}}, {"subagents": {"engine": "acp:qwen"}}
+    assert parse_settings(*files) == (
+        Settings(engine="acp:codex", project_engine="acp:qwen"),
+        (),
+    )
