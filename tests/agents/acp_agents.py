@@ -35,6 +35,8 @@ class AcpAgent:
     configure: Callable[[Path, str], dict[str, str]]  # home, address -> variables
     shell: Callable[[str], Call]
     write: Callable[[Path, str], Call]  # a file, its new text
+    prefix: str = ""  # of the tools of an MCP server called subagents; empty: it takes none
+    searches: bool = False  # its model has to look for such tools before it can call them
 
     @property
     def argv(self) -> list[str]:
@@ -189,6 +191,7 @@ ACP_AGENTS = {
             _opencode,
             shell=lambda command: call("bash", command=command, description="Run"),
             write=lambda path, text: call("write", filePath=str(path), content=text),
+            prefix="subagents_",
         ),
         AcpAgent(
             "codex",
@@ -199,6 +202,7 @@ ACP_AGENTS = {
             write=lambda path, text: call(
                 "exec_command", cmd=f"apply_patch <<'EOF'\n{_patch(path, text)}EOF"
             ),
+            prefix="mcp__subagents.",
         ),
         AcpAgent(
             "qwen",
@@ -207,6 +211,7 @@ ACP_AGENTS = {
             _qwen,
             shell=lambda command: call("run_shell_command", command=command, is_background=False),
             write=lambda path, text: call("write_file", file_path=str(path), content=text),
+            prefix="mcp__subagents__",
         ),
         AcpAgent(
             "pi-acp",
@@ -223,6 +228,8 @@ ACP_AGENTS = {
             _claude,
             shell=lambda command: call("Bash", command=command),
             write=lambda path, text: call("Write", file_path=str(path), content=text),
+            prefix="mcp__subagents__",
+            searches=True,
         ),
         AcpAgent(
             "gemini",
@@ -231,6 +238,7 @@ ACP_AGENTS = {
             _gemini,
             shell=lambda command: call("run_shell_command", command=command),
             write=lambda path, text: call("write_file", file_path=str(path), content=text),
+            prefix="mcp_subagents_",
         ),
     )
 }

@@ -43,7 +43,7 @@ def test_an_edit_that_is_asked_about_is_made_if_somebody_allows_it(
     with at_work(tmp_path, agent, *edits(tmp_path, agent)) as bench:
         bench.profile("careful", "permissions: {edit: ask}")
         working = bench.started(engine_of(agent), "Begin the work.", "--profile", "careful")
-        assert "project/written" in heard(working, "Asks: ")
+        assert "(edit)?" in heard(working, "Asks: ")
         assert not (bench.project / "written.txt").exists()
         assert bench.command("answer", "last", answer).code == 0
         ran = ended(working)

@@ -17,6 +17,8 @@ SUBMIT_TOOL, ASK_TOOL = OWN_TOOLS = ("submit_answer", "ask_parent")
 TAKEN = "The answer was taken. The task is done."
 NOBODY = "Nobody answered. Decide yourself, and say in your answer what you assumed."
 NO_RUN = "The run has ended: nobody is there any more."
+# They change nothing: an agent that has calls approved, by a person or a model, lets these pass.
+_HARMLESS: JsonObject = {"readOnlyHint": True, "destructiveHint": False, "openWorldHint": False}
 _ASK_PARAMETERS: JsonObject = {
     "type": "object",
     "properties": {
@@ -58,6 +60,7 @@ def submit_answer(parameters: Mapping[str, object]) -> JsonObject:
         "description": "Give your final answer, in the form its parameters have. Call it once, "
         "when everything else is done: it ends the task. Give the answer in no other way.",
         "inputSchema": dict(parameters),
+        "annotations": _HARMLESS,
     }
 
 
@@ -68,4 +71,5 @@ def ask_parent() -> JsonObject:
         "description": "Ask whoever gave you the task, and wait for the answer. Only where you "
         "cannot find it out or decide it yourself.",
         "inputSchema": _ASK_PARAMETERS,
+        "annotations": _HARMLESS,
     }
