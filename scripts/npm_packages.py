@@ -154,7 +154,7 @@ def _install(wanted: NpmPackage, directory: Path) -> None:
     except (OSError, subprocess.TimeoutExpired) as error:
         raise NotInstalledError(f"npm cannot install {label}: {error}") from error
     if done.returncode:
-        reason = " ".join(done.stderr.split())[-300:]
+        reason = " ".join(done.stderr.split())[:300]
         raise NotInstalledError(f"npm cannot install {label}: {reason}")
 
 
