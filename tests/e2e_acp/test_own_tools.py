@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.pi
 
 TAKING = tuple(name for name, agent in ACP_AGENTS.items() if agent.prefix)
-# Those that say at once that they have a message; the others read it after their step.
-STEERED = ("codex", "claude")
+STEERED = ("opencode", "codex", "qwen", "claude")
 PORT = {"type": "object", "properties": {"port": {"type": "integer"}}, "required": ["port"]}
 
 
@@ -59,10 +58,9 @@ def test_a_message_is_read_while_it_works(tmp_path: Path, agent: str) -> None:
     with at_work(tmp_path, agent, waiting, {"text": "As you said."}) as bench:
         working = bench.started(engine_of(agent), "Begin the work.")
         wait_until((bench.project / "begun").exists, "it works")
-        steering = bench.start("steer", "last", "Use the other file.")
-        heard(working, "Use the other file.")
+        steered = bench.command("steer", "last", "Use the other file.")
         (bench.project / "go").touch()
-        steered, ran = ended(steering), ended(working)
+        ran = ended(working)
         requests = bench.models.asked("Begin")
     assert (steered.code, ran.result["status"]) == (0, "completed"), steered.out
     assert any("Use the other file." in text for text in requests[-1].said_by("user"))
