@@ -12,7 +12,12 @@ from tests.fakes.git_place import LINES, GitPlace, repository_of
 
 from pi_subagents import Task
 from pi_subagents.api import call_tool, delegate
-from pi_subagents.errors import ActsInsideSubagent, ChangesConflict, NoWorkspace
+from pi_subagents.errors import (
+    ActsInsideSubagent,
+    ChangesConflict,
+    ChangesUnavailable,
+    NoWorkspace,
+)
 from pi_subagents.faces.cli.console import Console
 from pi_subagents.faces.cli.work.changes import apply, diff, discard
 from pi_subagents.service.fleet_actions import FleetActions
@@ -27,6 +32,7 @@ if TYPE_CHECKING:
     from pi_subagents.core.run.result import RunResult
 
 pytestmark = takes_long
+MINUS = "\N{MINUS SIGN}"
 
 
 @pytest.fixture
@@ -214,6 +220,43 @@ async def test_the_tool_and_the_verbs_see_take_and_throw_away(
     assert said(discard, two) == f"The changes of run {two[:8]} are discarded.\n"
     assert (git.top / "one.txt").read_text() == "new\n"
     assert not (git.top / "two.txt").exists()
+
+
+async def test_with_passed_only_checked_changes_are_taken_and_the_rest_is_named(
+    place: Workplace, git: GitPlace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    good = Task("good", "good", check="true")
+    bad = Task("bad", "bad", check="false", check_rounds=0)
+    tasks = place.delegate_by_api(good, bad, "claimed", workspace="worktree")
+    for name in ("good", "bad", "claimed"):
+        child = await place.child(name)
+        (Path(child.cwd) / f"{name}.txt").write_text("new\n")
+        await child.answer_and_exit("done")
+    ids = {result.name: result.run_id for result in await tasks.results()}
+    monkeypatch.chdir(place.project)
+    for name, value in place.env.items():
+        monkeypatch.setenv(name, value)
+    refused = CliRunner().invoke(apply, [ids["bad"], ids["claimed"], "--passed"], obj=Console())
+    assert isinstance(refused.exception, ChangesUnavailable)
+    assert str(refused.exception).endswith(
+        "no check of ours passed them (--passed): subagents apply takes them without it."
+    )
+    parameters = {"runIds": list(ids.values()), "passed": True, "check": True}
+    tried = await call_tool("apply_subagent_changes", parameters, cwd=place.project, env=place.env)
+    left_out = [
+        f"Left out: the changes of run {ids[name][:8]} (1 file changed, +1 {MINUS}0, {work})"
+        for name, work in (("bad", "check failed"), ("claimed", "claimed, not checked"))
+    ]
+    assert isinstance(tried["details"], dict)
+    assert tried["details"]["warnings"] == left_out
+    done = CliRunner().invoke(apply, [*ids.values(), "--passed"], obj=Console())
+    assert done.stderr.splitlines() == left_out
+    assert done.stdout == f"Applied: 1 file changed, +1 {MINUS}0\n  A good.txt\n"
+    assert {name: (git.top / f"{name}.txt").exists() for name in ids} == {
+        "good": True,
+        "bad": False,
+        "claimed": False,
+    }
 
 
 async def test_what_watch_shows_takes_and_throws_away(place: Workplace, git: GitPlace) -> None:
