@@ -52,4 +52,5 @@ def call_context(
         trusted=trusted,
         notice=lambda _: None,
         concurrency=1,
+        call_id="ca11" * 8,
     )

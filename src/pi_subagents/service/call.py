@@ -32,6 +32,7 @@ from pi_subagents.service import messages
 from pi_subagents.service.runs import Runs
 from pi_subagents.service.sessions import no_history
 from pi_subagents.store.held_runs import HeldRuns
+from pi_subagents.store.run_store import new_run_id
 from pi_subagents.system.home import data_dir
 
 if TYPE_CHECKING:
@@ -196,6 +197,7 @@ class CallContext:
     trusted: Callable[[Path], bool]  # whether the project of a place may configure anything
     notice: Callable[[str], None]  # for whoever called
     concurrency: int  # children at once
+    call_id: str  # what its runs have in common
 
 
 def place_of(options: Options) -> tuple[Path, Mapping[str, str]]:
@@ -271,6 +273,7 @@ def open_call(options: Options) -> CallContext:
         trusted,
         notice,
         concurrency=options.get("concurrency") or settings.max_concurrency,
+        call_id=new_run_id(),
     )
 
 

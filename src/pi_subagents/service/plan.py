@@ -330,6 +330,7 @@ def _meta(
     return {
         "schemaVersion": META_VERSION,
         "runId": spec.run_id,
+        "callId": context.call_id,
         "sessionId": spec.session_id,
         "name": spec.name,
         "task": task.prompt[:TASK_PREVIEW],

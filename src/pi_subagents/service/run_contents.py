@@ -13,13 +13,16 @@ from pi_subagents.core.run.result import count_at, text_at
 from pi_subagents.errors import RunUnreadable
 from pi_subagents.store.run_records import directory_of
 from pi_subagents.store.tails import TRANSCRIPT_HEADING, TranscriptTail, journal_entries
+from pi_subagents.system.clock import now_ms
 from pi_subagents.system.safe_io import read_bounded
+from pi_subagents.view.timeline import bar_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pi_subagents.core.run.events import Event
     from pi_subagents.core.run.record import RunRecord
+    from pi_subagents.view.timeline import Bar
 
 MAX_TRANSCRIPT_BYTES = 64 * 1024 * 1024
 
@@ -70,6 +73,11 @@ def follow_transcript(run: RunRecord) -> TranscriptTail:
 def events_of(run: RunRecord) -> Iterator[Event]:
     """Yield what happened, as far as the journal goes."""
     return (entry.event for entry in journal_entries(directory_of(run)))
+
+
+def bar_for(run: RunRecord) -> Bar:
+    """Return when it did what, as far as the journal goes."""
+    return bar_of(run, journal_entries(directory_of(run)), now_ms())
 
 
 def files_of(run: RunRecord) -> list[str]:

@@ -100,6 +100,7 @@ def light(run: RunRecord) -> RunRecord:
     meta, result = run.meta, run.result
     kept = RunMeta(
         session_id=meta.session_id,
+        call_id=meta.call_id,
         name=cut(meta.name),
         task=cut(meta.task),
         cwd=meta.cwd,

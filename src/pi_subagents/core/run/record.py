@@ -57,6 +57,7 @@ class RunMeta:
     notes: tuple[str, ...] = ()
     resumed: str = ""  # how its session was to go on, where it is not a new one
     forked_from: str = ""  # the last run that its session has in common with another
+    call_id: str = ""  # which it shares with the runs beside it; an old one has none
     created_at_ms: int = 0
     started_at_ms: int = 0
 
@@ -218,6 +219,7 @@ def meta_from_json(content: Mapping[str, object]) -> RunMeta:
     timeout, notes = content.get("timeoutS"), content.get("notes")
     return RunMeta(
         session_id=text_at(content, "sessionId"),
+        call_id=text_at(content, "callId"),
         name=text_at(content, "name"),
         task=text_at(content, "task"),
         cwd=text_at(content, "cwd"),

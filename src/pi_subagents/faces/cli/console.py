@@ -19,6 +19,7 @@ import click
 from pi_subagents.core.plain_text import printable
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from pi_subagents.core.engine_values import HostProgram
@@ -56,6 +57,11 @@ class Console:
     def answer(self, text: str, **style: object) -> None:
         """Write what was asked for."""
         self._write(sys.stdout, text, style)
+
+    def answer_in_pieces(self, pieces: Iterable[tuple[str, dict[str, object]]]) -> None:
+        """Write a line of what was asked for, each piece in its own style."""
+        styled = (self.style(printable(text), sys.stdout, **style) for text, style in pieces)
+        click.echo("".join(styled))
 
     def notice(self, text: str) -> None:
         """Write something once, before or after the work."""

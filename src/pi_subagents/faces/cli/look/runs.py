@@ -20,6 +20,7 @@ from pi_subagents.core.run.result import work_to_json
 from pi_subagents.core.usage import Usage, usage_to_json
 from pi_subagents.errors import RunUnreadable
 from pi_subagents.faces.cli import messages, options
+from pi_subagents.faces.cli.look.timeline import print_timelines, timelines_to_json
 from pi_subagents.faces.cli.table import print_table, status_cell, style_of
 from pi_subagents.view.amounts import marked, money
 from pi_subagents.view.failure import ending_lines, explain_failure
@@ -43,15 +44,23 @@ TENTHS_BELOW_MS = 10_000
 @options.all_option("All of them, not only the newest 20.")
 @options.limit_option("The newest N.")
 @click.option("--active", is_flag=True, help="Only those that have not ended.")
+@click.option("--timeline", is_flag=True, help="Draw when each did what, call by call.")
 @options.json_option
 @click.pass_obj
 def runs(
-    console: Console, *, show_all: bool, limit: int | None, active: bool, as_json: bool
+    console: Console,
+    *,
+    show_all: bool,
+    limit: int | None,
+    active: bool,
+    timeline: bool,
+    as_json: bool,
 ) -> None:
     """
     List the runs of this project, newest first.
 
-    Every other command takes the short ids under RUN.
+    Every other command takes the short ids under RUN. With --timeline each run is a bar: when it
+    waited, worked, called tools. Runs of one call are together, on one scale of time.
     """
     from pi_subagents.service.runs import Runs
 
@@ -68,7 +77,10 @@ def runs(
     total = len(found) if active else max(len(found), len(known.here()))
     shown = found[:most]
     if as_json:
-        console.json({"total": total, "runs": [_run_to_json(run) for run in shown]})
+        drawn = timelines_to_json(shown) if timeline else {}
+        console.json({"total": total, "runs": [_run_to_json(run) for run in shown], **drawn})
+    elif shown and timeline:
+        print_timelines(console, shown)
     elif shown:
         _table(console, shown)
     else:
@@ -158,6 +170,7 @@ def _run_to_json(run: RunRecord) -> dict[str, object]:
     return {
         "runId": run.run_id,
         "sessionId": run.session_id,
+        "callId": run.meta.call_id or None,
         "name": run.name,
         "status": run.status,
         "createdAt": run.meta.created_at_ms,
