@@ -41,6 +41,7 @@ MEASURED = {
     "display": "Display",
     "store": "Store of 20 runs",
     "watch": "Watching 20 runs",
+    "worktrees": "Worktrees of 200 files",
     "models": "Models of a child",
 }
 # They take longer than a sample may, or fetch versions of pi, or other people's agents.
