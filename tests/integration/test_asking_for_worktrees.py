@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +18,7 @@ from pi_subagents import FileSpec, Task
 from pi_subagents.config.profile_files import invalidate_profiles_cache
 from pi_subagents.service.runs import Runs
 from pi_subagents.service.workspaces.taking import see_changes, take_changes
+from pi_subagents.system.identity import identity_from_json
 
 if TYPE_CHECKING:
     from tests.fakes.driver import FakeProcess
@@ -150,3 +153,39 @@ async def test_a_session_goes_on_in_its_kept_worktree_as_somebody_left_it(
     patch = see_changes(Runs(place.project, place.env), second.run_id, place.env).patch
     assert patch.endswith(b" line 40\n+one\n+by hand\n+two\n")
     assert worktrees(place) == []
+
+
+@pytest.mark.parametrize("why", ["asked", "large"])
+async def test_a_worktree_that_is_to_stay_stays_though_its_supervisor_is_killed(
+    place: Workplace, git: GitPlace, why: str
+) -> None:
+    place.settings(workspace_max_megabytes=1)
+    work = place.delegate_by_api("task", workspace="worktree", keep_worktree=why == "asked")
+    child = await place.child("task")
+    new = Path(child.cwd) / "new.bin"
+    new.write_bytes(os.urandom(2 * 1024 * 1024) if why == "large" else b"\0")
+    supervisor = identity_from_json(place.run_dir(child).desk.read_supervisor())
+    assert supervisor is not None
+    os.kill(supervisor.pid, signal.SIGKILL)
+    result = await work.result()
+    assert (result.status, result.changes) == ("interrupted", f"1 file changed, +0 {MINUS}0")
+    words = {
+        "asked": "Its worktree was kept: ",
+        "large": (
+            "Its worktree was kept, since its patch would be larger than 1 MB "
+            "(workspaceMaxMegabytes): "
+        ),
+    }
+    assert result.notes[-1] == f"{words[why]}{child.cwd}"
+    assert new.exists()
+
+
+async def test_a_worktree_that_cannot_be_made_is_the_reason_that_is_said(
+    place: Workplace, git: GitPlace
+) -> None:
+    place.settings(workspace_setup="false")
+    (result,) = await place.delegate_by_api("task", workspace="worktree").results()
+    assert result.error_message.startswith(
+        "Its worktree could not be made: Workspace setup: false failed after "
+    )
+    assert result.notes == ("In its worktree: no files changed",)

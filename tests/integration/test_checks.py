@@ -110,6 +110,23 @@ async def test_what_failed_by_itself_is_not_checked(place: Workplace) -> None:
 
 
 @in_rpc_mode
+async def test_a_check_that_failed_is_told_though_the_child_dies_while_it_mends(
+    place: Workplace,
+) -> None:
+    work = place.delegate_by_api(task(TALKING))
+    child = await place.child("task")
+    await child.say("done")
+    await child.settle()
+    told = await place.child(f"Your work was checked: `{TALKING}` ended with exit code 3.")
+    await told.tool("bash", {"command": "make"})
+    await told.exit(3)
+    result = await work.result()
+    assert (result.status, result.output) == ("failed", "done")
+    assert result.error_message.startswith("Sub-agent exited with code 3 before it finished")
+    assert result.checked == Checked(TALKING, 3, "what is wrong\n")
+
+
+@in_rpc_mode
 async def test_a_stop_ends_a_check_with_all_that_it_started(place: Workplace) -> None:
     pipe, check = place.home / "began", place.project / "check.py"
     os.mkfifo(pipe)

@@ -71,7 +71,10 @@ async def test_what_git_does_not_ignore_is_not_linked_and_no_child_is_started(
     of_project(place, workspace_links=["empty"])
     result = await place.delegate_by_api("two", workspace="worktree").result()
     assert result.status == "failed"
-    assert "workspace_links names empty, which git does not ignore" in " ".join(result.notes)
+    assert result.error_message == (
+        "Its worktree could not be made: workspace_links names empty, which git does not ignore. "
+        "Only what is ignored is linked: all else the worktree has itself."
+    )
     assert git.git("worktree", "list").count(b"\n") == 1
 
 
@@ -95,8 +98,9 @@ async def test_where_that_command_fails_no_child_is_started(
     before = git.state()
     place.settings(workspace_setup="sh -c 'echo no such package; exit 4'")
     result = await place.delegate_by_api("task", workspace="worktree").result()
-    (why,) = (note for note in result.notes if note.startswith("Workspace setup"))
     assert result.status == "failed"
+    why = result.error_message
+    assert why.startswith("Its worktree could not be made: Workspace setup: sh -c ")
     assert why.endswith("s (exit code 4):\nno such package")
     assert git.state() == before
 

@@ -100,12 +100,15 @@ def _with_changes(run_dir: RunDir, result: RunResult) -> RunResult:
     data_dir = run_dir.desk.path.parent.parent
     if not any((data_dir / "workspaces").glob(f"*/runs/{run_dir.run_id}")):
         return result
-    from pi_subagents.workspaces.concluding import conclude_worktree, find_worktree
+    from pi_subagents.workspaces.concluding import conclude_worktree, find_worktree, noted_order
 
     worktree = find_worktree(data_dir, run_dir.run_id)
     if worktree is None:
         return result
-    concluded = conclude_worktree(worktree, run_dir.path, os.environ)
+    order = noted_order(worktree.desk)
+    concluded = conclude_worktree(
+        worktree, run_dir.path, os.environ, max_bytes=order.max_bytes, keep=order.keep
+    )
     summary = concluded.changes.summary if concluded.changes else ""
     return replace(result, changes=summary, notes=(*result.notes, *concluded.notes))
 

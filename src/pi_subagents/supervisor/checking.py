@@ -31,6 +31,7 @@ class WorkCheck:
         self._command, self._rounds_left = spec.check.command, spec.check.rounds
         self._intake, self._commands = intake, commands
         self.result: Checked | None = None
+        self._failed: Checked | None = None  # what the child was told of, until it passes
 
     def asks_again(self, talk: Conversation, is_ending: Callable[[], bool]) -> bool:
         """Check what was done; have the child mend it once; return whether it is to."""
@@ -41,13 +42,15 @@ class WorkCheck:
             return False
         self._rounds_left -= 1
         failed, self.result = self.result, None
+        self._failed = failed
         talk.go_on(messages.check_failed(failed.command, failed.exit_code, failed.tail))
         return True
 
     def judge(self, outcome: Outcome, is_ending: Callable[[], bool]) -> Outcome:
         """Return what a run came to, now that its work is checked."""
         if outcome.status != "completed":
-            self.result = None  # there is nothing that claims to be done
+            # Nothing claims to be done; but what failed before it could be mended is known.
+            self.result = self._failed
             return outcome
         if self.result is None:
             ended_before = is_ending()  # what was said in time counts: only a new stop does

@@ -39,7 +39,7 @@ from pi_subagents.supervisor.reviews import Reviews
 from pi_subagents.supervisor.run_clock import RunClock
 from pi_subagents.supervisor.run_result import RunEnd, deliver_result
 from pi_subagents.supervisor.talking import open_talk
-from pi_subagents.supervisor.workspace import RunWorkspace
+from pi_subagents.supervisor.workspace import RunWorkspace, WorkspaceRefused
 from pi_subagents.system import crash_points, process_tree
 
 if TYPE_CHECKING:
@@ -158,7 +158,8 @@ class Supervisor:
                 return Ending(cause=self._cause, why=self._why)
             child = waiting or start_child(self._order, self._listener.selector, again=again)
         except (OSError, ValueError) as error:
-            return Ending(spawn_error=str(error))
+            no_place = isinstance(error, WorkspaceRefused)
+            return Ending(spawn_error=str(error), in_workspace=no_place)
         if again and self._child:
             child.desks |= self._child.desks
         self._child = child

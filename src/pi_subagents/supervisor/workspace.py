@@ -1,9 +1,9 @@
 """
 The worktree of one run: made and proved before its child starts, and ended after it.
 
-In: the specification of the run, the environment as it was given.  Out: OSError where there is no
-worktree that is what it has to be; afterwards what became of its changes.  What a run without one
-does not need is imported where it is used.
+In: the specification of the run, the environment as it was given.  Out: WorkspaceRefused where
+there is no worktree that is what it has to be; afterwards what became of its changes.  What a run
+without one does not need is imported where it is used.
 """
 
 from __future__ import annotations
@@ -27,6 +27,15 @@ if TYPE_CHECKING:
     from pi_subagents.workspaces.worktree import Worktree
 
 
+class WorkspaceRefused(OSError):
+    """There is no worktree that is what it has to be, so that no child may work."""
+
+    def __init__(self, reason: str) -> None:
+        from pi_subagents.errors.workspaces import WorkspaceNotMade
+
+        super().__init__(str(WorkspaceNotMade(reason)))
+
+
 class RunWorkspace:
     """The worktree of one run, where it has one."""
 
@@ -40,12 +49,13 @@ class RunWorkspace:
         """
         Make it, link what is to be linked, run what makes it ready, and prove what it is.
 
-        OSError with the reason where that is impossible: no child may be started then.  Return
+        WorkspaceRefused where that is impossible: no child may be started then.  Return
         whether one is to be, since the run may have been stopped meanwhile.
         """
         if not self._spec.workspace.home:
             return True
         from pi_subagents.errors.base import SubagentsError
+        from pi_subagents.errors.workspaces import WorkspaceNotMade
         from pi_subagents.supervisor.environment import given_environment
         from pi_subagents.workspaces.worktree import link_shared, make_worktree, verify_worktree
 
@@ -60,8 +70,12 @@ class RunWorkspace:
             if order.setup:
                 self._set_up(order.setup, is_ending)
             verify_worktree(worktree, Path(self._spec.child.cwd), env)
-        except (SubagentsError, ValueError) as error:
-            raise OSError(str(error)) from error
+        except WorkspaceRefused:
+            raise
+        except WorkspaceNotMade as error:
+            raise WorkspaceRefused(error.reason) from error
+        except (SubagentsError, OSError, ValueError) as error:
+            raise WorkspaceRefused(str(error)) from error
         return not is_ending()
 
     def _set_up(self, command: str, is_ending: Callable[[], bool]) -> None:
@@ -72,7 +86,7 @@ class RunWorkspace:
         said = messages.set_up(command, ended.exit_code, ended.took_s, ended.tail)
         self._intake.record(ev.Note(said))
         if ended.exit_code != 0 and not is_ending():
-            raise OSError(said)
+            raise WorkspaceRefused(said)
 
     def end(self, run_dir: Path) -> str:
         """Save what was changed and remove the rest; return the changes in a few words."""
@@ -93,14 +107,14 @@ class RunWorkspace:
 
 
 def prove_place(spec: RunSpec, pid: int) -> None:
-    """Prove that a process that was just started works in it; OSError if it does not."""
+    """Prove that a process that was just started works in it; WorkspaceRefused if not."""
     try:
         where = os.readlink(f"/proc/{pid}/cwd")  # noqa: PTH115 - a name of the kernel's
     except OSError:  # it has ended, or nothing can be known of it here
         return
     top = os.path.realpath(_worktree(spec).path)
     if where != top and not where.startswith(top + os.sep):
-        raise OSError(messages.NOT_IN_ITS_WORKTREE)
+        raise WorkspaceRefused(messages.NOT_IN_ITS_WORKTREE)
 
 
 def _worktree(spec: RunSpec) -> Worktree:

@@ -124,6 +124,10 @@ _OURS = (
     ("Sub-agent exited", "Look for the cause: subagents doctor."),
     ("Sub-agent was killed", "Look for the cause: subagents doctor."),
     ("Failed to spawn", "Look for the cause: subagents doctor."),
+    (
+        "Its worktree could not be made",
+        "Nothing was begun. In your own checkout: --workspace shared.",
+    ),
 )
 
 

@@ -13,9 +13,11 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from pi_subagents.core.value import value
+from pi_subagents.core.run.spec import WorkspaceOrder
+from pi_subagents.core.value import replace, value
 from pi_subagents.errors.workspaces import GitFailed, GitMissing
 from pi_subagents.system import crash_points
+from pi_subagents.system.safe_io import read_json, replace_file, to_json_bytes
 from pi_subagents.workspaces import messages
 from pi_subagents.workspaces.changes import read_changes, save_changes
 from pi_subagents.workspaces.seal import read_seal
@@ -29,9 +31,13 @@ if TYPE_CHECKING:
     from pi_subagents.core.workspace.changes import Changes
 
 DIRECTORY = "workspaces"
-PLACE = "place"  # on a worktree's desk
+ORDER = "order.json"  # on a worktree's desk, where something of it is not as usual
 _PLANNING_TAKES_S = 3600  # at most
 DEFAULT_MAX_BYTES = 100 * 1024 * 1024
+SCHEMA_VERSION = 1
+_MAX_ORDER = 64 * 1024
+_NOTED = ("place", "max_bytes", "keep")
+_USUAL = WorkspaceOrder(max_bytes=DEFAULT_MAX_BYTES)
 
 
 @value
@@ -42,18 +48,27 @@ class Concluded:
     notes: tuple[str, ...] = ()
 
 
-def read_place(desk: Path) -> str:
-    """Return the run in whose worktree another goes on; empty where it has its own."""
-    with suppress(OSError, ValueError):
-        return (desk / PLACE).read_text("ascii")
-    return ""
+def note_order(desk: Path, order: WorkspaceOrder) -> None:
+    """Note what whoever looks after a crash cannot know: where it is, and how it is to end."""
+    noted = {name: getattr(order, name) for name in _NOTED}
+    if noted != {name: getattr(_USUAL, name) for name in _NOTED}:
+        replace_file(desk / ORDER, to_json_bytes({"schemaVersion": SCHEMA_VERSION, **noted}))
+
+
+def noted_order(desk: Path) -> WorkspaceOrder:
+    """Return what was noted of it."""
+    with suppress(OSError, ValueError, TypeError):
+        content = read_json(desk / ORDER, _MAX_ORDER)
+        if isinstance(content, dict) and content.pop("schemaVersion", None) == SCHEMA_VERSION:
+            return replace(_USUAL, **content)
+    return _USUAL
 
 
 def find_worktree(data_dir: Path, run_id: str) -> Worktree | None:
     """Return the worktree that was planned for a run, whether it is there or not."""
     for desk in (data_dir / DIRECTORY).glob(f"*/runs/{run_id}"):
         with suppress(OSError, ValueError):
-            return Worktree(load_snapshot(desk.parent.parent), run_id, read_place(desk))
+            return Worktree(load_snapshot(desk.parent.parent), run_id, noted_order(desk).place)
     return None
 
 

@@ -106,6 +106,11 @@ def anthropic(kind: str, message: str) -> str:
             "Choose one of those that `subagents models` lists.",
         ),
         (
+            "Its worktree could not be made: its commit is a, not b.",
+            "Its worktree could not be made: its commit is a, not b.",
+            "Nothing was begun. In your own checkout: --workspace shared.",
+        ),
+        (
             "Sub-agent was killed by SIGKILL before it finished",
             "Sub-agent was killed by SIGKILL before it finished",
             "The machine may have run out of memory; fewer at once: --concurrency 1.",

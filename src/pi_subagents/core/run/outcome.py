@@ -44,6 +44,7 @@ class Ending:
     cause: Cause | None = None
     timeout_s: float | None = None
     spawn_error: str = ""
+    in_workspace: bool = False  # the spawn error: there was no place for it to work in
     refusal: str = ""
     error_tail: str = ""
     advice: tuple[str, ...] = ()  # what to do about it, by its engine
@@ -154,6 +155,8 @@ class RunFold:
 
     def decide(self, ending: Ending) -> Outcome:
         """Return the outcome, given how the process ended."""
+        if ending.in_workspace:
+            return Outcome("failed", "", ending.spawn_error)
         if ending.spawn_error:
             return Outcome("failed", "", messages.SPAWN_FAILED, (ending.spawn_error,))
         if ending.refusal:

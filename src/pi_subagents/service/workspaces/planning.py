@@ -179,13 +179,11 @@ def discard_workspaces(orders: Iterable[WorkspaceOrder]) -> None:
 
 def cwd_of(order: WorkspaceOrder, run_id: str) -> Path:
     """Return the directory of the child in its worktree; whoever looks after a crash finds it."""
-    from pi_subagents.system.safe_io import replace_file
-    from pi_subagents.workspaces.concluding import PLACE
+    from pi_subagents.workspaces.concluding import note_order
     from pi_subagents.workspaces.snapshot import load_snapshot
     from pi_subagents.workspaces.worktree import Worktree
 
     worktree = Worktree(load_snapshot(Path(order.home)), run_id, order.place)
     worktree.desk.mkdir(mode=0o700, parents=True, exist_ok=True)
-    if order.place:
-        replace_file(worktree.desk / PLACE, order.place.encode("ascii"))
+    note_order(worktree.desk, order)
     return Path(os.path.normpath(worktree.path / order.prefix))

@@ -189,6 +189,10 @@ TABLE: list[tuple[str, list[ev.Event], Ending, Outcome]] = [
         failed("Failed to spawn sub-agent process", notes=("[Errno 2] No such file",)),
     ),
     (
+        "never started, for it had no place to work in",
+        [], Ending(spawn_error="No workspace", in_workspace=True), failed("No workspace"),
+    ),
+    (
         "exit code 7 in silence",
         [], ended(exit_code=7), failed("Sub-agent exited with code 7 without an answer"),
     ),
