@@ -9,6 +9,8 @@ Runs that a stop finds in the queue are never started.
 from __future__ import annotations
 
 import asyncio
+import os
+import sys
 from contextlib import ExitStack, suppress
 from functools import cache, partial
 from itertools import islice
@@ -46,6 +48,7 @@ if TYPE_CHECKING:
     from pi_subagents.runners.base import Runner
     from pi_subagents.service.call import CallContext, Options
     from pi_subagents.service.delegation import Observer, PlannedTask
+    from pi_subagents.service.telemetry.watch import CallWatch
 
 MAX_PROMPT = 200  # characters of it that a title keeps
 
@@ -148,8 +151,11 @@ async def execute(
     people = PeopleAsked(ask, context.notice, context.runs, stop) if ask else None
 
     shared = SharedWrites(planned) if len(planned) > 1 else None
+    watch = _watched(context, planned)
 
     def observe(update: Update) -> None:
+        if watch is not None:
+            watch.observe(update)
         windows.apply(update)
         if shared is not None:
             shared.observe(update)
@@ -170,11 +176,23 @@ async def execute(
         if people is not None:
             await people.close()
         await asyncio.shield(runner.settle())
+        if watch is not None:
+            await watch.end()
     if shared is not None:
         results = shared.noted(results, planned, context.runs.store)
     crash_points.reach(crash_points.BEFORE_INDEX_UPDATE)
     context.runs.note_ended(results)
     return results, windows.now()
+
+
+def _watched(context: CallContext, planned: Sequence[PlannedTask]) -> CallWatch | None:
+    """Return what tells OpenTelemetry of the call, where somebody has set that up."""
+    set_up = any(name.startswith("OTEL_") for name in os.environ)
+    if not set_up and "opentelemetry.sdk.trace" not in sys.modules:
+        return None
+    from pi_subagents.service.telemetry.switch import watch_call
+
+    return watch_call(context.env, planned, context.notice)
 
 
 def runner_of(context: CallContext, name: str = "") -> Runner:

@@ -20,6 +20,7 @@ from pi_subagents.core.plain_text import one_line
 from pi_subagents.faces.bridge.peer import HostPeer, Outbox, Peer
 from pi_subagents.faces.bridge.server import Bridge
 from pi_subagents.faces.wire import LineWriter, claim_stdio, read_lines
+from pi_subagents.service.telemetry.switch import flush_telemetry
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,6 +41,7 @@ async def _serve_and_leave(wire: Wire) -> NoReturn:
     asyncio.get_running_loop().set_exception_handler(_complain)
     await serve(wire, os.environ)
     sys.stderr.flush()
+    flush_telemetry()
     # Whatever still runs here (a thread that waits, a call whose host is gone) ends now.
     os._exit(0)
 

@@ -30,6 +30,7 @@ OTHERS = 0o077
 GARBAGE_OBJECTS = 50_000
 # What Python does by itself with characters that an encoding lacks: it fails.
 FAILING = ("strict", "surrogateescape")
+TELEMETRY = "pi_subagents.service.telemetry.switch"
 
 # The verbs, each with its module and its line in --help.  Only the module of the verb that is used
 # is imported; the command in it has the verb's name.
@@ -218,6 +219,8 @@ def _leave(code: int, *, at_once: bool) -> NoReturn:
         sys.stdout.flush()
         with suppress(OSError):
             sys.stderr.flush()
+        if telemetry := sys.modules.get(TELEMETRY):  # only calls load it
+            telemetry.flush_telemetry()
         os._exit(code)
     sys.exit(code)
 

@@ -1,0 +1,1 @@
+"""What OpenTelemetry is told of calls, where that is switched on."""
