@@ -78,8 +78,8 @@ def test_every_crash_point_has_its_cases() -> None:
         and isinstance(value, str)
     }
     of_worktrees = {
-        at.SNAPSHOT_TAKEN, at.WORKTREE_ADDED, at.WORKTREE_MADE, at.PATCH_WRITTEN, at.CHANGES_SAVED,
-        at.WORKTREE_REMOVED,
+        at.SNAPSHOT_TAKEN, at.WORKTREE_ADDED, at.WORKTREE_MADE, at.CHECKED, at.PATCH_WRITTEN,
+        at.CHANGES_SAVED, at.FILES_REMOVED, at.WORKTREE_REMOVED,
     }  # fmt: skip  # test_worktrees.py
     assert constants == {*CALLERS_OWN, *SUPERVISOR_DIES, *of_worktrees, *FORK_SERVERS_OWN}
     assert tuple(SUPERVISOR_DIES) == tuple(CALLER_DIES)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.fakes.git_place import repository_of
+from tests.fakes.processes import has_ended
 from tests.faults.aftermath import output_of, program
 from tests.faults.crashing import POINT_VARIABLE, WHO_VARIABLE
 
@@ -18,6 +19,7 @@ from pi_subagents import Task
 from pi_subagents.service.runs import Runs
 from pi_subagents.service.workspaces.taking import take_changes
 from pi_subagents.system import crash_points as at
+from pi_subagents.system.identity import identity_from_json
 
 if TYPE_CHECKING:
     from tests.fakes.git_place import GitPlace
@@ -28,6 +30,7 @@ AFTER_ANSWER = (
     at.CHILD_ENDED,
     at.PATCH_WRITTEN,
     at.CHANGES_SAVED,
+    at.FILES_REMOVED,
     at.WORKTREE_REMOVED,
     at.BEFORE_RESULT,
 )
@@ -77,7 +80,9 @@ async def test_kill_9_of_the_supervisor_loses_no_change_and_leaves_no_worktree(
         assert (git.top / "a.txt").read_text() == "changed\n"
 
 
-@pytest.mark.parametrize("point", [at.WORKTREE_ADDED, at.TOOL_CALL, at.PATCH_WRITTEN])
+@pytest.mark.parametrize(
+    "point", [at.WORKTREE_ADDED, at.TOOL_CALL, at.PATCH_WRITTEN, at.FILES_REMOVED]
+)
 async def test_kill_9_of_the_caller_loses_no_change_and_leaves_no_worktree(
     place: Workplace, git: GitPlace, point: str
 ) -> None:
@@ -139,6 +144,34 @@ async def test_kill_9_after_the_check_loses_no_change_and_leaves_no_worktree(
     result = run.read_result()
     assert result is not None
     assert result.changes == CHANGED
+    assert left(place) == []
+    assert git.state() == before
+
+
+@pytest.mark.parametrize("who", ["supervisor", "caller"])
+async def test_kill_9_while_a_worktree_is_made_ready_leaves_nothing_of_it(
+    place: Workplace, git: GitPlace, who: str
+) -> None:
+    pipe = place.home / "began"
+    os.mkfifo(pipe)
+    place.settings(workspace_setup=f"sh -c 'setsid sleep 600 & echo $$ $! > {pipe}; wait'")
+    before = git.state()
+    arguments = ("attached", str(place.project), "task")
+    async with program(place, "caller.py", *arguments) as caller:
+        started = [int(pid) for pid in (await asyncio.to_thread(pipe.read_text)).split()]
+        (run,) = place.run_dirs()
+        supervisor = identity_from_json(run.desk.read_supervisor())
+        assert supervisor is not None
+        assert len(left(place)) == 1
+        os.kill(supervisor.pid if who == "supervisor" else caller.pid, signal.SIGKILL)
+        await caller.wait()
+    run.desk.wait_for_end(30)
+    Runs(place.project, place.env).recover(thorough=True)
+    result = run.read_result()
+    assert result is not None
+    assert (result.status, result.changes) == ("interrupted", "no files changed")
+    assert place.driver.children == []
+    assert all(map(has_ended, started))
     assert left(place) == []
     assert git.state() == before
 

@@ -27,6 +27,7 @@ WORKTREE_MADE = "worktree_made"
 CHECKED = "checked"  # before its end is noted
 PATCH_WRITTEN = "patch_written"
 CHANGES_SAVED = "changes_saved"
+FILES_REMOVED = "files_removed"  # the repository still knows of it
 WORKTREE_REMOVED = "worktree_removed"
 # Reached by a fork server, in this order, for each supervisor.
 FORKED = "forked"

@@ -213,6 +213,7 @@ def remove_worktree(worktree: Worktree, env: Mapping[str, str]) -> bool:
     remove_tree(worktree.path)
     repository = worktree.snapshot.repository
     if worktree.admin_dir() is not None:
+        crash_points.reach(crash_points.FILES_REMOVED)
         with suppress(GitFailed, OSError):
             git = Git(env, worktree.snapshot.dir, Checkout(repository.git_dir, repository.top))
             git.run("worktree", "remove", "--force", "--force", "--", str(worktree.path))
