@@ -194,16 +194,6 @@ def test_what_has_power_and_links_that_leave_are_warned_of(place: GitPlace) -> N
     )
 
 
-def test_a_large_file_is_in_the_patch_whole(place: GitPlace) -> None:
-    worktree = place.worktree()
-    with (worktree.path / "large.bin").open("wb") as file:
-        file.truncate(200 * MEGABYTE)
-    changes = place.save(worktree)
-    assert changes.kept == ""
-    with proven_patch(worktree, place.run_dir(worktree)) as patch:
-        assert tree_of_patch(worktree, patch, place.env) == changes.tree
-
-
 @pytest.mark.parametrize("autocrlf", ["true", "input", "false"])
 def test_line_ends_come_back_as_the_child_wrote_them(place: GitPlace, autocrlf: str) -> None:
     place.write({"windows.txt": b"a\r\nb\r\n"})

@@ -131,16 +131,6 @@ def test_unmerged_files_are_there_as_they_look(place: GitPlace) -> None:
     assert place.files(place.worktree().path) == place.files()
 
 
-def test_a_large_file_is_copied_whole(place: GitPlace) -> None:
-    with (place.top / "large.bin").open("wb") as file:
-        file.seek(200 * 1024 * 1024)
-        file.write(b"end")
-    worktree = place.worktree()
-    with (worktree.path / "large.bin").open("rb") as file:
-        file.seek(200 * 1024 * 1024)
-        assert file.read() == b"end"
-
-
 def test_a_sparse_checkout_stays_sparse(place: GitPlace) -> None:
     place.write({"other/c.txt": "c\n", "other/d.txt": "d\n"})
     place.commit()

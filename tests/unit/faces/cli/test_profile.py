@@ -193,6 +193,20 @@ def test_lint_tells_every_problem_of_both_directories_and_fails(home: ProfileHom
     )
 
 
+def test_lint_knows_where_tasks_work_and_what_checks_them(home: ProfileHome) -> None:
+    odd = write_profile(home.user, "odd", "workspace: mine", "confine: perhaps", "check: [make]")
+    assert home.run("lint") == (
+        1,
+        (
+            f'{odd}:3: warning: "workspace" must be one of shared, worktree, auto\n'
+            f'{odd}:4: "confine" must be true or false\n'
+            f'{odd}:5: "check" must be a string\n'
+            "0 profiles, 3 problems\n"
+        ),
+        "",
+    )
+
+
 def test_warnings_fail_only_a_strict_lint(home: ProfileHome) -> None:
     odd = write_profile(home.user, "odd", "modle: small")
     line = f'{odd}:3: warning: unknown field "modle"; ignored (did you mean "model"?)\n'

@@ -40,6 +40,7 @@ def test_every_field_is_an_option(home: ProfileHome, monkeypatch: pytest.MonkeyP
         "create", "demo", "--scope", "global", "--provider", "openai", "--model", "gpt", "--thinking", "max",
         "--tools", "read,grep", "--tools", "ls", "--mcp", "none", "--extensions", "/a.js, /b.js", "--no-extensions",
         "--suggested-skills", "s", "--load-skills", "t", "--no-context-files",
+        "--workspace", "worktree", "--confine", "--check", "pytest -q",
         "--append-system-prompt", "Be brief.", "--system-prompt", f"@{home.root / 'prompt.md'}",
         "--extra-args=--models", "--extra-args", "a,b", "--api-key-stdin",
     )  # fmt: skip
@@ -50,8 +51,21 @@ def test_every_field_is_an_option(home: ProfileHome, monkeypatch: pytest.MonkeyP
         "---\nname: demo\nprovider: openai\nmodel: gpt\nthinkingLevel: max\n"
         "appendSystemPrompt: Be brief.\ntools:\n- read\n- grep\n- ls\nmcp: none\nnoExtensions: true\n"
         "extensions:\n- /a.js\n- /b.js\nsuggestedSkills:\n- s\nloadSkills:\n- t\n"
-        f"noContextFiles: true\napiKey: {KEY}\nextraArgs:\n- --models\n- a,b\n---\n\nOne.\n\nTwo.\n"
+        f"noContextFiles: true\nworkspace: worktree\nconfine: true\ncheck: pytest -q\napiKey: {KEY}\nextraArgs:\n- --models\n- a,b\n---\n\nOne.\n\nTwo.\n"
     )
+
+
+def test_where_its_tasks_work_can_be_changed_and_left_out_again(home: ProfileHome) -> None:
+    code, _, err = home.run("create", "demo", "--workspace", "mine")
+    assert (code, err.splitlines()[-1]) == (
+        2, "Error: Invalid value for '--workspace': must be one of shared, worktree, auto.",
+    )  # fmt: skip
+    assert home.run("create", "demo", "--workspace", "auto", "--confine", "--check", "make") == (
+        0, SAVED, "",
+    )  # fmt: skip
+    assert home.run("lint", "--strict") == (0, "1 profile, 0 problems\n", "")
+    assert home.run("edit", "demo", "--workspace", "", "--no-confine", "--check", "")[0] == 0
+    assert (home.user / "demo.md").read_text() == "---\nname: demo\n---\n"
 
 
 @pytest.mark.parametrize("flag", ["--yes", "--no-input"])

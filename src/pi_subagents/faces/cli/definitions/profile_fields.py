@@ -117,6 +117,18 @@ _OPTIONS = (
         help="What a run may use: 200k tokens, $0.50, 20 turns, or some of these.",
     ),
     click.option(
+        "--workspace",
+        callback=_one_of("WORKSPACES"),
+        metavar="WHERE",
+        help="shared, worktree or auto: where its tasks work; unset: as calls and settings say.",
+    ),
+    click.option(
+        "--confine/--no-confine",
+        default=None,
+        help="Let it write in its workspace only, or wherever you may.",
+    ),
+    click.option("--check", metavar="COMMAND", help="Check its work with this, after the answer."),
+    click.option(
         "--output-schema",
         metavar="JSON|@FILE",
         help="Answers have to fit this JSON Schema.",
