@@ -41,7 +41,6 @@ async def _serve_and_leave(wire: Wire) -> NoReturn:
     asyncio.get_running_loop().set_exception_handler(_complain)
     await serve(wire, os.environ)
     sys.stderr.flush()
-    flush_telemetry()
     # Whatever still runs here (a thread that waits, a call whose host is gone) ends now.
     os._exit(0)
 
@@ -62,6 +61,7 @@ async def serve(wire: Wire, env: Mapping[str, str]) -> None:
         await peer.settled()
         await bridge.close()
         await outbox.close(FLUSH_S)
+        flush_telemetry()
 
 
 def _handle_signals(bridge: Bridge) -> None:

@@ -55,9 +55,9 @@ class Instruments:
         )
 
     def flush(self) -> None:
-        """Send what is left; providers of ours only."""
+        """Send what is left."""
         for provider in self.providers:
-            with suppress(Exception):  # it has been logged
+            with suppress(Exception):  # it has been logged; or it is one that keeps nothing
                 provider.force_flush()
 
 

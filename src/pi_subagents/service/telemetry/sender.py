@@ -12,7 +12,6 @@ import atexit
 import logging
 import threading
 import time
-from contextlib import suppress
 from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
@@ -75,7 +74,7 @@ class Sender:
 
     def flush(self) -> None:
         """Send what is left, for a moment at most."""
-        if not self._runs or self.sending.own:
+        if not self._runs:
             return
         if time.monotonic() - self._troubled_at > RECENT_S:
             self._over.clear()
@@ -128,10 +127,16 @@ def sender_for(sending: Sending) -> Sender:
 
 
 def flush() -> None:
-    """Send what is left in this process."""
+    """Send what is left in this process, which leaves at once: nothing else of it will be done."""
     for sender in SENDERS.values():
-        with suppress(RuntimeError):
+        sender.flush()
+
+
+def _at_exit() -> None:
+    """Do so at a tidy exit, where a program's own providers are its own business."""
+    for sending, sender in SENDERS.items():
+        if not sending.own:
             sender.flush()
 
 
-atexit.register(flush)
+atexit.register(_at_exit)

@@ -68,6 +68,19 @@ print(*(f"{span.name} < {names.get(span.parent.span_id) if span.parent else None
 """
 
 
+# The same, in a process that was started by `opentelemetry-instrument` or its like.
+INSTRUMENTED = f"""
+from opentelemetry import trace
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor
+
+provider = TracerProvider()
+provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+trace.set_tracer_provider(provider)
+{PROGRAM}"""
+
+
 def left(program: str, *arguments: str, **env: str) -> tuple[int, str, str]:
     """Run a program to its end."""
     done = subprocess.run(
@@ -78,12 +91,18 @@ def left(program: str, *arguments: str, **env: str) -> tuple[int, str, str]:
     return done.returncode, done.stdout, done.stderr
 
 
-@pytest.mark.parametrize("how", ["at once", "tidily"])
-def test_what_a_program_told_has_arrived_when_it_is_gone(how: str) -> None:
+@pytest.mark.parametrize(
+    ("program", "how", "counted"),
+    [(PROGRAM, "at once", [1]), (PROGRAM, "tidily", [1]), (INSTRUMENTED, "at once", [])],
+)
+def test_what_a_program_told_has_arrived_when_it_is_gone(
+    program: str, how: str, counted: list[int]
+) -> None:
     with open_receiver() as receiver:
-        assert left(PROGRAM, how, **receiver.env) == (0, "answered\n", "")
+        assert left(program, how, **receiver.env) == (0, "answered\n", "")
         assert sorted(span.name for span in receiver.spans) == [RUN, "invoke_workflow pi_subagents"]
-        assert [value for name, value, _ in receiver.metrics if name == "pi_subagents.runs"] == [1]
+        runs = [value for name, value, _ in receiver.metrics if name == "pi_subagents.runs"]
+        assert runs == counted
 
 
 def test_a_collector_that_never_answers_lets_the_program_leave_and_says_nothing() -> None:
