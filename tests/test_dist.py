@@ -21,6 +21,7 @@ PACKAGE = "pi_subagents"
 NEEDED = (
     "py.typed",
     "engines/pi/offline_provider.mjs",
+    "faces/report/page.css",
     "faces/watch/page.html",
     "pi_extension/index.ts",
     "pi_extension/package.json",

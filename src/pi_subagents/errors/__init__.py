@@ -57,6 +57,7 @@ SubagentsError
     BackgroundRunNotFound
     BackgroundNotIndexed  the run could not be found again
     AnswerNotWritten      standard output takes no more
+    ReportNotWritten      no report can be kept under that name
     IndexUnreadable       which background runs there are is not known
     LedgerDamaged         what was spent is not known
     RunAmbiguous

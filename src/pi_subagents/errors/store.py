@@ -58,6 +58,14 @@ class LedgerDamaged(StoreError):
         )
 
 
+class ReportNotWritten(StoreError):
+    """A report cannot be kept under that name."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        self.path = path
+        super().__init__(f"No report was written to {path}: {reason}.")
+
+
 class AnswerNotWritten(StoreError):
     """Nothing more can be written to standard output."""
 

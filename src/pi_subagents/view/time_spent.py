@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
+TENTHS_BELOW_MS = 10_000
+
+
 @value
 class ToolTime:
     """All calls of one tool."""
@@ -50,6 +53,13 @@ def length(milliseconds: int) -> str:
             rest = seconds % size // part
             return f"{seconds // size}{unit}" + (f"{rest}{name}" if rest else "")
     return f"{seconds}s"
+
+
+def part_length(milliseconds: int) -> str:
+    """Return how long a part of something took, which may be less than a second: `0.4s`, `12s`."""
+    if milliseconds < TENTHS_BELOW_MS:
+        return f"{max(milliseconds, 0) / 1000:.1f}s"
+    return length(milliseconds)
 
 
 def age(milliseconds: float) -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pi_subagents.core.plain_text import one_line
 from pi_subagents.core.run import events as ev
+from pi_subagents.core.run.progress import failure_reason
 from pi_subagents.core.value import as_dict, replace, value
 from pi_subagents.view.states import ShownState, state_of
 from pi_subagents.view.toolcall import format_tool_call
@@ -37,6 +38,7 @@ class Segment:
     name: str = ""  # of the tool, the provider
     detail: str = ""
     failed: bool = False
+    reason: str = ""  # why it failed
     lane: int = 0  # calls side by side are on different ones
 
 
@@ -141,6 +143,7 @@ def _segment_to_json(segment: Segment) -> dict[str, object]:
         "name": segment.name or None,
         "detail": segment.detail or None,
         "failed": segment.failed,
+        "reason": segment.reason or None,
         "lane": segment.lane,
     }
 
@@ -168,7 +171,8 @@ class _Story:
             case ev.ToolFinished(parent_id="") as done:
                 begun = Segment("tool", now - done.duration_ms, now, _name(done.name))
                 self._calls.setdefault(done.call_id, begun)
-                self._end_call(done.call_id, now, failed=done.failed)
+                reason = failure_reason(done) if done.failed else ""
+                self._end_call(done.call_id, now, failed=done.failed, reason=reason)
             case ev.AssistantMessage(duration_ms=took):
                 self._go_on(now - took)
             case ev.UserMessage() | ev.StateChanged():
@@ -201,9 +205,9 @@ class _Story:
             self._end_call(call_id, end_ms)
         self.segments += [replace(each, end_ms=end_ms) for each in self._questions.values()]
 
-    def _end_call(self, call_id: str, now: int, *, failed: bool = False) -> None:
+    def _end_call(self, call_id: str, now: int, *, failed: bool = False, reason: str = "") -> None:
         if call := self._calls.pop(call_id, None):
-            self.segments.append(replace(call, end_ms=now, failed=failed))
+            self.segments.append(replace(call, end_ms=now, failed=failed, reason=reason))
 
     def _go_on(self, now: int) -> None:
         """End a wait: by itself, or because the child works again."""

@@ -73,7 +73,7 @@ def test_calls_side_by_side_are_on_lanes_of_their_own_and_one_that_failed_says_s
         (4000, DONE),
     ) == (
         Segment("tool", 1000, 4000, "read", "read → a.py"),
-        Segment("tool", 1500, 3000, "bash", "bash", failed=True, lane=1),
+        Segment("tool", 1500, 3000, "bash", "bash", failed=True, reason="no", lane=1),
         Segment("tool", 3500, 10_000, "bash", "bash", lane=1),
     )
 

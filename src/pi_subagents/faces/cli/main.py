@@ -40,6 +40,7 @@ VERBS = {
     "resume": ("work.resume", "Go on with a run, from all it knows."),
     "runs": ("look.runs", "List the runs of this project."),
     "show": ("look.runs", "Show one run: answer, transcript, files."),
+    "report": ("look.report", "Write what sub-agents did as one file to pass on."),
     "usage": ("look.usage", "Show what was spent, by day, project, profile or model."),
     "watch": ("look.watch", "Watch all runs live, in the terminal or a browser."),
     "sessions": ("look.sessions", "List the sessions of this project."),

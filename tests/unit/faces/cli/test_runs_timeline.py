@@ -71,8 +71,8 @@ def test_elsewhere_the_bars_of_a_call_are_below_its_heading_without_colours(
     del place
     runs()
     heading, look, other, legend = capsys.readouterr().out.splitlines()
-    assert heading == "1970-01-01 00:16:40  call ca11ca11, 2 runs, 0s"
-    assert re.fullmatch(r"00010000 ✓  look +  ─{25}█{27}─{52}  0s", look)
+    assert heading == "1970-01-01 00:16:40  call ca11ca11, 2 runs, 1.0s"
+    assert re.fullmatch(r"00010000 ✓  look +  ─{25}█{26}─{51}  1.0s", look)
     assert other.startswith("00020000 ✓  日本語のとても長い")
     assert legend == "─ model   █ tool   ✗ tool failed   ░ waits   ▒ limit"
 
@@ -110,6 +110,7 @@ def test_json_has_the_bars_beside_the_runs(
             "name": "read",
             "detail": "read → a.py",
             "failed": False,
+            "reason": None,
             "lane": 0,
         }
     ]

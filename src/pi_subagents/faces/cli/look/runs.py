@@ -26,7 +26,7 @@ from pi_subagents.view.amounts import marked, money
 from pi_subagents.view.failure import ending_lines, explain_failure
 from pi_subagents.view.messages import LAST_WORDS
 from pi_subagents.view.states import state_of
-from pi_subagents.view.time_spent import age, length
+from pi_subagents.view.time_spent import age, length, part_length
 
 if TYPE_CHECKING:
     from pi_subagents.core.run.record import RunRecord
@@ -37,7 +37,6 @@ HEADINGS = ("RUN", "STATUS", "AGE", "TIME", "TOKENS", "TASK")
 MAX_TOOLS = 5
 MAX_TOOL_NAME = 60
 MAX_NAME = 60
-TENTHS_BELOW_MS = 10_000
 
 
 @click.command("runs")
@@ -257,21 +256,14 @@ def _time_spent(run: RunRecord) -> str:
     from pi_subagents.view.time_spent import time_spent
 
     spent = time_spent(events_of(run))
-    parts = [f"model {_took(spent.model_ms)}"] if spent.model_ms else []
+    parts = [f"model {part_length(spent.model_ms)}"] if spent.model_ms else []
     if spent.tools:
         slowest = [
-            f"{one_line(each.name, MAX_TOOL_NAME)} {_took(each.total_ms)}"
+            f"{one_line(each.name, MAX_TOOL_NAME)} {part_length(each.total_ms)}"
             + (f" in {each.calls} calls" if each.calls > 1 else "")
             for each in spent.tools[:MAX_TOOLS]
         ]
         more = len(spent.tools) - len(slowest)
         listed = ", ".join([*slowest, *([f"{more} more"] if more else [])])
-        parts.append(f"tools {_took(spent.tools_ms)} ({listed})")
+        parts.append(f"tools {part_length(spent.tools_ms)} ({listed})")
     return ", ".join(parts)
-
-
-def _took(milliseconds: int) -> str:
-    """Return how long a part took, which may be less than a second."""
-    if milliseconds < TENTHS_BELOW_MS:
-        return f"{milliseconds / 1000:.1f}s"
-    return length(milliseconds)

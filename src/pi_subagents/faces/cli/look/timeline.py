@@ -16,7 +16,7 @@ from pi_subagents.core.run.record import short_id
 from pi_subagents.faces.cli.console import width
 from pi_subagents.faces.cli.table import COLOURS
 from pi_subagents.faces.terminal.cells import cells, cut
-from pi_subagents.view.time_spent import length
+from pi_subagents.view.time_spent import part_length
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -65,7 +65,7 @@ def _timelines(found: Iterable[RunRecord]) -> list[Timeline]:
 
 def _heading(timeline: Timeline) -> str:
     when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(timeline.begin_ms / 1000))
-    took = length(timeline.end_ms - timeline.begin_ms)
+    took = part_length(timeline.end_ms - timeline.begin_ms)
     count = len(timeline.bars)
     runs = "1 run" if count == 1 else f"{count} runs"
     call = f"call {short_id(timeline.call_id)}, " if timeline.call_id else ""
@@ -96,7 +96,7 @@ def _lines(timeline: Timeline, marks: Marks) -> Iterable[list[Piece]]:
 
 
 def _took(bar: Bar) -> str:
-    return length(bar.end_ms - bar.begin_ms)
+    return part_length(bar.end_ms - bar.begin_ms)
 
 
 def _style(kind: PieceKind) -> dict[str, object]:
