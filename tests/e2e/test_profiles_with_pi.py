@@ -9,6 +9,7 @@ import pytest
 from tests.e2e.conftest import Project
 from tests.e2e.listening import listening_for
 from tests.e2e.served_models import serving
+from tests.fakes.git_place import git_place
 
 from pi_subagents import Delegation, Task, delegate
 from pi_subagents.config.profile_files import invalidate_profiles_cache
@@ -145,6 +146,26 @@ async def test_the_child_is_as_pi_has_it_but_for_what_its_profile_says(served: S
 
     alone = served.profile("alone", "noContextFiles: true")
     assert told_of(system(await served.received(alone))) == ("sailing",)
+
+
+async def test_in_a_worktree_it_reads_what_it_would_read_in_the_callers_directory(
+    served: Served,
+) -> None:
+    git = git_place(served.project.path.parent / "above" / "more")
+    (git.root.parent / "AGENTS.md").write_text("Always mention the weather.\n")
+    (git.root / "CLAUDE.md").write_text("Never mention the weather.\n")
+    git.write({"sub/AGENTS.md": "Only mention canary-context.\n"})
+    where = str(git.top / "sub")
+    for more in ({"workspace": "shared"}, {"workspace": "worktree"}):
+        (result,) = (await served.run(Task("task", "Hello.", cwd=where), **more)).results
+        assert result.status == "completed", result
+    shared, isolated = map(system, served.model.requests("all")[-2:])
+    told = ("Always mention the weather.", "Never mention the weather.", "canary-context")
+    for prompt in (shared, isolated):
+        places = [prompt.find(text) for text in told]
+        assert places == sorted(places)
+        assert -1 not in places
+        assert [prompt.count(text) for text in told] == [1, 1, 1]
 
 
 def told_of(prompt: str) -> tuple[str, ...]:

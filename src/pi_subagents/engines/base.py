@@ -53,6 +53,8 @@ class Capabilities:
     permissions: frozenset[str] = frozenset()  # the kinds of calls that it can be kept from
     limits: bool = False  # that a provider answers no more for now is told apart from an error
     native_resume: bool = False  # a run can go on with the session that another child kept
+    # A child reads the first of these in each directory above its own, up to the root.
+    context_files: tuple[str, ...] = ()
 
 
 @value

@@ -40,7 +40,7 @@ PACKAGE_DIR = Path(__file__).resolve().parents[2]
 # Beside its files, directories: a file that came, went or changed makes another child.
 _DIRECTORIES = ("extensions", "skills", "prompts")
 # The first of these in each directory from the root down to the child's own.
-_CONTEXT = ("AGENTS.override.md", "AGENTS.md", "AGENTS.MD", "CLAUDE.md", "CLAUDE.MD")
+CONTEXT_FILES = ("AGENTS.override.md", "AGENTS.md", "AGENTS.MD", "CLAUDE.md", "CLAUDE.MD")
 _EXTENSION_OPTIONS = ("--extension", "-e")
 _NO_EXTENSIONS = ("--no-extensions", "-ne")
 
@@ -134,9 +134,9 @@ class ChildKinds:
 def _files(setup: ChildSetup) -> Iterator[Path]:
     """Yield what pi reads at its start, whether it is there or not."""
     for base in config_bases(setup):
-        yield from (base / name for name in (*setup.traits.files, *_CONTEXT))
+        yield from (base / name for name in (*setup.traits.files, *CONTEXT_FILES))
     for place in (setup.cwd, *setup.cwd.parents):
-        yield from (place / name for name in _CONTEXT)
+        yield from (place / name for name in CONTEXT_FILES)
 
 
 def _state(path: Path) -> bytes:

@@ -19,7 +19,7 @@ from pi_subagents.core.value import replace
 from pi_subagents.engines.base import PER_MESSAGE, Capabilities, ChildPlan, PreparedProfile
 from pi_subagents.engines.pi import messages
 from pi_subagents.engines.pi.account import account_of
-from pi_subagents.engines.pi.child_kind import ChildKinds, ChildShape
+from pi_subagents.engines.pi.child_kind import CONTEXT_FILES, ChildKinds, ChildShape
 from pi_subagents.engines.pi.command import PI_CHOSEN_BY, PiCommand, resolve_pi_command
 from pi_subagents.engines.pi.conversation import RPC_MODE
 from pi_subagents.engines.pi.inspector import with_closed_inspector
@@ -75,6 +75,7 @@ CAPABILITIES = Capabilities(
     permissions=frozenset(KINDS),
     limits=True,
     native_resume=True,
+    context_files=CONTEXT_FILES,
 )
 
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from pi_subagents.core.task.request import Task
+    from pi_subagents.engines.base import EngineCall
     from pi_subagents.service.call import CallContext
     from pi_subagents.service.delegation import Preparation
 
@@ -59,7 +60,9 @@ def plan_workspaces(
         if not usable[index] or not has_its_own(cwd, modes[index], writer=writes[index]):
             return SHARES
         going_on = snapshots.going_on(prepared[index], fork=tasks[index].fork)
-        return going_on or snapshots.order(cwd)
+        order = going_on or snapshots.order(cwd)
+        snapshots.lay_context(order, context.open_engine(prepared[index].engine))
+        return order
 
     try:
         return tuple(map(ordered, range(len(tasks))))
@@ -103,6 +106,7 @@ class _Snapshots:
     def __init__(self, context: CallContext) -> None:
         self._context = context
         self._homes: dict[str, str] = {}
+        self._laid: set[tuple[str, tuple[str, ...]]] = set()
 
     def order(self, cwd: Path) -> WorkspaceOrder:
         """Return the order of a task in that directory."""
@@ -144,6 +148,17 @@ class _Snapshots:
         )
         place = "" if fork else worktree.place or worktree.run_id
         return replace(order, tree=tree, place=place)
+
+    def lay_context(self, order: WorkspaceOrder, engine: EngineCall) -> None:
+        """Let the children of an engine find what they would read above the checkout."""
+        from pi_subagents.service.workspaces.context_files import lay_context_files
+        from pi_subagents.workspaces.snapshot import load_snapshot
+
+        wanted = order.home, engine.capabilities.context_files
+        if wanted not in self._laid:
+            self._laid.add(wanted)
+            home, names = Path(order.home), wanted[1]
+            lay_context_files(home, load_snapshot(home).repository.top, names)
 
     def _ordered(self, home: str, prefix: str) -> WorkspaceOrder:
         settings, options = self._context.settings, self._context.options
