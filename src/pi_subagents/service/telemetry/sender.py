@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import atexit
 import logging
+import os
 import threading
 import time
 from queue import SimpleQueue
@@ -140,3 +141,4 @@ def _at_exit() -> None:
 
 
 atexit.register(_at_exit)
+os.register_at_fork(after_in_child=SENDERS.clear)  # threads stay behind

@@ -29,11 +29,21 @@ from tests.unit.service.fake_runner import planned, result
 from pi_subagents.service.delegation import Update
 from pi_subagents.service.telemetry.switch import flush_telemetry, watch_call
 
-run = planned(0)
-watch = watch_call(os.environ, [run], print)
-watch.observe(Update(run, result(run.spec)))
-asyncio.run(watch.end())
+def call():
+    run = planned(0)
+    watch = watch_call(os.environ, [run], print)
+    watch.observe(Update(run, result(run.spec)))
+    asyncio.run(watch.end())
+
+call()
 print("answered", flush=True)
+if sys.argv[1] == "forked":
+    if child := os.fork():
+        os.waitpid(child, 0)
+    else:
+        call()
+        flush_telemetry()
+    os._exit(0)
 if sys.argv[1] == "at once":
     flush_telemetry()
     os._exit(0)
@@ -85,7 +95,7 @@ def left(program: str, *arguments: str, **env: str) -> tuple[int, str, str]:
     """Run a program to its end."""
     done = subprocess.run(
         [sys.executable, "-c", program, *arguments],
-        env={"PYTHONPATH": f"{ROOT}/src:{ROOT}", **env},
+        env={"PYTHONPATH": f"{ROOT}/src:{ROOT}", "PYTHONWARNINGS": "ignore", **env},
         capture_output=True, text=True, timeout=PATIENCE_S, check=False,
     )  # fmt: skip
     return done.returncode, done.stdout, done.stderr
@@ -105,6 +115,13 @@ def test_what_a_program_told_has_arrived_when_it_is_gone(
         assert runs == counted
 
 
+def test_a_process_that_was_forked_after_a_call_tells_of_its_own() -> None:
+    with open_receiver() as receiver:
+        assert left(PROGRAM, "forked", **receiver.env) == (0, "answered\n", "")
+        assert [span.name for span in receiver.spans] == [RUN, "invoke_workflow pi_subagents"]
+
+
+@pytest.mark.slow
 def test_a_collector_that_never_answers_lets_the_program_leave_and_says_nothing() -> None:
     with open_receiver(mute=True) as receiver:
         assert left(PROGRAM, "at once", **receiver.env) == (0, "answered\n", "")
