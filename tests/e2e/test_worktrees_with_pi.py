@@ -9,6 +9,7 @@ from tests.fakes.git_place import LINES, repository_of
 
 from pi_subagents import Task
 from pi_subagents.errors import ChangesConflict
+from pi_subagents.service.reporting import make_report
 from pi_subagents.service.runs import Runs
 from pi_subagents.service.workspaces.taking import see_changes, take_changes
 
@@ -47,6 +48,11 @@ async def test_eight_tasks_edit_one_file_and_three_that_fit_are_taken(project: P
         take_changes(runs, ids, project.env)
     assert refused.value.conflicts == ("a.txt, line 5: changed in the checkout too",)
     assert git.state() == before
+    report = make_report(ids[0], project.path, project.env)
+    assert {run.record.run_id for run in report.runs} == {each.run_id for each in done.results}
+    (first,) = (run for run in report.runs if run.record.run_id == ids[0])
+    assert "-line 5\n+by task 0\n" in first.patch
+    assert [each.name for each in first.bar.segments if each.kind == "tool"] == ["bash"]
     take_changes(runs, ids[:3], project.env)
     expected = LINES
     for number in range(3):

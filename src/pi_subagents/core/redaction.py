@@ -140,7 +140,8 @@ def _mark_second(found: re.Match[str]) -> str:
 
 def _mark_named(found: re.Match[str]) -> str:
     name, between, quote, quoted, bare = cast("tuple[str, str, str, str, str]", found.groups())
-    if not _is_secret(name, quoted or bare, is_quoted=bool(quoted)):
+    in_prose = between.strip() == "is" and not _DIGIT.search(quoted or bare)
+    if in_prose or not _is_secret(name, quoted or bare, is_quoted=bool(quoted)):
         return found[0]
     return f"{name}{between}{quote or ''}{MARK}"
 

@@ -20,6 +20,7 @@ from urllib.parse import quote
 from pi_subagents._version import __version__
 from pi_subagents.config.profile_files import load_profiles
 from pi_subagents.core.redaction import Redactor
+from pi_subagents.core.run import events as ev
 from pi_subagents.core.value import replace
 from pi_subagents.errors import (
     ChangesUnavailable,
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
     from pi_subagents.store.run_dir import RunDir
 
 _SECRET_NAME = re.compile(
-    r"KEY|TOKEN|SECRET|PASS(?!PORT)|CREDENTIAL|AUTH|COOKIE|WEBHOOK|_DSN$|_PAT$|DATABASE_URL",
+    r"KEY|TOKEN|SECRET|PASS(?!PORT)|CREDENTIAL|AUTH(?!OR)|COOKIE|WEBHOOK|_DSN$|_PAT$|DATABASE_URL",
     re.IGNORECASE,
 )
 LEAST_LINE = 16  # characters of a line of a secret that has several
@@ -135,7 +136,7 @@ def _loaded(run_dirs: list[RunDir]) -> tuple[list[RunRecord], list[str]]:
 def _reported(runs: Runs, record: RunRecord, redactor: Redactor, now_ms: int) -> ReportedRun:
     task, patch = redactor.text(task_of(record)), redactor.text(_patch(runs, record))
     entries = (
-        replace(entry, event=redactor.anything(entry.event))
+        replace(entry, event=redactor.anything(_without_words(entry.event)))
         for entry in journal_entries(directory_of(record))
     )
     redacted: RunRecord = redactor.anything(record)
@@ -146,6 +147,17 @@ def _reported(runs: Runs, record: RunRecord, redactor: Redactor, now_ms: int) ->
         patch[:MAX_PATCH],
         max(len(patch) - MAX_PATCH, 0),
     )
+
+
+def _without_words(event: ev.Event) -> ev.Event:
+    """Return what a timeline needs of an event: what was said, and what tools put out, is long."""
+    match event:
+        case ev.AssistantMessage():
+            return replace(event, text="", tool_calls=())
+        case ev.ToolFinished(failed=False):
+            return replace(event, text="")
+        case _:
+            return event
 
 
 def _patch(runs: Runs, record: RunRecord) -> str:

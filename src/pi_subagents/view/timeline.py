@@ -3,7 +3,8 @@ When a run did what: a bar for each run, its tool calls and waits as segments, g
 
 In: records, the entries of their journals, and the time of whoever looks.  Out: values that every
 face draws in its own way, or JSON.  Total: whatever a journal says, segments lie within their bar,
-and those on one lane follow each other.  What a script calls is part of the script's own call.
+and those on one lane follow each other (but on the last of twelve).  What a script calls is part of
+the script's own call.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 SegmentKind = Literal["tool", "start", "question", "limit", "retry"]
 MAX_DETAIL = 200
 MAX_NAME = 60
+MAX_LANES = 12
 
 
 @value
@@ -231,6 +233,7 @@ def _on_lanes(segments: Iterable[Segment]) -> tuple[Segment, ...]:
     placed = []
     for each in sorted(segments, key=lambda one: (one.begin_ms, one.end_ms)):
         lane = next((i for i, end in enumerate(ends) if end <= each.begin_ms), len(ends))
+        lane = min(lane, MAX_LANES - 1)
         ends[lane:] = [each.end_ms, *ends[lane + 1 :]]
         placed.append(replace(each, lane=lane))
     return tuple(placed)

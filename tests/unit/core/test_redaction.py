@@ -65,7 +65,7 @@ def test_a_private_key_goes_whole_also_escaped_in_a_diff_or_without_its_end(end:
         "totalTokens: 12345, max_tokens=4096 and --max-tokens 4096",
         "token: $TOKEN, password: ${PASSWORD}, api_key: <your key>",
         "const token = process.env.TOKEN;",
-        "The token is expired. A password is required.",
+        "The token is expired. A password is required, and the password is kept.",
         "The secret of this design is that it has no state.",
         "https://example.com/a?page=2&key=name",
         "commit 5238916a9c1f4c3e8b7d2a6f0e1d3c5b7a9f8e6d sk-learn risk-based-approach-2",

@@ -13,6 +13,7 @@ from pi_subagents.core.run.result import RunResult
 from pi_subagents.core.value import replace
 from pi_subagents.view.states import shown_state
 from pi_subagents.view.timeline import (
+    MAX_LANES,
     Bar,
     Segment,
     Timeline,
@@ -83,6 +84,13 @@ def test_a_call_whose_beginning_is_unknown_is_as_long_as_its_child_says() -> Non
     assert segments((2000, done)) == (Segment("tool", 1600, 2000, "read"),)
 
 
+def test_a_clock_that_was_set_back_lets_nothing_end_before_it_began() -> None:
+    assert segments((3000, ev.ToolStarted(CALL)), (1000, DONE), (2000, ev.Asked("1", "?"))) == (
+        Segment("tool", 3000, 3000, "read", "read → a.py"),
+        Segment("question", 3000, 10_000, detail="?"),
+    )
+
+
 def test_what_a_script_calls_is_part_of_the_script() -> None:
     inner = replace(CALL, call_id="2", parent_id="1")
     done = replace(DONE, call_id="2", parent_id="1")
@@ -101,6 +109,12 @@ def test_a_limit_lasts_until_it_is_said_to_end_or_the_model_works_again() -> Non
     assert segments((1000, for_unknown), (6000, answer)) == (
         Segment("limit", 1000, 5500, "acme", "slow down"),
     )
+
+
+def test_a_thousand_calls_side_by_side_have_twelve_lanes() -> None:
+    calls = [(1, ev.ToolStarted(ev.ToolCall(str(i), "read", None))) for i in range(1000)]
+    bar = bar_of(run_of(begins=0), entries(*calls), 0)
+    assert (bar.lanes, len(bar.segments)) == (12, 1000)
 
 
 def test_a_retry_and_a_question_are_waits_and_one_refused_answer_changes_nothing() -> None:
@@ -157,7 +171,7 @@ def test_whatever_a_journal_says_segments_are_in_their_bar_and_lanes_in_order(
     free = dict.fromkeys(range(bar.lanes), bar.begin_ms)
     for each in bar.segments:
         assert bar.begin_ms <= each.begin_ms <= each.end_ms <= bar.end_ms
-        assert free[each.lane] <= each.begin_ms
+        assert free[each.lane] <= each.begin_ms or each.lane == MAX_LANES - 1
         free[each.lane] = each.end_ms
     finished = sum(isinstance(what, ev.ToolFinished) for _, what in told)
     assert sum(each.kind == "tool" for each in bar.segments) >= finished

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 LEADS_OUT = ("http://", "https://", "mailto:")
-DEEPER = 3  # levels of headings
+DEEPER = 2  # levels of headings
 
 
 def as_html(text: str) -> str:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 CALL = "ca11" * 8
 EVIL = "<img src=x onerror=alert(1)><script>document.title='evil'</script></details>"
 # One for each place it is planted in, in a form that is usual there.
+# These two have no form: only who knows them can find them.
+PLAIN_VARIABLE, PLAIN_KEY = "wobbling-otter-river", "harbour-lantern-quill"
 IN_PROMPT, IN_ANSWER, IN_OUTPUT, IN_ARGUMENTS, IN_ERROR, IN_NOTE, IN_CHECK = SECRETS = tuple(
     f"canary{number}Zq7Tn2Lx9Vb4Kd8Rw3Hs" for number in range(7)
 )
@@ -60,7 +62,7 @@ def make_call(place: FleetPlace) -> None:
     one.log.record(ev.ToolFinished("1", "bash", failed, failed=True), START_MS + 400)
     one.ends(
         output=f"# Done\n\n{EVIL} in {place.path}/a.py: `DB_PASSWORD={IN_ANSWER}` and "
-        f"{canary.IN_ENVIRONMENT} {canary.IN_PROFILE}",
+        f"{canary.IN_ENVIRONMENT} {canary.IN_PROFILE} {PLAIN_VARIABLE} {PLAIN_KEY}",
         notes=(f"client_secret={IN_NOTE} {EVIL}",),
         checked=Checked(f"make API_KEY={IN_CHECK} {EVIL}", 0),
         usage=USAGE,
@@ -114,10 +116,14 @@ def test_no_secret_is_in_any_form_of_a_report(
 ) -> None:
     for variable, value in canary.plant(tmp_path / "home" / ".pi" / "agent").items():
         monkeypatch.setenv(variable, value)
+    monkeypatch.setenv("ACME_TOKEN", PLAIN_VARIABLE)
+    profile = tmp_path / "home" / ".pi" / "agent" / "agent-profiles" / "plain.md"
+    profile.write_text(f"---\nname: plain\nprovider: acme\nmodel: m\napiKey: {PLAIN_KEY}\n---\n")
+    profile.chmod(0o600)
     make_call(place)
     text = written(said, tmp_path, name, "other")
     assert canary.heard(text) == []
-    assert [each for each in SECRETS if each in text] == []
+    assert [each for each in (*SECRETS, PLAIN_VARIABLE, PLAIN_KEY) if each in text] == []
     assert text.count("[redacted]") >= places
     assert str(tmp_path) not in text
     assert "~/project/a.py" in text

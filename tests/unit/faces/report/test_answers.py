@@ -13,7 +13,7 @@ KEY = "sk-" + "proj-" + "Zq7Tn2Lx9Vb4Kd8Rw3Hs"
 @pytest.mark.parametrize(
     ("text", "html"),
     [
-        ("# A\n\n###### B", "<h4>A</h4>\n<h6>B</h6>\n"),
+        ("# A\n\n###### B", "<h3>A</h3>\n<h6>B</h6>\n"),
         ("**b** `c<d` ~~e~~", "<p><strong>b</strong> <code>c&lt;d</code> <s>e</s></p>\n"),
         ("<b onclick=x>hi</b>", "<p>&lt;b onclick=x&gt;hi&lt;/b&gt;</p>\n"),
         ("![a <b>](https://evil.example/x.png)", "<p>[picture: a &lt;b&gt;]</p>\n"),
