@@ -141,6 +141,15 @@ SOME_RUNS = (
 )
 FLEET = ("make test", "make links", "waiting", "failed", "completed")
 
+FIRST_COMMIT = (
+    "git init -q; git add -A; "
+    "git -c user.name=Jane -c user.email=jane@example.org commit -qm first; clear"
+)
+FIXES = (
+    "subagents run --workspace worktree --trust-project --task-file fixes.yaml "
+    "--offline-script fixes.json > ~/answers"
+)
+
 PICTURES = (
     Picture("run-windows", RUN, (AT_WORK,)),
     Picture("run-expanded", RUN, (AT_WORK, press("C-o", "Up"), see("End: follow")), rows=22),
@@ -178,6 +187,20 @@ PICTURES = (
         columns=110,
         rows=32,
         leaving=(press("Escape"), see("Session IDs"), press("C-d")),
+    ),
+    Picture(
+        "workspaces",
+        FIRST_COMMIT,
+        (
+            press(FIXES, "Enter"),
+            see("To continue", "~/project $\n"),
+            press("subagents diff rounding", "Enter"),
+            see("cents / 100", "~/project $\n"),
+            press("subagents apply rounding cart --passed", "Enter"),
+            see("Applied", "src/shop/prices.py\n~/project $\n"),
+        ),
+        columns=126,
+        rows=26,
     ),
     Picture("demo", "subagents demo", (see("What to type next:"),), rows=39, directory=CHECKOUT),
 )
