@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+import pi_subagents
 from pi_subagents.service.telemetry import messages
 from pi_subagents.service.telemetry.sending import EXPORTERS, Sending
 from pi_subagents.service.telemetry.switch import sending_in
 
+SOURCES = Path(pi_subagents.__file__).parents[1]
 ENDPOINT = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:4318"}
 BOTH = Sending(("otlp",), ("otlp",))
 CONTENT = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
@@ -96,6 +99,6 @@ def test_where_it_is_off_nothing_of_it_is_imported(
 ) -> None:
     done = subprocess.run(
         [sys.executable, "-c", WATCHED, installed],
-        env=variables, capture_output=True, text=True, check=True, timeout=60,
+        env={"PYTHONPATH": str(SOURCES), **variables}, capture_output=True, text=True, check=True, timeout=60,
     )  # fmt: skip
     assert (json.loads(done.stdout), done.stderr) == ([False, [], False], "")
