@@ -223,7 +223,7 @@ def test_preset(name: str, project: Path, env: dict[str, str]):
 @pytest.mark.parametrize(
     ("document", "said"),
     [
-        ("README.md", {f"count completed {COUNTED}", f"headings completed {OUTLINE}"}),
+        ("README.md", {f"count completed {COUNTED}", "list completed ."}),
         ("docs/python.md", {"count: completed", "find: completed", f"count -> {COUNTED}"}),
     ],
 )

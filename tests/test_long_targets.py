@@ -48,7 +48,7 @@ MEASURED = {
 NOT_SAMPLED = {"versions", "work", "acp"}
 SAMPLES = {
     "soak": {"passed": 6},
-    "faults": {"passed": 4},
+    "faults": {"passed": 7},
     "e2e-acp": {"passed": 1},
     "e2e-mcp": {"passed": 2},
     "e2e-pi": {"passed": 2},

@@ -162,9 +162,12 @@ def test_a_refused_call_says_why_and_starts_nothing(
     [
         (("run",), "Give at least one PROMPT, or a --task-file."),
         (("run", " "), "Prompt 1 is empty."),
-        (("run", "x", "--timeout", "0.5"), "tasks[0].timeout: must be 1 to 86400 seconds"),
+        (
+            ("run", "x", "--timeout", "0.5"),
+            "Invalid value for '--timeout': 0.5 is not in the range 1<=x<=86400.",
+        ),
         (("run", *(["x"] * 17)), "tasks: must hold 1 to 16 tasks, not 17"),
-        (("run", "x", "--name", "a", "--name", "b"), "2 names for 1 prompts."),
+        (("run", "x", "--name", "a", "--name", "b"), "2 names for 1 prompt."),
         (("show", "ffff"), 'Run "ffff" not found in '),
         (("stop", "../../etc"), 'Run "../../etc" not found in '),
         (("nonsense",), 'No such command "nonsense".'),

@@ -200,7 +200,7 @@ async def test_python_steers_what_it_delegated_before_and_after_its_end(at_work:
     ).results
     elsewhere.join()
     assert (result.status, result.output) == ("completed", MESSAGE)
-    known = Steered(result.run_id, result.session_id, "look", "delivered")
+    known = Steered(result.run_id, result.session_id, "look", "delivered", called="look")
     assert sent == [known]
     after = await steer(result.session_id, MESSAGE, cwd=project.path, env=project.env)
     assert after == Steered(
@@ -209,6 +209,7 @@ async def test_python_steers_what_it_delegated_before_and_after_its_end(at_work:
         "look",
         "refused",
         service_messages.steer_after_end("completed", result.session_id),
+        called="look",
     )
     with pytest.raises(errors.SteerTargetNotFound):
         await steer("no-such-session", MESSAGE, cwd=project.path, env=project.env)
@@ -272,7 +273,7 @@ def test_a_background_run_is_steered_from_another_directory(
             at_work.let_go()
             sent = ended(steering)
         waited = subagents(project, "background", "wait", run_id)
-    assert (sent.code, sent.out) == (0, "Delivered: scout has read the message.\n")
+    assert (sent.code, sent.out) == (0, "Delivered: Look around has read the message.\n")
     assert waited.code == 0
     assert subagents(project, "show", run_id, "--output").out == f"{MESSAGE}\n"
 

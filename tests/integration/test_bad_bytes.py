@@ -91,7 +91,8 @@ async def test_records_with_odd_parts_harm_nothing(place: Workplace) -> None:
         await child.line(line)
     await child.answer_and_exit("fine")
     result = await work.result()
-    assert (result.status, result.output, result.notes) == ("completed", "fine", ())
+    assert (result.status, result.output) == ("completed", "fine")
+    assert result.notes == ("Asked its model again once",)  # as one of them says, however badly
     assert (result.usage.input, result.usage.cost) == (1, 0.0)
 
 

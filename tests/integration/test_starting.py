@@ -16,6 +16,7 @@ from tests.fakes.workplace import answered, comparable, expected
 from pi_subagents.core.run import events as ev
 from pi_subagents.core.task.request import Task
 from pi_subagents.core.value import replace
+from pi_subagents.engines.pi.invocation import REPORTING
 from pi_subagents.engines.pi.rpc import compose_prompt
 
 if TYPE_CHECKING:
@@ -30,8 +31,8 @@ FILES_OF_A_RUNNING_RUN = {
     *("stderr.log", "stdout.log", "transcript.log"),
 }
 ARGUMENTS = {
-    "json": ["--mode", "json", "-p", "--no-approve", "--no-mcp"],
-    "rpc": ["--mode", "rpc", "--no-approve", "--no-mcp"],
+    "json": ["--mode", "json", "-p", "--no-approve", "--no-mcp", *REPORTING],
+    "rpc": ["--mode", "rpc", "--no-approve", "--no-mcp", *REPORTING],
 }
 SPAWN_FAILED = "Failed to spawn sub-agent process"
 CANARY = "canary-6b1f"

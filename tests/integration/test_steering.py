@@ -56,7 +56,7 @@ async def test_a_message_is_told_when_it_is_read_and_shown_once(place: Workplace
     heard = await sent
     await child.answer_and_exit("Done.")
     result = await work.result()
-    assert heard == Steered(child.run_id, result.session_id, "look", "delivered")
+    assert heard == Steered(child.run_id, result.session_id, "look", "delivered", called="look")
     assert result.status == "completed"
     await work.sees(ev.Steer(number, ev.DELIVERED, MESSAGE))
     transcript = place.run_dir(child).transcript.read_text()
@@ -193,7 +193,7 @@ async def test_who_watches_a_background_run_can_steer_it(place: Workplace) -> No
     sent = asyncio.create_task(asyncio.to_thread(actions.steer, details["runId"], MESSAGE))
     await queued(child)
     await child.take_steer()
-    assert await sent == ActionReport("Delivered: scout has read the message.")
+    assert await sent == ActionReport("Delivered: look has read the message.")
     await child.answer_and_exit("Done.")
     await asyncio.to_thread(place.run_dir(child).desk.wait_for_end, PATIENCE_S)
     refused = await asyncio.to_thread(actions.steer, details["runId"], MESSAGE)

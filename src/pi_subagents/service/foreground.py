@@ -12,7 +12,7 @@ import asyncio
 import os
 import sys
 from contextlib import ExitStack, suppress
-from functools import cache, partial
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
     from pi_subagents.core.settings import Settings
     from pi_subagents.core.task.request import DelegateRequest
+    from pi_subagents.engines.base import EngineCall
     from pi_subagents.runners.base import Runner
     from pi_subagents.service.call import CallContext, Options
     from pi_subagents.service.delegation import Observer, PlannedTask
@@ -120,10 +121,15 @@ def with_offline_model(context: CallContext, resources: ExitStack) -> CallContex
     script = None if wanted is True else wanted
     scripted = script is not None and script.rules_pace_ms is None
     context.notice(messages.NOTICE_OFFLINE_SCRIPT if scripted else messages.NOTICE_OFFLINE)
-    return replace(
-        context,
-        open_engine=cache(lambda name: context.open_engine(name).offline(script, resources)),
-    )
+    served: dict[int, EngineCall] = {}
+
+    def open_engine(name: str) -> EngineCall:
+        engine = context.open_engine(name)
+        if id(engine) not in served:  # one has two names: its own, and none for the default
+            served[id(engine)] = engine.offline(script, resources)
+        return served[id(engine)]
+
+    return replace(context, open_engine=open_engine)
 
 
 async def execute(

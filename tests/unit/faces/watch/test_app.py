@@ -200,7 +200,7 @@ async def test_runs_are_listed_with_the_totals_and_followed(place: FleetPlace) -
 async def test_the_choice_stays_with_its_run_and_moves_by_keys(place: FleetPlace) -> None:
     for name in ("a", "b", "c"):
         place.finished(name)
-    async with watching(place, size=(110, 9)) as seen:
+    async with watching(place, size=(110, 10)) as seen:
         fleet = seen.app.query_one(FleetList)
 
         def chosen() -> str:
@@ -223,7 +223,7 @@ async def test_the_choice_stays_with_its_run_and_moves_by_keys(place: FleetPlace
 async def test_what_is_chosen_is_always_in_view(place: FleetPlace) -> None:
     for number in range(30):
         place.finished(f"run-{number:02}")
-    async with watching(place, size=(110, 12)) as seen:
+    async with watching(place, size=(110, 13)) as seen:
         for key, name in (("end", "run-00"), ("home", "run-29"), ("pagedown", "run-23")):
             await seen.press(key)
             await seen.until(lambda: any("▌" in line for line in seen.shown()))
