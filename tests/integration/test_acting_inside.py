@@ -83,7 +83,7 @@ VERBS = [
 ]
 # Of these no run notices anything; `watch` can only watch.
 LOOKING = {
-    "runs", "show", "usage", "watch", "sessions", "output", "session", "diff", "models", "tools", "engines",
+    "runs", "show", "usage", "watch", "sessions", "output", "session", "diff", "models", "tools", "engines", "report",
     "profile", "preset", "mcp", "bridge", "doctor", "setup", "pi", "install", "uninstall",
     "offline-model", "path", "completion",
 }  # fmt: skip

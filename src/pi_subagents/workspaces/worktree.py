@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import shutil
 import stat
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,6 +28,8 @@ from pi_subagents.workspaces.snapshot import Snapshot, give_objects, private_fil
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+# Between two tries to change the list of worktrees.
+_PAUSES_S = (0.02, 0.05, 0.1, 0.2)
 _MIN_FREE_BYTES = 4 * 1024 * 1024
 
 
@@ -114,7 +117,7 @@ def make_worktree(worktree: Worktree, env: Mapping[str, str], tree: str = "") ->
     try:
         give_objects(snapshot)
         options = ("--detach", "--lock", "--reason", f"pi-subagents run {worktree.run_id}")
-        user.run("worktree", "add", "--quiet", *options, "--", str(worktree.path), snapshot.commit)
+        _insist(user, "add", "--quiet", *options, "--", str(worktree.path), snapshot.commit)
         worktree.cwd.mkdir(parents=True, exist_ok=True)  # an ignored or empty one of the caller's
         admin = worktree.admin_dir()
         if admin is None:
@@ -216,8 +219,20 @@ def remove_worktree(worktree: Worktree, env: Mapping[str, str]) -> bool:
         crash_points.reach(crash_points.FILES_REMOVED)
         with suppress(GitFailed, OSError):
             git = Git(env, worktree.snapshot.dir, Checkout(repository.git_dir, repository.top))
-            git.run("worktree", "remove", "--force", "--force", "--", str(worktree.path))
+            _insist(git, "remove", "--force", "--force", "--", str(worktree.path))
     return not os.path.lexists(worktree.path) and worktree.admin_dir() is None
+
+
+def _insist(git: Git, *arguments: str) -> None:
+    """Have git change its list of worktrees; it fails over one that another git is just adding."""
+    for pause in _PAUSES_S:
+        try:
+            git.run("worktree", *arguments)
+        except GitFailed:
+            time.sleep(pause)
+        else:
+            return
+    git.run("worktree", *arguments)
 
 
 def remove_tree(path: Path) -> None:

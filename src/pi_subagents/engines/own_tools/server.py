@@ -52,6 +52,11 @@ class OwnToolServer:
         self._before: list[bytes] = []  # what the agent said before we knew our tools
         self._ask_supervisor({"hello": True})
 
+    @property
+    def is_asking_for_tools(self) -> bool:
+        """Return whether the agent has to wait until we know which tools there are."""
+        return bool(self._before)
+
     # The agent
 
     def on_line(self, line: bytes) -> None:
@@ -166,7 +171,8 @@ def main(desk: str) -> None:
         ready.register(0, selectors.EVENT_READ, "agent")
         if supervisor is not None:
             ready.register(supervisor, selectors.EVENT_READ, "supervisor")
-        while True:
+        listens = True
+        while listens or server.is_asking_for_tools:
             found = ready.select(PROGRESS_S)
             if not found:
                 server.tick()
@@ -174,7 +180,8 @@ def main(desk: str) -> None:
                 data = _read(key.fd)
                 if key.data == "agent":
                     if not data:
-                        return
+                        ready.unregister(key.fileobj)
+                        listens = False
                     for frame in agent.feed(data):
                         if isinstance(frame, Line) and frame.data.strip():
                             server.on_line(frame.data)
