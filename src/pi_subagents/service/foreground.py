@@ -45,7 +45,6 @@ if TYPE_CHECKING:
 
     from pi_subagents.core.settings import Settings
     from pi_subagents.core.task.request import DelegateRequest
-    from pi_subagents.engines.base import EngineCall
     from pi_subagents.runners.base import Runner
     from pi_subagents.service.call import CallContext, Options
     from pi_subagents.service.delegation import Observer, PlannedTask
@@ -121,15 +120,8 @@ def with_offline_model(context: CallContext, resources: ExitStack) -> CallContex
     script = None if wanted is True else wanted
     scripted = script is not None and script.rules_pace_ms is None
     context.notice(messages.NOTICE_OFFLINE_SCRIPT if scripted else messages.NOTICE_OFFLINE)
-    served: dict[int, EngineCall] = {}
-
-    def open_engine(name: str) -> EngineCall:
-        engine = context.open_engine(name)
-        if id(engine) not in served:  # one has two names: its own, and none for the default
-            served[id(engine)] = engine.offline(script, resources)
-        return served[id(engine)]
-
-    return replace(context, open_engine=open_engine)
+    serve = cache(lambda name: context.open_engine(name).offline(script, resources))
+    return replace(context, open_engine=lambda name: serve(name or context.engine))
 
 
 async def execute(
