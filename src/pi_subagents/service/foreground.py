@@ -12,7 +12,7 @@ import asyncio
 import os
 import sys
 from contextlib import ExitStack, suppress
-from functools import partial
+from functools import cache, partial
 from itertools import islice
 from typing import TYPE_CHECKING
 
