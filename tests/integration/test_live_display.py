@@ -350,6 +350,13 @@ async def seen_in(
     return rows
 
 
+async def until_echo(slave: int, *, on: bool) -> None:
+    """Return once what is typed is shown by the terminal itself, or no longer."""
+    async with asyncio.timeout(PATIENCE_S):
+        while bool(modes(slave)[3] & termios.ECHO) is not on:
+            await asyncio.sleep(0)
+
+
 @pytest.mark.child_modes(RPC)
 async def test_what_a_sub_agent_asks_is_answered_in_place_of_the_windows(place: Workplace) -> None:
     async with run(place, "look", "--questions", "ask") as (watcher, process, slave):
@@ -361,7 +368,7 @@ async def test_what_a_sub_agent_asks_is_answered_in_place_of_the_windows(place: 
         assert shown[-1] == messages.question_waits("task-1", "Which one?")
         watcher.press(b"a")
         await watcher.sees("2. new")
-        assert modes(slave)[3] & termios.ECHO  # a line is typed, as in any shell
+        await until_echo(slave, on=True)  # a line is typed, as in any shell
         watcher.press(b"7\n")
         await watcher.sees("Answer with one of the options, by its number or its words:")
         watcher.press(b"2\n")
@@ -369,7 +376,7 @@ async def test_what_a_sub_agent_asks_is_answered_in_place_of_the_windows(place: 
         assert answered is not None
         assert answered["value"] == "new"
         await watcher.sees("  → Answered: new")
-        assert not modes(slave)[3] & termios.ECHO
+        await until_echo(slave, on=False)
         await child.answer_and_exit("Done.")
         assert await ended(process) == 0
 

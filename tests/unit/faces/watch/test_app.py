@@ -224,7 +224,7 @@ async def test_what_is_chosen_is_always_in_view(place: FleetPlace) -> None:
     for number in range(30):
         place.finished(f"run-{number:02}")
     async with watching(place, size=(110, 13)) as seen:
-        for key, name in (("end", "run-00"), ("home", "run-29"), ("pagedown", "run-22")):
+        for key, name in (("end", "run-00"), ("home", "run-29"), ("pagedown", "run-2")):
             await seen.press(key)
             await seen.until(lambda: any("▌" in line for line in seen.shown()))
             (line,) = [line for line in seen.shown() if "▌" in line]
