@@ -173,7 +173,7 @@ async def test_a_worktree_that_is_to_stay_stays_though_its_supervisor_is_killed(
         "asked": "Its worktree was kept: ",
         "large": (
             "Its worktree was kept, since its patch would be larger than 1 MB "
-            "(workspaceMaxMegabytes): "
+            "(workspace_max_megabytes): "
         ),
     }
     assert result.notes[-1] == f"{words[why]}{child.cwd}"

@@ -150,3 +150,20 @@ class ProgramQuestion:
                 self._process.wait(_END_LIMIT_S)
         if self._process.stdout is not None:
             self._process.stdout.close()
+
+
+def end_asked(process: subprocess.Popen[bytes], grace_s: float) -> None:
+    """Let a program end by itself, as it does without input; then end what is left of its group."""
+    assert process.stdin is not None
+    with suppress(OSError):
+        process.stdin.close()
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(grace_s)
+    # Also when it is gone itself: the number stays its group's as long as any member lives.
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    with suppress(subprocess.TimeoutExpired):  # it hangs in the kernel
+        process.wait(grace_s)
+    for stream in (process.stdout, process.stderr):
+        if stream is not None:
+            stream.close()

@@ -61,7 +61,7 @@ def not_ignored(name: str) -> str:
     )
 
 
-UNKNOWN_TO_GIT = "git made it, and does not know it."
+UNKNOWN_TO_GIT = "git does not list it, though it has just made it."
 
 
 def outside(where: str, top: str) -> str:
@@ -92,7 +92,9 @@ def kept_nested(names: str) -> str:
 
 def kept_large(max_bytes: int) -> str:
     """Return that a worktree was kept because a patch would be too large."""
-    return f"its patch would be larger than {max_bytes // (1024 * 1024)} MB (workspaceMaxMegabytes)"
+    return (
+        f"its patch would be larger than {max_bytes // (1024 * 1024)} MB (workspace_max_megabytes)"
+    )
 
 
 def warn_power(path: str) -> str:

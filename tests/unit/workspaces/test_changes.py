@@ -150,7 +150,7 @@ def test_a_patch_beyond_the_limit_is_not_cut_but_left_out(place: GitPlace) -> No
     worktree = place.worktree()
     (worktree.path / "noise.bin").write_bytes(os.urandom(2 * MEGABYTE))
     changes = place.save(worktree, MEGABYTE)
-    assert changes.kept == "its patch would be larger than 1 MB (workspaceMaxMegabytes)"
+    assert changes.kept == "its patch would be larger than 1 MB (workspace_max_megabytes)"
     assert by_path(changes) == {"noise.bin": ("A", None, None)}
     assert not (place.run_dir(worktree) / "changes.patch").exists()
     with (

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 NOT_ON_PATH = "is not on PATH"
 UNKNOWN_LIKE = "names no agent that is known"
-NOT_RUNNABLE = "is not the path of a program from the root on"
+NOT_RUNNABLE = "is not the absolute path of a program"
 INSIDE_CWD = "is on PATH inside the working directory only, and not used from there"
 ENDED_WITHOUT_ANSWER = (
     "The agent ended its turn without an answer: its model request probably failed, which it does "

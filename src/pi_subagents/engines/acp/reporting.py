@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import os
 import selectors
-import signal
 import subprocess
 import sys
 import tempfile
@@ -31,6 +30,7 @@ from pi_subagents.engines.acp.reading import as_object, as_text
 from pi_subagents.engines.acp.turn import reason_of
 from pi_subagents.errors import AgentNotFound
 from pi_subagents.system import tethered
+from pi_subagents.system.programs import end_asked
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -122,7 +122,7 @@ def ask_who(
         try:
             answer = _answer_of(process, asked, deadline)
         finally:
-            _end(process)
+            end_asked(process, END_GRACE_S)
         if answer is not None:
             return answer
         errors.seek(max(errors.tell() - _CHUNK, 0))
@@ -154,18 +154,3 @@ def _answer_of(
                         wrong = version != wire.PROTOCOL
                         return answer, messages.other_protocol(version) if wrong else ""
     return None
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """Let it end by itself, as it does without input; then end whatever is left of its group."""
-    assert process.stdin is not None
-    assert process.stdout is not None
-    with suppress(OSError):
-        process.stdin.close()
-    with suppress(subprocess.TimeoutExpired):
-        process.wait(END_GRACE_S)
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
-    with suppress(subprocess.TimeoutExpired):  # it hangs in the kernel
-        process.wait(END_GRACE_S)
-    process.stdout.close()

@@ -12,7 +12,6 @@ import json
 import os
 import re
 import selectors
-import signal
 import subprocess
 import sys
 import time
@@ -25,6 +24,7 @@ from pi_subagents.core.value import value
 from pi_subagents.engines.pi import messages
 from pi_subagents.engines.pi.invocation import asking_environment
 from pi_subagents.system import tethered
+from pi_subagents.system.programs import end_asked
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -76,7 +76,7 @@ def ask_pi(
     try:
         _listen(process, heard, deadline)
     finally:
-        _end(process)
+        end_asked(process, END_GRACE_S)
     if heard.complete:
         return PiAnswers(heard.replies)
     if heard.late or process.returncode is None:
@@ -145,23 +145,6 @@ def _listen(process: subprocess.Popen[bytes], heard: _Heard, deadline: float) ->
                 # Without output there will be no answer, and others may hold its errors open.
                 if key.fileobj is process.stdout:
                     deadline = min(deadline, time.monotonic() + END_GRACE_S)
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """Let pi end by itself, as it does without input; then end whatever is left of its group."""
-    assert process.stdin is not None
-    with suppress(OSError):
-        process.stdin.close()
-    with suppress(subprocess.TimeoutExpired):
-        process.wait(END_GRACE_S)
-    # Also when pi itself is gone: the number stays its group's as long as any member lives.
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
-    with suppress(subprocess.TimeoutExpired):  # it hangs in the kernel
-        process.wait(END_GRACE_S)
-    for stream in (process.stdout, process.stderr):
-        if stream is not None:
-            stream.close()
 
 
 def _tail(errors: bytes) -> tuple[str, ...]:
