@@ -39,6 +39,7 @@ import watch_cost
 import worktree_cost
 from measuring import Place, progress
 
+from pi_subagents.core.value import replace
 from pi_subagents.engines.pi.command import resolve_pi_command
 
 PARTS = {
@@ -78,7 +79,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="subagents-bench-") as scratch:
         place = _place(Path(scratch), quick=options.quick, sample=options.sample)
         measured_on = machine.describe(place.env, place.project)
-        figures = [figure for name in chosen for figure in PARTS[name](place)]
+        figures = [figure for name in chosen for figure in PARTS[name](_own(place, name))]
     progress("done")
     if options.json:
         print(json.dumps(report.as_json(figures, measured_on)))
@@ -98,6 +99,13 @@ def _place(path: Path, *, quick: bool, sample: bool) -> Place:
     kept.pop("PYTHONDONTWRITEBYTECODE", None)  # what is compiled once stays compiled for a user
     env = {**kept, "HOME": str(home), "PI_SUBAGENTS_PI": shlex.join(pi.argv)}
     return Place(path, project, env, quick or sample, sample)
+
+
+def _own(place: Place, name: str) -> Place:
+    """Return the same place with a directory of its own: parts may call their files alike."""
+    path = place.path / name
+    path.mkdir()
+    return replace(place, path=path)
 
 
 if __name__ == "__main__":
