@@ -27,6 +27,7 @@ _UNSAFE = re.compile(
 )
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _BLANKS = re.compile(r"\s+")
+_LETTERS = {"\n": "n", "\t": "t", "\r": "r", "\b": "b", "\f": "f", "\v": "v", "\a": "a"}
 
 
 def printable(text: str) -> str:
@@ -35,6 +36,29 @@ def printable(text: str) -> str:
     text = _SEQUENCES.sub("", text)
     text = _UNSAFE.sub("", text)
     return _SURROGATES.sub("\ufffd", text)
+
+
+def shown_name(name: str) -> str:
+    """
+    Return the name of a file as it can stand in a line: as it is, or quoted the way git does it.
+
+    Whoever makes files can put anything into their names, line ends included.
+    """
+    if name == printable(name) and not {"\n", "\t", '"'} & set(name) and name == name.strip():
+        return name
+    return '"' + "".join(map(_escaped, name)) + '"'
+
+
+def _escaped(character: str) -> str:
+    if character in '"\\':
+        return f"\\{character}"
+    if character in _LETTERS:
+        return f"\\{_LETTERS[character]}"
+    if character == printable(character):
+        return character
+    is_byte = "\udc80" <= character <= "\udcff"  # of a name that is no UTF-8
+    data = character.encode("utf-8", "surrogateescape" if is_byte else "surrogatepass")
+    return "".join(f"\\{byte:03o}" for byte in data)
 
 
 def one_line(text: str, width: int) -> str:

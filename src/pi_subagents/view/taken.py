@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pi_subagents.core.plain_text import printable
+from pi_subagents.core.plain_text import printable, shown_name
 from pi_subagents.core.workspace.changes import Changes
 from pi_subagents.view import messages
 
@@ -25,8 +25,8 @@ _MAX_PATCH = 400_000  # bytes of it that a screen shows
 def file_line(file: ChangedFile) -> str:
     """Return one changed file: what happened to it, its names, how many lines."""
     lines = "binary" if file.added is None else f"+{file.added} \N{MINUS SIGN}{file.removed}"
-    came = f" (was {file.old_path})" if file.old_path else ""
-    return f"{file.kind} {file.path}{came}  {lines}"
+    came = f" (was {shown_name(file.old_path)})" if file.old_path else ""
+    return f"{file.kind} {shown_name(file.path)}{came}  {lines}"
 
 
 def changes_text(work: str, changes: Changes, warnings: Sequence[str], patch: bytes) -> str:
@@ -42,7 +42,7 @@ def taken_text(files: Sequence[ChangedFile], commits: Sequence[str], *, check: b
     summary = Changes("", "", tuple(files)).summary
     done = "They fit: " if check else "Applied: "
     made = f", {len(commits)} commits" if len(commits) > 1 else ", 1 commit" if commits else ""
-    lines = [f"  {file.kind} {file.path}" for file in files[:_SHOWN_FILES]]
+    lines = [f"  {file.kind} {shown_name(file.path)}" for file in files[:_SHOWN_FILES]]
     if (more := len(files) - _SHOWN_FILES) > 0:
         lines.append(f"  and {more} more")
     return "\n".join([f"{done}{summary}{made}", *lines])

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from pi_subagents.core.plain_text import one_line, shown_name
+
+_MAX_SAID = 400  # characters of what git says of a conflict
+
 NO_REPOSITORY = (
     "it is in no git repository. Make one (git init), or let its tasks share the directory "
     "(workspace: shared)."
@@ -99,33 +103,34 @@ def kept_large(max_bytes: int) -> str:
 
 def warn_power(path: str) -> str:
     """Return that a file tells agents or machines what to do."""
-    return f"{path} tells agents or machines what to do"
+    return f"{shown_name(path)} tells agents or machines what to do"
 
 
 def warn_link(path: str, target: str) -> str:
     """Return that a link leads elsewhere."""
-    return f"{path} is a link that leaves the tree: {target}"
+    return f"{shown_name(path)} is a link that leaves the tree: {shown_name(target)}"
 
 
 def conflict_at(path: str, first: int, last: int) -> str:
     """Return where both sides changed the same lines."""
     lines = f"line {first}" if first == last else f"lines {first}-{last}"
-    return f"{path}, {lines}: changed in the checkout too"
+    return f"{shown_name(path)}, {lines}: changed in the checkout too"
 
 
 def conflict(path: str, words: str) -> str:
     """Return a conflict that is not about lines, as git says it."""
-    return f"{path}: {words.removeprefix('CONFLICT ')}"
+    said = one_line(words.removeprefix("CONFLICT "), _MAX_SAID)
+    return f"{shown_name(path)}: {said}"
 
 
 def in_the_way(path: str) -> str:
     """Return that a file which git does not look at is where a new one would be."""
-    return f"{path}: a file that is not part of the repository is in the way"
+    return f"{shown_name(path)}: a file that is not part of the repository is in the way"
 
 
 def not_clean(path: str) -> str:
     """Return that a file cannot be committed without what is not committed in it."""
-    return f"{path}: has changes that are not committed; a commit would take them along"
+    return f"{shown_name(path)}: has changes that are not committed; a commit would take them along"
 
 
 NO_CHANGES = "it changed nothing."

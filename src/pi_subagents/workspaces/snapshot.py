@@ -16,6 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pi_subagents.core.plain_text import shown_name
 from pi_subagents.core.value import as_dict, value
 from pi_subagents.core.workspace.changes import parse_files
 from pi_subagents.errors.workspaces import NoWorkspace
@@ -123,7 +124,9 @@ def refuse_what_is_in_no_tree(repository: Repository, content: Content) -> None:
 def some(names: tuple[str, ...]) -> str:
     """Return the first names of a list that may be long."""
     more = len(names) - _SHOWN_NAMES
-    return ", ".join(names[:_SHOWN_NAMES]) + (f" and {more} more" if more > 0 else "")
+    return ", ".join(map(shown_name, names[:_SHOWN_NAMES])) + (
+        f" and {more} more" if more > 0 else ""
+    )
 
 
 def changed_since(snapshot: Snapshot, env: Mapping[str, str]) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.core.given_values import thoroughly
 
-from pi_subagents.core.plain_text import one_line, printable, shortened
+from pi_subagents.core.plain_text import one_line, printable, shortened, shown_name
 
 ESC, ST, BEL = "\x1b", "\x1b\\", "\x07"
 hostile = st.text(
@@ -133,3 +133,28 @@ def test_one_line_has_no_line_ends_and_the_width_it_was_given(text: str, width: 
 )
 def test_shortened(width: int, kept: str) -> None:
     assert shortened("abcde", width) == kept
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("src/naïve file.py", "src/naïve file.py"),
+        ("it's", "it's"),
+        ("back\\slash", "back\\slash"),
+        ("a\n  M other.py", '"a\\n  M other.py"'),
+        ("tab\there", '"tab\\there"'),
+        ('a "word"', '"a \\"word\\""'),
+        (" blank at both ends ", '" blank at both ends "'),
+        ("odd \udcff\u202e", '"odd \\377\\342\\200\\256"'),
+        (f"{ESC}[31mred", '"\\033[31mred"'),
+    ],
+)
+def test_a_file_is_named_on_one_line_whatever_is_in_its_name(name: str, shown: str) -> None:
+    assert shown_name(name) == shown
+
+
+@thoroughly
+@given(hostile, hostile)
+def test_names_of_two_files_are_never_shown_alike(one: str, other: str) -> None:
+    assert shown_name(one) == printable(shown_name(one)).replace("\n", "").replace("\t", "")
+    assert (shown_name(one) == shown_name(other)) == (one == other)

@@ -179,15 +179,22 @@ def test_a_patch_that_somebody_wrote_to_is_refused(place: GitPlace) -> None:
 
 def test_what_has_power_and_links_that_leave_are_warned_of(place: GitPlace) -> None:
     worktree = place.worktree()
-    files = (".pi/settings.json", "deep/AGENTS.md", ".github/workflows/ci.yml", "harmless/ci.yml")
+    forged = ".husky/x\n  M harmless"
+    files = (
+        *(".pi/settings.json", "deep/AGENTS.md", ".github/workflows/ci.yml", "harmless/ci.yml"),
+        *("GEMINI.md", ".codex/config.toml", forged),
+    )
     place.write(dict.fromkeys(files, "x\n"), worktree.path)
     (worktree.path / "sub/up").symlink_to("../../outside")
     (worktree.path / "sub/within").symlink_to("../a.txt")
     (worktree.path / "absolute").symlink_to("/etc/passwd")
     changes = place.save(worktree)
     assert warnings_of(worktree, changes, place.env) == (
+        ".codex/config.toml tells agents or machines what to do",
         ".github/workflows/ci.yml tells agents or machines what to do",
+        r'".husky/x\n  M harmless" tells agents or machines what to do',
         ".pi/settings.json tells agents or machines what to do",
+        "GEMINI.md tells agents or machines what to do",
         "deep/AGENTS.md tells agents or machines what to do",
         "absolute is a link that leaves the tree: /etc/passwd",
         "sub/up is a link that leaves the tree: ../../outside",

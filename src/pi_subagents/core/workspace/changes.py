@@ -143,11 +143,15 @@ def _frozen(content: Any) -> Any:
 
 
 # What is to be looked at before changes are taken: it has power over agents or machines.
-_AGENTS = ("AGENTS.md", "CLAUDE.md", ".mcp.json")
+_AGENTS = (
+    "AGENTS.md", "AGENTS.override.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md", "QWEN.md",
+    ".mcp.json", "opencode.json", "opencode.jsonc", ".cursorrules", ".windsurfrules",
+)  # fmt: skip
 _POWER = (
-    ".pi", ".claude", ".github", ".gitlab-ci.yml", ".circleci", ".buildkite", ".woodpecker",
-    ".travis.yml", ".drone.yml", "Jenkinsfile", "azure-pipelines.yml", "bitbucket-pipelines.yml",
-    ".gitmodules", ".gitattributes", ".vscode", ".envrc",
+    ".pi", ".claude", ".codex", ".gemini", ".qwen", ".opencode", ".cursor", ".agents", ".github",
+    ".gitlab-ci.yml", ".circleci", ".buildkite", ".woodpecker", ".travis.yml", ".drone.yml",
+    "Jenkinsfile", "azure-pipelines.yml", "bitbucket-pipelines.yml", ".gitmodules",
+    ".gitattributes", ".vscode", ".envrc", ".husky", ".pre-commit-config.yaml", ".devcontainer",
 )  # fmt: skip
 
 

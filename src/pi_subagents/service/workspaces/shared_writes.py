@@ -13,6 +13,7 @@ from collections import defaultdict
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from pi_subagents.core.plain_text import shown_name
 from pi_subagents.core.run import events as ev
 from pi_subagents.core.value import replace
 from pi_subagents.service import messages
@@ -70,7 +71,8 @@ class SharedWrites:
         for index in sorted({index for who in twice.values() for index in who}):
             own = [path for path, who in twice.items() if index in who]
             others = {planned[each].task.name for path in own for each in twice[path] - {index}}
-            names = [os.path.relpath(path, planned[index].spec.child.cwd) for path in own]
+            cwd = planned[index].spec.child.cwd
+            names = [shown_name(os.path.relpath(path, cwd)) for path in own]
             note = messages.written_twice(names[:_SHOWN], len(names) - _SHOWN, sorted(others))
             noted[index] = replace(noted[index], notes=(*noted[index].notes, note))
             with suppress(OSError):
