@@ -1,4 +1,9 @@
-"""Count tokens and cost as the child reports them; anything malformed counts as nothing."""
+"""
+Count tokens and cost as the child reports them.
+
+In: what it says, however absurd.  Out: amounts that every file and sum of ours has room for:
+anything malformed counts as nothing, and what is more than anybody can use as the most.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +13,7 @@ from typing import Any
 
 from pi_subagents.core.value import value
 
-_LARGEST = math.nextafter(math.inf, 0.0)
+MOST = 10**12  # tokens or dollars; what is reported beyond it is a mistake or a lie
 
 
 @value
@@ -25,12 +30,12 @@ class Usage:
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(
-            self.input + other.input,
-            self.output + other.output,
-            self.cache_read + other.cache_read,
-            self.cache_write + other.cache_write,
-            self.total_tokens + other.total_tokens,
-            min(self.cost + other.cost, _LARGEST),  # Infinity is not JSON
+            min(self.input + other.input, MOST),
+            min(self.output + other.output, MOST),
+            min(self.cache_read + other.cache_read, MOST),
+            min(self.cache_write + other.cache_write, MOST),
+            min(self.total_tokens + other.total_tokens, MOST),
+            min(self.cost + other.cost, float(MOST)),
             # What costs nothing leaves the rest as it is.
             all(each.cost_is_billed for each in (self, other) if each.cost)
             and bool(self.cost or other.cost),
@@ -72,11 +77,9 @@ def usage_to_json(usage: Usage) -> dict[str, Any]:
 def _amount(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return 0.0
-    try:
-        number = float(value)
-    except OverflowError:
-        return 0.0
-    return number if math.isfinite(number) and number > 0 else 0.0
+    if value > MOST:
+        return float(MOST) if isinstance(value, int) or math.isfinite(value) else 0.0
+    return float(value) if value > 0 else 0.0
 
 
 def _tokens(value: object) -> int:

@@ -13,6 +13,7 @@ as a power cut may have taken what was noted last.
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import time
 from contextlib import suppress
@@ -23,6 +24,7 @@ from pi_subagents.core.run.record import meta_from_json
 from pi_subagents.core.spending.budget import Spending, spending_of
 from pi_subagents.core.value import as_dict, value
 from pi_subagents.errors import LedgerDamaged
+from pi_subagents.store import messages
 from pi_subagents.store.sqlite_file import SqliteFile, is_busy
 from pi_subagents.system.home import PROJECT_RUNS
 from pi_subagents.system.identity import boot_id
@@ -53,8 +55,14 @@ CREATE INDEX IF NOT EXISTS runs_by_day ON runs (day, project);
 CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, fact TEXT NOT NULL) WITHOUT ROWID;
 PRAGMA user_version = 1;
 """
+_VERSION = 1
+_LAST_MS = 253_402_214_400_000  # of the years that are written with four digits
 _FILLED, _INCOMPLETE = "filled", "incomplete"
-_INSERT = "INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+# The name of a directory need not be UTF-8.
+_INSERT = (
+    "INSERT OR REPLACE INTO runs VALUES (CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT), "
+    "CAST(? AS TEXT), CAST(? AS TEXT), ?, ?, ?)"
+)
 
 
 @value
@@ -96,7 +104,9 @@ def row_of(run_dir: RunDir) -> LedgerRow | None:
         meta = None
     if result is None or meta is None:
         return None
-    began = result.started_at_ms or meta.created_at_ms or result.finished_at_ms
+    # A result is in its project, where any task can write: not every number is a time.
+    times = (result.started_at_ms, meta.created_at_ms, result.finished_at_ms)
+    began = next((each for each in times if 0 < each < _LAST_MS), 0)
     spent = spending_of(result.usage)
     return LedgerRow(
         run_id=run_dir.run_id,
@@ -143,8 +153,11 @@ class Ledger:
 
     def spent_on(self, day: str, project: str = "") -> Spending:
         """Return what was spent on a day, in one project or in all; LedgerDamaged if unknown."""
-        query = "SELECT total(tokens), total(cost) FROM runs WHERE day = ? AND ? IN ('', project)"
-        found = self._use(lambda db: db.execute(query, (day, project)).fetchone())
+        query = (
+            "SELECT total(tokens), total(cost) FROM runs "
+            "WHERE day = ? AND CAST(? AS TEXT) IN ('', project)"
+        )
+        found = self._use(lambda db: db.execute(query, (day, _stored(project))).fetchone())
         return Spending(int(found[0]), float(found[1]))
 
     def totals(self, way: str) -> list[Total]:
@@ -196,6 +209,8 @@ class Ledger:
 
 
 def _prepare(db: sqlite3.Connection, version: int) -> None:
+    if version > _VERSION:
+        raise sqlite3.DatabaseError(messages.LEDGER_IS_NEWER)
     if not version:
         db.executescript(_SCHEMA)
 
@@ -216,4 +231,14 @@ def _fact(db: sqlite3.Connection, name: str) -> str:
 
 
 def _insert(db: sqlite3.Connection, rows: Iterable[LedgerRow]) -> None:
-    db.executemany(_INSERT, [tuple(as_dict(row).values()) for row in rows])
+    db.executemany(_INSERT, [tuple(map(_stored, as_dict(row).values())) for row in rows])
+
+
+def _stored(fact: object) -> object:
+    """Return the bytes of a name (half a character, which JSON can have, is none), or a number."""
+    if not isinstance(fact, str):
+        return fact
+    try:
+        return os.fsencode(fact)
+    except UnicodeEncodeError:
+        return fact.encode("utf-8", "replace")

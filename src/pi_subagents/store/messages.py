@@ -9,6 +9,7 @@ NOTE_BY_CHANNEL = (
     "to its caller."
 )
 NOTE_BY_JOURNAL = "Its result.json was not written by us: this is what its journal has."
+LEDGER_IS_NEWER = "it was written by a newer version of pi-subagents"
 FAILED_BY_JOURNAL = "The run failed; its journal does not say why"
 
 

@@ -33,7 +33,7 @@ json_values = st.recursive(
 )
 json_objects = st.dictionaries(texts, json_values, max_size=3)
 
-counts = st.integers(min_value=0, max_value=2**53)
+counts = st.integers(min_value=0, max_value=2**38)
 usages = st.builds(
     Usage,
     input=counts,

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import signal
+import sqlite3
 import time
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,6 +18,7 @@ from pi_subagents.core.spending.budget import Spending
 from pi_subagents.core.usage import Usage
 from pi_subagents.errors import LedgerDamaged
 from pi_subagents.store import ledger as ledger_module
+from pi_subagents.store import messages
 from pi_subagents.store.desk import Desk
 from pi_subagents.store.ledger import FILE_NAME, Ledger, LedgerRow, Total, day_of, row_of
 from pi_subagents.store.run_dir import META_VERSION, RunDir
@@ -23,6 +27,8 @@ from pi_subagents.system.safe_io import make_private_dirs
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from pi_subagents.core.value import JsonObject
 
 NOON = 1_790_000_000_000
 WRITERS = 50
@@ -115,6 +121,50 @@ def test_a_damaged_ledger_tells_nothing_until_it_is_made_anew(tmp_path: Path) ->
     ledger.rebuild()
     assert ledger.spent_on(day_of(NOON)) == Spending(16, 0.01)
     assert ledger.incomplete_since() != ""
+
+
+def test_a_ledger_of_a_newer_version_is_refused_by_name_and_left_alone(tmp_path: Path) -> None:
+    run = make_run(tmp_path, 1)
+    ledger = ledger_of(tmp_path, run)
+    ledger.note([run])
+    with closing(sqlite3.connect(ledger.path)) as db:
+        db.execute("PRAGMA user_version = 2")
+    was = ledger.path.read_bytes()
+    with pytest.raises(LedgerDamaged, match=messages.LEDGER_IS_NEWER):
+        ledger.totals("day")
+    ledger.note([run])
+    assert ledger.path.read_bytes() == was
+
+
+def test_a_project_need_not_have_a_name_in_utf_8(tmp_path: Path) -> None:
+    run = make_run(tmp_path / os.fsdecode(b"na\xefve"), 1)
+    ledger = ledger_of(tmp_path)
+    ledger.note([run])
+    project = str(run.path.parents[3])
+    assert [each.name for each in ledger.totals("project")] == [project]
+    assert ledger.spent_on(day_of(NOON), project) == Spending(16, 0.01)
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        {"startedAt": 10**26},
+        {"startedAt": -(10**19)},
+        {"startedAt": 253_402_300_800_000},  # of the year 10000
+        {"model": "half \ud800"},
+        {"usage": {"input": 10**400, "totalTokens": 10**19, "cost": {"total": 1e308}}},
+    ],
+)
+def test_whatever_a_result_says_the_ledger_counts_it_and_all_others(
+    tmp_path: Path, forged: JsonObject
+) -> None:
+    """It is in its project, where any task can write."""
+    run, other = make_run(tmp_path, 1, createdAt=NOON), make_run(tmp_path, 2)
+    content = json.loads(run.result.read_text()) | forged
+    run.result.write_text(json.dumps(content))
+    ledger = ledger_of(tmp_path)
+    ledger.note([run, other])
+    assert [(each.name, each.runs) for each in ledger.totals("day")] == [(day_of(NOON), 2)]
 
 
 def test_many_writers_of_which_many_are_killed_count_every_run_once(tmp_path: Path) -> None:
