@@ -27,8 +27,9 @@ help: ## Show this list
 demo: $(VENV)/.runtime ## Three real sub-agents on this checkout: no key, no account
 	@$(BIN)/subagents demo
 
-test: setup $(VENV)/.dev ## Lint, types and the whole test suite, on the real pi
-	@$(MAKE) --no-print-directory check
+# What waits for a network, what uses one processor and what compiles goes on side by side.
+test: $(VENV)/.dev ## Lint, types and the whole test suite, on the real pi
+	@$(MAKE) --no-print-directory -j 3 setup check $(VENV)/.compiled
 	@echo "==> Tests"
 	@$(PARALLEL) $(PYTEST_ARGS)
 
@@ -102,6 +103,11 @@ dist: $(VENV)/.dev ## Build wheel and sdist, install the wheel into an empty env
 
 setup: $(VENV)/.runtime ## Install the pinned pi into your data directory
 	@$(BIN)/subagents setup
+
+# Every worker would compile all tests by itself, at the same time. What is wrong with one is said when they run.
+$(VENV)/.compiled: | $(VENV)/.dev
+	@$(BIN)/python -m pytest --collect-only -q >/dev/null 2>&1 || true
+	@touch $@
 
 clean: ## Remove what make has set up in this checkout
 	rm -rf $(VENV) .cache dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -32,9 +32,11 @@ class Tree:
             ".".join(path.relative_to(source).with_suffix("").parts).removesuffix(".__init__"): path
             for path in self.files
         }
-        self.parsed = {
-            name: ast.parse(self.texts[path], str(path)) for name, path in self.modules.items()
-        }
+
+    @cached_property
+    def parsed(self) -> dict[str, ast.Module]:
+        """The syntax tree of every module, made when somebody asks: it takes a second."""
+        return {name: ast.parse(self.texts[path], str(path)) for name, path in self.modules.items()}
 
     def place(self, module: str) -> str:
         """Return a module's path below the package."""

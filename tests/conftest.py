@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 from tests.fakes.forked import fork_if_wanted
+from tests.property_examples import PROPERTY_EXAMPLES
 from tests.which_pi import PI_UNDER_TEST, pi_for_tests
 
 from pi_subagents.engines.pi.command import VARIABLE
@@ -28,10 +29,9 @@ def pytest_configure(config: pytest.Config) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
     fork_if_wanted()
-    if "PROPERTY_EXAMPLES" in os.environ:
-        examples = int(os.environ["PROPERTY_EXAMPLES"])
-        settings.register_profile("soak", max_examples=examples, deadline=None)
-        settings.load_profile("soak")
+    # No example has a deadline: how long it takes is the machine's affair.
+    settings.register_profile("here", max_examples=PROPERTY_EXAMPLES, deadline=None)
+    settings.load_profile("here")
     found = pi_for_tests(os.environ, Path.cwd())
     if found:
         os.environ[PI_UNDER_TEST] = os.environ[VARIABLE] = found

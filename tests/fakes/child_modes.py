@@ -25,7 +25,8 @@ SETTINGS: Mapping[str, Mapping[str, object]] = {
 }
 in_both_modes = pytest.mark.child_modes(JSON, RPC)
 in_rpc_mode = pytest.mark.child_modes(RPC)
-takes_long = in_both_modes if os.environ.get("EVERY_CHILD_MODE") else in_rpc_mode
+EVERY_CHILD_MODE = bool(os.environ.get("EVERY_CHILD_MODE"))
+takes_long = in_both_modes if EVERY_CHILD_MODE else in_rpc_mode
 in_json_mode = pytest.mark.child_modes(JSON)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.fakes.child_modes import in_both_modes, takes_long
+from tests.fakes.child_modes import EVERY_CHILD_MODE, in_both_modes, takes_long
 from tests.fakes.strangers import connected, flooded
 from tests.fakes.workplace import answered, comparable, expected, tokens
 
@@ -132,8 +132,9 @@ async def test_a_hundred_grandchildren_are_gone_too(place: Workplace) -> None:
         await grandchild.gone()
 
 
+@takes_long
 @pytest.mark.parametrize("own_sessions", [False, True], ids=["one session", "many sessions"])
-@pytest.mark.parametrize("chains", [16, 64])
+@pytest.mark.parametrize("chains", [16, 64] if EVERY_CHILD_MODE else [16])
 async def test_processes_that_fork_and_exit_without_an_end_are_all_stopped(
     place: Workplace, tmp_path: Path, chains: int, own_sessions: bool
 ) -> None:

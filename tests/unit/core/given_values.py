@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import os
-
 from hypothesis import settings
 from hypothesis import strategies as st
+from tests.property_examples import PROPERTY_EXAMPLES
 
 from pi_subagents.core.run import events as ev
 from pi_subagents.core.usage import Usage
 
-# A push is to be judged in minutes; `make soak` looks longer (what asks for neither: tests/conftest.py).
-_EXAMPLES = int(os.environ.get("PROPERTY_EXAMPLES", "60"))
-thoroughly = settings(max_examples=_EXAMPLES, deadline=None)
-briefly = settings(max_examples=_EXAMPLES // 2, deadline=None)
+thoroughly = settings(max_examples=PROPERTY_EXAMPLES, deadline=None)
+briefly = settings(max_examples=PROPERTY_EXAMPLES // 2, deadline=None)
 
 # Texts that have broken parsers before; a lone surrogate too: JSON can carry it, so it arrives.
 texts = st.sampled_from(

@@ -5,7 +5,7 @@ import struct
 import threading
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pi_subagents.runners import pane
@@ -13,7 +13,6 @@ from pi_subagents.runners import pane
 items = st.lists(st.binary(max_size=50).map(lambda data: data.replace(b"\0", b"")), max_size=8)
 
 
-@settings(max_examples=100, deadline=None)
 @given(items, items, st.binary(max_size=100))
 def test_what_is_packed_arrives_and_what_follows_stays(
     first: list[bytes], second: list[bytes], rest: bytes
@@ -51,7 +50,6 @@ def test_a_block_that_ends_early_is_none(size: int) -> None:
             pane.unpack(there)
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.binary(max_size=64))
 def test_any_bytes_are_items_or_refused(data: bytes) -> None:
     here, there = socket.socketpair()

@@ -211,9 +211,7 @@ def test_a_socket_that_cannot_be_made_costs_orders_and_nothing_else(
         assert send(desk, "stop") is False
 
 
-@settings(
-    deadline=None, max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.binary(max_size=3 * MAX_COMMAND_BYTES))
 def test_any_bytes_leave_the_next_order_whole(
     tmp_path_factory: pytest.TempPathFactory, data: bytes

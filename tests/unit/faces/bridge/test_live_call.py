@@ -101,6 +101,12 @@ def lines(count: int) -> dict[str, Any]:
     return {"history": made, "lines": made, "line_count": count}
 
 
+def latest(count: int) -> dict[str, Any]:
+    """Return so many lines, of which a window still has the last ones."""
+    made = tuple(WindowLine.said(str(n)) for n in range(max(count - 20, 0), count))
+    return {"history": made, "lines": made, "line_count": count}
+
+
 async def test_what_is_new_is_told_and_nothing_else(at_once: None) -> None:
     host, windows = FakeHost(), Shown(Window(WindowTitle("t"), "running"))
     async with live(host) as call:
@@ -228,8 +234,8 @@ async def test_what_the_host_repeats_is_bounded_by_bytes_its_arguments_included(
     host, windows = FakeHost(), Shown(Window(WindowTitle("t"), "running"))
     call = live(host, WindowUpdates(), repeated)
     call.show(shown(windows))
-    for count in range(1, 4000):
-        windows.windows[0] = replace(windows.windows[0], **lines(count % 400 + 1))
+    for count in range(1, 1000):
+        windows.windows[0] = replace(windows.windows[0], **latest(count))
         call.send()
     updates = [params for name, params in host.rest() if name == "update"]
     sizes = [repeated + len(json.dumps(params)) for params in updates]
