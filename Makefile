@@ -55,9 +55,11 @@ e2e-acp: setup $(VENV)/.dev ## Other people's agents as sub-agents: opencode, Co
 e2e-mcp: setup $(VENV)/.dev ## The MCP server with clients and agent hosts of other people (from npm)
 	@$(BIN)/python -m pytest tests/e2e_mcp $(PYTEST_ARGS)
 
+PROPERTIES := tests/unit
+
 soak: $(VENV)/.dev ## The long versions, in every child mode: every write fails, 200 kills, a million damaged lines, 1,000 tasks, 2,000 examples of every property
 	@$(PARALLEL) tests/soak/soak_*.py $(PYTEST_ARGS)
-	@PROPERTY_EXAMPLES=2000 $(PARALLEL) tests/unit -m hypothesis $(PYTEST_ARGS)
+	@PROPERTY_EXAMPLES=2000 $(PARALLEL) $(PROPERTIES) -m hypothesis $(PYTEST_ARGS)
 
 e2e-pi: setup $(VENV)/.dev check-shim ## The real pi as main agent: print, RPC and terminal (needs tmux, and npm)
 	@$(PARALLEL) tests/e2e_pi/pi_*.py tests/e2e/test_pi_extension.py $(PYTEST_ARGS)

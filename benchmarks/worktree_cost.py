@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 
 SCRIPT = [{"text": "done", "repeat": True}]
-OURS = (sys.executable, str(Path(__file__).with_name("delegate_tasks.py")), str(CONCURRENCY))
+OURS = (sys.executable, str(Path(__file__).with_name("delegate_tasks.py")))
 _PER_DIRECTORY = 100
 _AUTHOR = ("-c", "user.name=Bench", "-c", "user.email=bench@localhost")
 
@@ -113,6 +113,7 @@ def _made(worktree: Worktree, env: Mapping[str, str]) -> None:
 
 def _at_work(place: Place, top: Path, section: str) -> list[Figure]:
     pi = resolve_pi_command(place.env, place.project, None).argv
+    count = place.amount(CONCURRENCY, CONCURRENCY, 1)
     shared, separate = "four tasks that share the checkout", "four tasks with worktrees"
     with scripted_model(SCRIPT, place.env) as url_of:
         env = {
@@ -127,13 +128,11 @@ def _at_work(place: Place, top: Path, section: str) -> list[Figure]:
             settings = {"subagents": {"workspace": mode, "child_mode": "json"}}
             (top / ".pi" / "settings.json").write_text(json.dumps(settings))
             with Path(os.devnull).open("wb") as nothing:
-                return cost_of(OURS, placed, stdout=nothing).wall_ms
+                return cost_of((*OURS, str(count)), placed, stdout=nothing).wall_ms
 
         sides = {shared: partial(worked, "shared"), separate: partial(worked, "worktree")}
         times = interleaved(place.rounds(3), sides, f"{section}: four at work")
-    added = tuple(
-        (b - a) / CONCURRENCY for a, b in zip(times[shared], times[separate], strict=True)
-    )
+    added = tuple((b - a) / count for a, b in zip(times[shared], times[separate], strict=True))
     return [
         Figure(section, shared, "ms", times[shared]),
         Figure(section, separate, "ms", times[separate]),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.fakes.auditor import find_text, read_journal
-from tests.fakes.child_modes import in_both_modes
+from tests.fakes.child_modes import takes_long
 from tests.fakes.processes import PROC, command_lines, parent_of
 from tests.fakes.workplace import answered, comparable
 from tests.faults.aftermath import INTERRUPTED, output_of, program
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from tests.fakes.workplace import Workplace
 
-pytestmark = in_both_modes
+pytestmark = takes_long
 DAY_MS = 86_400_000
 # Every look at the time of day is a day away from the last one, forth and back.
 JUMPY = (

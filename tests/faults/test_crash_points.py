@@ -168,7 +168,6 @@ async def test_kill_9_of_the_caller_ends_attached_runs_and_leaves_detached_ones_
     assert await recovered(place, finished) == {"finished": FINISHED, "task": expected}
 
 
-@takes_long
 @pytest.mark.parametrize(
     ("point", "mode"),
     [(point, "attached") for point in CALLERS_OWN]

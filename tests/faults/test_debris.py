@@ -7,7 +7,7 @@ import signal
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.fakes.child_modes import in_both_modes
+from tests.fakes.child_modes import takes_long
 from tests.fakes.processes import parent_of
 from tests.fakes.workplace import answered, comparable
 from tests.faults.aftermath import output_of, program
@@ -37,7 +37,7 @@ def desks(site: Site) -> list[str]:
     return sorted(path.name for path in (site.data / "desks").iterdir())
 
 
-@in_both_modes
+@takes_long
 @pytest.mark.parametrize("point", [crash_points.DIR_MADE, crash_points.META_WRITTEN])
 async def test_what_a_killed_planner_was_making_is_gone_after_the_next_look(
     place: Workplace, point: str
@@ -144,7 +144,7 @@ async def test_what_a_child_that_was_kept_left_on_desks_is_cleared_after_its_sup
     assert Runs(place.project, place.env).clear_desks() == 2
 
 
-@in_both_modes
+@takes_long
 async def test_nothing_is_left_of_a_run_but_its_directory(place: Workplace) -> None:
     work = place.delegate_by_api("tidy")
     child = await place.child("tidy")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.fakes.auditor import read_journal
-from tests.fakes.child_modes import in_both_modes, takes_long
+from tests.fakes.child_modes import takes_long
 from tests.fakes.workplace import Workplace, answered, comparable, open_workplace
 from tests.faults.aftermath import output_of, program, remains_in
 from tests.faults.failing_io import (
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from pi_subagents.core.run.spec import RunSpec
     from pi_subagents.runners.pool import Held
 
-pytestmark = in_both_modes
+pytestmark = takes_long
 KIB = 1024
 SOME = (1, 2, 3, 4, 5, 6, 8, 11, 16, 23, 33, 47, 60, 75)
 FEW = (1, 5, 14, 35)
@@ -56,7 +56,6 @@ async def test_a_supervisor_whose_nth_write_fails_for_want_of_space_tells_the_tr
         assert store_messages.NOTE_OUTPUT_CUT in results[1].notes
 
 
-@takes_long
 @pytest.mark.parametrize("error", [error for error in ERRORS if error != "ENOSPC"])
 async def test_a_supervisor_whose_nth_write_fails_otherwise_tells_the_truth(
     place: Workplace, error: str
@@ -65,7 +64,6 @@ async def test_a_supervisor_whose_nth_write_fails_otherwise_tells_the_truth(
         await fail_supervisors(place, FEW, error, once=once)
 
 
-@takes_long
 @pytest.mark.parametrize("once", [True, False], ids=["once", "from then on"])
 async def test_a_caller_whose_nth_write_fails_refuses_the_call_or_tells_the_truth(
     place: Workplace, once: bool
@@ -77,7 +75,6 @@ async def test_a_caller_whose_nth_write_fails_refuses_the_call_or_tells_the_trut
     assert await fail_caller(place, most + 1, "EIO", once=once), "nothing fails any more"
 
 
-@takes_long
 async def test_a_run_whose_result_found_no_room_anywhere_is_concluded_once_there_is(
     place: Workplace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -188,7 +185,6 @@ async def test_a_limit_of_file_size_costs_artifacts_never_the_result(place: Work
 # No descriptors, no processes
 
 
-@takes_long
 @pytest.mark.parametrize("limit", [40, 64])
 async def test_a_caller_short_of_descriptors_fails_tasks_not_the_queue(
     place: Workplace, limit: int
@@ -290,7 +286,6 @@ async def test_no_descriptor_is_left_open_by_many_runs(place: Workplace) -> None
     await leak_nothing(place, rounds=2)  # one descriptor of 32 runs would be seen
 
 
-@takes_long
 async def test_no_descriptor_is_left_open_by_starts_that_fail(
     place: Workplace, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.fakes.child_modes import in_both_modes
+from tests.fakes.child_modes import takes_long
 from tests.fakes.preset_place import MODEL, PresetPlace
 from tests.fakes.workplace import Workplace, answered, comparable, open_workplace
 from tests.faults.aftermath import content
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from pi_subagents.store.run_dir import RunDir
 
-pytestmark = in_both_modes
+pytestmark = takes_long
 FORGED = "nothing was found, all is well"
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.fakes.child_modes import in_both_modes
+from tests.fakes.child_modes import takes_long
 from tests.fakes.workplace import Delegating, Workplace, answered, comparable
 from tests.faults.aftermath import SOURCES, content
 from tests.faults.records import Site, make_run, make_site, outside_of
@@ -118,7 +118,7 @@ async def test_a_link_that_replaces_the_store_before_a_run_starts_is_not_followe
         moved.rename(link)
 
 
-@in_both_modes
+@takes_long
 @pytest.mark.parametrize("target", ["another directory", "a copy of itself", "nothing"])
 async def test_a_run_whose_directory_is_swapped_for_a_link_goes_on_elsewhere(
     place: Workplace, tmp_path: Path, target: str
@@ -144,7 +144,7 @@ async def test_a_run_whose_directory_is_swapped_for_a_link_goes_on_elsewhere(
     run.path.unlink()
 
 
-@in_both_modes
+@takes_long
 async def test_a_run_whose_directory_becomes_a_link_while_it_runs_writes_nothing_through_it(
     place: Workplace, tmp_path: Path
 ) -> None:
@@ -186,7 +186,7 @@ def test_recovery_follows_no_link_to_a_lost_run(tmp_path: Path, swapped: str) ->
     assert content(moved) == before
 
 
-@in_both_modes
+@takes_long
 @pytest.mark.parametrize("kind", ["a FIFO", "a link", "a directory", "nothing", "another text"])
 async def test_what_stands_in_the_place_of_a_prompt_in_the_project_is_asked_of_nobody(
     place: Workplace, tmp_path: Path, kind: str
@@ -205,7 +205,7 @@ async def test_what_stands_in_the_place_of_a_prompt_in_the_project_is_asked_of_n
     put_in_place_of(run.prompt, "nothing", tmp_path)
 
 
-@in_both_modes
+@takes_long
 @pytest.mark.parametrize("kind", ["a FIFO", "a link", "a directory", "nothing"])
 async def test_a_prompt_that_is_no_file_fails_its_task_and_nobody_waits(
     place: Workplace, tmp_path: Path, kind: str
@@ -284,7 +284,7 @@ def test_whatever_the_umask_what_we_make_is_private_from_its_creation(tmp_path: 
     assert stat.S_IMODE(site.data.parent.stat().st_mode) == 0o755
 
 
-@in_both_modes
+@takes_long
 async def test_a_umask_that_takes_rights_from_the_owner_keeps_nobody_from_working(
     place: Workplace,
 ) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 from typing import TYPE_CHECKING
 
-from tests.fakes.child_modes import in_both_modes
+from tests.fakes.child_modes import takes_long
 from tests.fakes.workplace import answered, comparable, expected
 
 from pi_subagents.core import messages as core_messages
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pytest
     from tests.fakes.workplace import Workplace
 
-pytestmark = in_both_modes
+pytestmark = takes_long
 
 
 def broken(monkeypatch: pytest.MonkeyPatch, what: str) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.fakes.child_modes import SETTINGS, in_both_modes
+from tests.fakes.child_modes import SETTINGS, takes_long
 from tests.fakes.many_tasks import QUICK_PI_COMMAND
 from tests.faults.aftermath import SOURCES
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 pytestmark = [
-    in_both_modes,
+    takes_long,
     pytest.mark.skipif(sys.platform != "linux", reason="the limit is Linux's"),
 ]
 # The kernel limits nobody who is root: another user, who may still read root's Python.

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.fakes.auditor import read_journal
-from tests.fakes.child_modes import in_both_modes
+from tests.fakes.child_modes import takes_long
 from tests.fakes.driver import PATIENCE_S
 from tests.fakes.processes import parent_of
 from tests.fakes.workplace import answered, comparable, expected, tokens
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from pi_subagents.core.run.result import RunResult
     from pi_subagents.store.run_dir import RunDir
 
-pytestmark = in_both_modes
+pytestmark = takes_long
 ORCHESTRATOR = Path(__file__).parents[1] / "fakes" / "orchestrator.py"
 SOURCES = Path(pi_subagents.__file__).parents[1]
 INTERRUPTED = "Session was interrupted (main agent session ended unexpectedly)"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tests.fakes.auditor import read_journal
-from tests.fakes.child_modes import in_both_modes
+from tests.fakes.child_modes import takes_long
 from tests.fakes.workplace import answered, comparable
 
 from pi_subagents.core.run import events as ev
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from pi_subagents.service.delegation import Update
 
-pytestmark = in_both_modes
+pytestmark = takes_long
 
 
 async def test_an_event_that_is_shown_is_in_the_journal_by_then(place: Workplace) -> None:

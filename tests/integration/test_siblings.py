@@ -8,7 +8,7 @@ import selectors
 import signal
 from typing import TYPE_CHECKING, Any
 
-from tests.fakes.child_modes import in_both_modes, takes_long
+from tests.fakes.child_modes import takes_long
 from tests.fakes.workplace import answered, comparable, tokens
 
 from pi_subagents import Task
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pi_subagents.runners.pool import Held
     from pi_subagents.store.run_dir import RunDir
 
-pytestmark = in_both_modes
+pytestmark = takes_long
 MB = 1_000_000
 
 
@@ -65,7 +65,6 @@ async def test_16_tasks_run_4_at_a_time_and_answer_in_order(place: Workplace) ->
     assert len({result.run_id for result in results}) == 16
 
 
-@takes_long
 async def test_by_default_four_children_run_at_once(place: Workplace) -> None:
     work = place.delegate_by_api(*(f"task {number}" for number in range(6)))
     for number in range(6):

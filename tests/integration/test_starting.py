@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.fakes import canary
-from tests.fakes.child_modes import in_both_modes
+from tests.fakes.child_modes import takes_long
 from tests.fakes.driver import FAKE_PI
 from tests.fakes.processes import command_lines
 from tests.fakes.workplace import answered, comparable, expected
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tests.fakes.driver import FakeProcess
     from tests.fakes.workplace import Workplace
 
-pytestmark = in_both_modes
+pytestmark = takes_long
 FILES_OF_A_RUNNING_RUN = {
     *(".result.reserved", "events.jsonl", "meta.json", "prompt.md"),
     *("stderr.log", "stdout.log", "transcript.log"),
