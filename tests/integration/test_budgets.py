@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 from typing import TYPE_CHECKING
@@ -15,7 +16,7 @@ from pi_subagents.core.run.result import RunResult
 from pi_subagents.core.spending.budget import Budget, Spending
 from pi_subagents.core.task.request import Task
 from pi_subagents.core.usage import Usage
-from pi_subagents.errors import InvalidRequest, LedgerDamaged
+from pi_subagents.errors import InvalidRequest, LedgerDamaged, LedgerUnreachable
 from pi_subagents.service.runs import Runs
 from pi_subagents.service.spending.spent import Spent, spending_by
 from pi_subagents.store.ledger import Total
@@ -210,3 +211,18 @@ async def test_while_the_ledger_is_damaged_a_budget_of_the_day_refuses(place: Wo
     assert spent.incomplete_since != ""
     result = await place.delegate_by_api("late").result()
     assert result.error_message == used_up("of this machine for today", "50,000 of 50,000 tokens")
+
+
+async def test_a_ledger_that_cannot_be_reached_refuses_in_plain_words_and_is_left_alone(
+    place: Workplace,
+) -> None:
+    place.settings(day_budget="50k")
+    ledger = place.store.data_dir / "ledger.sqlite3"
+    ledger.mkdir(parents=True)
+    for look in (
+        place.delegate_by_api("refused").results,
+        lambda: asyncio.to_thread(spending_by, "day", place.project, place.env, rebuild=False),
+    ):
+        with pytest.raises(LedgerUnreachable, match="unable to open database file"):
+            await look()
+    assert ledger.is_dir()

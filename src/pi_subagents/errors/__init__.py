@@ -60,6 +60,7 @@ SubagentsError
     ReportNotWritten      no report can be kept under that name
     IndexUnreadable       which background runs there are is not known
     LedgerDamaged         what was spent is not known
+    LedgerUnreachable     what was spent is not known now
     RunAmbiguous
     RunUnreadable
     RunNotActive

@@ -58,6 +58,16 @@ class LedgerDamaged(StoreError):
         )
 
 
+class LedgerUnreachable(StoreError):
+    """What was spent is not known now: another process has the ledger, or it cannot be opened."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(
+            f"What was spent is not known now: {path} cannot be used ({reason}). Try again; if "
+            "that does not help, see whether its directory can be written to and has room."
+        )
+
+
 class ReportNotWritten(StoreError):
     """A report cannot be kept under that name."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 from typing import TYPE_CHECKING
@@ -20,7 +21,7 @@ from pi_subagents.store.provider_limits import (
 if TYPE_CHECKING:
     from pathlib import Path
 
-NOW = 1_000_000
+NOW, DAY = 1_000_000, 86_400_000
 FIRST, LONGEST, RECOVERY = (
     round(each * 1000) for each in (FIRST_WAIT_S, LONGEST_WAIT_S, RECOVERY_S)
 )
@@ -31,7 +32,7 @@ def test_a_limit_is_known_to_others_until_a_while_after_its_end(tmp_path: Path) 
     other = ProviderLimits(tmp_path, "acme")
     ends = NOW + 5000 + RECOVERY
     assert [other.known(each) for each in (NOW, ends - 1, ends)] == [
-        KnownLimit(NOW + 5000), KnownLimit(NOW + 5000), None,
+        KnownLimit(NOW + 5000, 0, NOW), KnownLimit(NOW + 5000, 0, NOW), None,
     ]  # fmt: skip
 
 
@@ -74,6 +75,35 @@ def test_children_pass_the_gate_one_by_one_and_one_that_dies_opens_it(tmp_path: 
     os.close(again)
 
 
+@pytest.mark.parametrize("far_ms", [DAY * 401, DAY * 10**6, 10**21])
+def test_a_time_that_nobody_can_mean_is_not_believed(tmp_path: Path, far_ms: int) -> None:
+    limits = ProviderLimits(tmp_path, "acme")
+    limits.note(NOW, NOW)
+    forged = {"until": NOW + far_ms, "strikes": 0, "notedAt": NOW}
+    (tmp_path / DIRECTORY / "acme.json").write_text(json.dumps(forged))
+    assert limits.known(NOW) is None
+
+
+def test_what_was_noted_while_the_clock_was_ahead_counts_no_more_once_it_is_right(
+    tmp_path: Path,
+) -> None:
+    limits, ahead = ProviderLimits(tmp_path, "acme"), NOW + DAY
+    limits.note(ahead + 5000, ahead)
+    assert limits.known(ahead - RECOVERY) is not None, "clocks are set back a little all the time"
+    assert limits.known(NOW) is None
+    assert limits.note(0, NOW) == NOW + FIRST
+
+
+def test_a_limit_that_nobody_ends_for_weeks_is_still_asked_after_now_and_then(
+    tmp_path: Path,
+) -> None:
+    limits = ProviderLimits(tmp_path, "acme")
+    limits.note(0, NOW)
+    file = tmp_path / DIRECTORY / "acme.json"
+    file.write_text(json.dumps({"until": NOW, "strikes": 5000, "notedAt": NOW}))
+    assert limits.note(0, NOW) == NOW + LONGEST
+
+
 @pytest.mark.parametrize("content", ["", "nonsense", "[]", '{"until": null}', '{"until": 10e400}'])
 def test_what_is_damaged_counts_as_nothing_and_is_written_anew(
     tmp_path: Path, content: str
@@ -83,7 +113,7 @@ def test_what_is_damaged_counts_as_nothing_and_is_written_anew(
     (tmp_path / DIRECTORY / "acme.json").write_text(content)
     assert limits.known(NOW) is None
     assert limits.note(NOW + 5000, NOW) == NOW + 5000
-    assert limits.known(NOW) == KnownLimit(NOW + 5000)
+    assert limits.known(NOW) == KnownLimit(NOW + 5000, 0, NOW)
 
 
 def test_its_files_are_private_and_in_their_directory_whatever_a_provider_is_called(

@@ -12,7 +12,7 @@ from pi_subagents.core.run import events as ev
 from pi_subagents.core.run.question import LIMIT, PLACE, WaitingFor
 from pi_subagents.core.run.spec import RunSpec, changed
 from pi_subagents.store.local_order import LocalOrder, PlaceOrder
-from pi_subagents.store.provider_limits import LONGEST_WAIT_S, ProviderLimits
+from pi_subagents.store.provider_limits import FIRST_WAIT_S, LONGEST_WAIT_S, ProviderLimits
 from pi_subagents.supervisor.admission.entering import Admission
 from pi_subagents.system.slots import acquire_slot
 
@@ -120,7 +120,21 @@ def test_a_limit_is_noted_for_others_as_soon_as_its_length_is_known(tmp_path: Pa
     noted = known.known(now_ms())
     assert noted is not None
     one.admission.met(LIMITED, gave_up=True)
-    assert known.known(now_ms()) == noted, "the time that it takes to give up adds nothing"
+    again = known.known(now_ms())
+    assert again is not None
+    assert again.until_ms == noted.until_ms, "the time that it takes to give up adds nothing"
+
+
+@pytest.mark.parametrize("far_ms", [401 * 24 * HOUR_MS, 10**12 * HOUR_MS])
+def test_a_time_that_nobody_can_mean_keeps_nobody_out(tmp_path: Path, far_ms: int) -> None:
+    one, known = Waiting(tmp_path), ProviderLimits(tmp_path, "acme")
+    absurd = ev.Limited("acme", until_ms=now_ms() + far_ms)
+    one.admission.met(absurd, gave_up=False)
+    assert known.known(now_ms()) is None
+    one.admission.met(absurd, gave_up=True)
+    noted = known.known(now_ms())
+    assert noted is not None
+    assert noted.until_ms <= now_ms() + FIRST_WAIT_S * 1000, "as where nobody says how long"
 
 
 def test_a_provider_that_refuses_what_it_asked_for_is_left_alone_for_longer_and_longer(
@@ -129,14 +143,14 @@ def test_a_provider_that_refuses_what_it_asked_for_is_left_alone_for_longer_and_
     one, known = Waiting(tmp_path), ProviderLimits(tmp_path, "acme")
     for least_s in (1, 2, 4, 8):
         one.admission.met(ev.Limited("acme", until_ms=1), gave_up=True)
-        noted = known.known(0)
+        noted = known.known(now_ms())
         assert noted is not None
         assert least_s <= (noted.until_ms - now_ms()) / 1000 + 0.5 <= least_s + 1
     one.admission.answered()
     one.admission.met(ev.Limited("acme", until_ms=1), gave_up=True)
     for _ in range(20):
         one.admission.met(ev.Limited("acme", until_ms=1), gave_up=True)
-    noted = known.known(0)
+    noted = known.known(now_ms())
     assert noted is not None
     assert noted.until_ms <= now_ms() + LONGEST_WAIT_S * 1000
 

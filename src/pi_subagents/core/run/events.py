@@ -88,6 +88,9 @@ class Retrying:
     error_message: str
 
 
+LONGEST_LIMIT_S = 400 * 86_400.0  # what is said to take longer is not believed
+
+
 @value
 class Limited:
     """

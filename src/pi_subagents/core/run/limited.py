@@ -15,7 +15,6 @@ from pi_subagents.core.plain_text import one_line
 from pi_subagents.core.run import events as ev
 
 MAX_WORDS = 300
-MAX_WAIT_S = 400 * 86_400.0  # what is said to take longer is not believed
 STATUSES = (429, 529)  # too many requests, overloaded
 UNAVAILABLE = 503  # a limit only where it says until when
 _WORDS = re.compile(
@@ -60,12 +59,12 @@ def limit_in(
         return None
     after_s = after_s or (0 if until_ms else _after(text))
     until_ms = until_ms or (0 if after_s else _until(text))
-    has_time = 0 < after_s <= MAX_WAIT_S or until_ms > 0
+    has_time = 0 < after_s <= ev.LONGEST_LIMIT_S or until_ms > 0
     is_limit = status in STATUSES or _WORDS.search(text) or (status == UNAVAILABLE and has_time)
     if not is_limit or (_FOR_GOOD.search(text) and not has_time):
         return None
     said = one_line(text, MAX_WORDS)
-    return ev.Limited(provider, after_s if after_s <= MAX_WAIT_S else 0, until_ms, said)
+    return ev.Limited(provider, after_s if after_s <= ev.LONGEST_LIMIT_S else 0, until_ms, said)
 
 
 def _after(text: str) -> float:

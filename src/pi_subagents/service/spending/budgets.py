@@ -8,7 +8,6 @@ would use up its budget is refused by itself.
 
 from __future__ import annotations
 
-import sqlite3
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -21,8 +20,9 @@ from pi_subagents.core.spending import messages as words
 from pi_subagents.core.spending.budget import KINDS, Budget, Spending, parse_budget
 from pi_subagents.core.value import replace
 from pi_subagents.engines.base import PER_MESSAGE
-from pi_subagents.errors import InvalidRequest, LedgerDamaged, ModelsUnknown, StoreUnwritable
+from pi_subagents.errors import InvalidRequest, ModelsUnknown, StoreUnwritable
 from pi_subagents.service import messages
+from pi_subagents.service.spending.spent import reaching
 from pi_subagents.store.ledger import day_of
 from pi_subagents.store.purses import make_purse
 from pi_subagents.store.run_store import place_name
@@ -162,8 +162,9 @@ def _day_purse(context: CallContext, project: str) -> str:
     today, directory = day_of(now_ms), data_dir(context.env) / DAYS
     name = "machine" if project == EVERYWHERE else place_name(Path(project))
     purse = directory / f"{today}.{name}"
-    try:
+    with reaching(ledger):
         spent = ledger.spent_on(today, "" if project == EVERYWHERE else project)
+    try:
         if not purse.exists():
             make_private_dirs(directory)
             make_purse(purse, spent)
@@ -171,8 +172,6 @@ def _day_purse(context: CallContext, project: str) -> str:
             for each in directory.iterdir():
                 if each.name < oldest:
                     each.unlink(missing_ok=True)
-    except sqlite3.Error as error:
-        raise LedgerDamaged(str(ledger.path), str(error)) from error
     except OSError as error:
         raise StoreUnwritable(str(directory), str(error)) from error
     return str(purse)

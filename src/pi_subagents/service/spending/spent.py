@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from pi_subagents.core.value import value
+from pi_subagents.errors import LedgerUnreachable
 from pi_subagents.service.runs import Runs
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from pi_subagents.store.ledger import Total
+    from pi_subagents.store.ledger import Ledger, Total
 
 
 @value
@@ -25,9 +28,19 @@ class Spent:
 def spending_by(
     way: str, cwd: Path | None = None, env: Mapping[str, str] | None = None, *, rebuild: bool
 ) -> Spent:
-    """Return the sums by day, project, profile or model; LedgerDamaged where they are unknown."""
+    """Return the sums by day, project, profile or model; StoreError where they are unknown."""
     runs = Runs(cwd, env)
     runs.recover()
-    if rebuild:
-        runs.ledger.rebuild()
-    return Spent(runs.ledger.totals(way), runs.ledger.incomplete_since())
+    with reaching(runs.ledger):
+        if rebuild:
+            runs.ledger.rebuild()
+        return Spent(runs.ledger.totals(way), runs.ledger.incomplete_since())
+
+
+@contextmanager
+def reaching(ledger: Ledger) -> Iterator[None]:
+    """Say in plain words that a ledger cannot be used now."""
+    try:
+        yield
+    except (sqlite3.Error, OSError) as error:
+        raise LedgerUnreachable(str(ledger.path), str(error)) from error

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from pi_subagents.core.run import events as ev
 from pi_subagents.core.run.question import LIMIT, PLACE, WaitingFor
-from pi_subagents.store.provider_limits import LONGEST_WAIT_S, ProviderLimits
+from pi_subagents.store.provider_limits import LONGEST_WAIT_S, ProviderLimits, is_believed
 from pi_subagents.supervisor import messages
 from pi_subagents.supervisor.admission.slots import POLL_S, Slot
 
@@ -89,6 +89,8 @@ class Admission:
         """
         now_ms = _now_ms()
         until_ms = limit.until_ms or round(now_ms + limit.after_s * 1000) * bool(limit.after_s)
+        if not is_believed(until_ms, now_ms):
+            until_ms = 0
         if gave_up:
             self._gave_up += 1
             least_s = min(2 ** (self._gave_up - 1), LONGEST_WAIT_S)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from pi_subagents.core.run.result import work_to_json
 from pi_subagents.core.usage import Usage, usage_to_json
 from pi_subagents.core.value import as_dict, value
-from pi_subagents.view.amounts import money
+from pi_subagents.view.amounts import marked, money
 from pi_subagents.view.failure import ending_lines
 from pi_subagents.view.time_spent import part_length
 from pi_subagents.view.timeline import timeline_to_json
@@ -64,9 +64,9 @@ class ReportedRun:
 
     @property
     def tokens(self) -> str:
-        """The tokens it used, as people read them."""
-        count = self.record.usage.total_tokens
-        return f"{count:,}" if count else ""
+        """The tokens it used, as people read them, marked where they are a great many."""
+        usage = self.record.usage
+        return marked(f"{usage.total_tokens:,}", usage) if usage.total_tokens else ""
 
     @property
     def facts(self) -> tuple[str, ...]:
