@@ -99,7 +99,7 @@ class ScriptedModels:
         with self._changed:
             # A side request has fewer tools than the work, or none, or asks for what comes next.
             usual = self._tools.setdefault(caller, len(tools)) if tools else 1
-            if len(tools) < usual or any(mark in messages[-1]["content"] for mark in BESIDE_MARKS):
+            if len(tools) < usual or _is_beside(messages):
                 match, turns = "", (BESIDE,)
             self._asked.append(Asked(caller, match, dialect.name, messages, tools, body))
             count = self._counts[caller, match] = self._counts.get((caller, match), 0) + 1
@@ -114,6 +114,11 @@ class ScriptedModels:
             if last is not None and last.match in said:
                 return last.match, last.turns
         return "", self._script.default or (BESIDE,)
+
+
+def _is_beside(messages: list[Message]) -> bool:
+    """Return whether a mark is in a request, which may have reminders after it."""
+    return any(mark in each["content"] for each in messages for mark in BESIDE_MARKS)
 
 
 def _turn(turns: tuple[Turn, ...], count: int) -> Turn:
