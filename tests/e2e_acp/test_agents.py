@@ -184,12 +184,9 @@ def test_two_at_once_answer_in_order(tmp_path: Path, agent: str) -> None:
     with at_work(
         tmp_path,
         agent,
-        {"text": "Ready."},
         First=[one, {"text": "I was the first."}],
         Second=[two, {"text": "I was the second."}],
     ) as bench:
-        if agent == "opencode":  # two first starts in a new home would both make its database
-            bench.run(engine_of(agent), "Begin.")
         ran = bench.run(engine_of(agent), "First task", "Second task")
     assert [(each["status"], each["output"]) for each in ran.results] == [
         ("completed", "I was the first."),

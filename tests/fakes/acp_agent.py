@@ -188,7 +188,32 @@ def serve(heard: dict[str, Any]) -> None:
             send(id=own, error={"code": -32601, "message": f"no {method}"})
 
 
+def make_database() -> None:
+    """Make it as codex does at a first start: two of them would get in each other's way."""
+    database = Path(os.environ["HOME"]) / ".codex" / "state_1.sqlite"
+    if database.exists():
+        return
+    try:
+        (HOME.parent / "made-by").touch(exist_ok=False)
+    except FileExistsError:
+        print("failed to initialize state runtime", file=sys.stderr)
+        sys.exit(1)
+    # Only an end that was asked for finds it whole: no other start was made meanwhile.
+    serve(next_message())
+    read_to_the_end()
+    database.parent.mkdir(parents=True, exist_ok=True)
+    database.touch()
+    sys.exit(0)
+
+
+def read_to_the_end() -> None:
+    while sys.stdin.readline():
+        pass
+
+
 def main() -> None:
+    if FAULT == "database":
+        make_database()
     if FAULT == "silent":
         while True:
             read()

@@ -153,6 +153,15 @@ async def test_two_agents_work_at_once(place: Workplace) -> None:
     assert [each.output for each in results] == ["0", "1", "2"]
 
 
+async def test_first_starts_in_a_home_are_not_made_at_once(place: Workplace) -> None:
+    """Codex and opencode make databases there, which only one of them can."""
+    tasks = [steps(["say", str(n), {"messageId": "m"}]) for n in range(3)]
+    results = await delegate(place, *tasks, fault="database", like="codex").results()
+    assert [(each.status, each.output) for each in results] == [
+        ("completed", str(n)) for n in range(3)
+    ]
+
+
 # The faces
 
 

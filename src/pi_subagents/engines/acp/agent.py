@@ -47,6 +47,15 @@ UNSHAPED = AgentShape()
 
 
 @value
+class Databases:
+    """What an agent's first start makes in a home, and where: two first starts at once fail."""
+
+    variable: str  # that says where they are
+    directory: str  # at home, without it
+    pattern: str  # of their names there
+
+
+@value
 class ShapeRequest:
     """What a profile wants of an agent, as far as its engine said that it can be had."""
 
@@ -84,6 +93,7 @@ class Agent:
     logins: tuple[str, ...] = ()  # files at home of which one is there once a person logged in
     variables: tuple[str, ...] = ()  # of which each does instead
     writes: tuple[str, ...] = ()  # what it writes at home
+    databases: Databases | None = None  # that its first start has to make alone
     # What a profile can have of it, and how.
     fields: frozenset[str] = frozenset()  # of a Profile, beside those that every agent honours
     permissions: frozenset[str] = frozenset()  # kinds of calls that it asks about, all of them

@@ -88,6 +88,7 @@ class AcpEngine(PlainEngine):
         self.capabilities = capabilities_of(agent)
         self._added = given.environment if given else _NOTHING
         self._env = {**env, **self._added}
+        self._opened = False  # to be started, and not to be looked at
         self._argv = given.argv if given else (agent.program or agent.name, *agent.arguments)
 
     @property
@@ -106,7 +107,7 @@ class AcpEngine(PlainEngine):
         if (like := engine.agent.like) and like not in NAMES:
             fix = messages.be_like(NAMES)
             raise AgentNotFound(self.name, f'"like": "{like}"', messages.UNKNOWN_LIKE, fix)
-        engine._argv = engine._found(place.cwd)  # noqa: SLF001 - its own
+        engine._argv, engine._opened = engine._found(place.cwd), True  # noqa: SLF001 - its own
         return engine
 
     def preview(self, place: CallPlace) -> AcpEngine:
@@ -165,6 +166,8 @@ class AcpEngine(PlainEngine):
     def plan_child(self, request: ChildRequest) -> ChildPlan:
         """Return how the agent is started, and the orders for its conversation."""
         profile, agent = request.profile, self.agent
+        if self._opened:
+            self._start_first()
         shape = agent.shape(_shape_request(profile, self._env))
         unset = [f"-u{name}" for name in agent.unset if name in self._env]
         guards = {name: v for name, v in agent.environment.items() if name not in self._env}
@@ -202,6 +205,17 @@ class AcpEngine(PlainEngine):
             orders=text,
             has_schema_tool=SUBMIT_TOOL in tools,
             writes=tuple(str(home_dir(self._env) / each) for each in agent.writes),
+        )
+
+    def _start_first(self) -> None:
+        """See to it that not two first starts are made at once."""
+        if self.agent.databases is None:
+            return
+        from pi_subagents.engines.acp.first_start import make_first_start
+        from pi_subagents.engines.acp.reporting import ask_who
+
+        make_first_start(
+            self._mode, self.agent.databases, self._env, lambda: ask_who(*self.started())
         )
 
     def as_prompt(self, text: str) -> str:

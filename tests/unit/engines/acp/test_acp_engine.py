@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -12,13 +13,16 @@ from pi_subagents.core.profile.permissions import Permissions
 from pi_subagents.core.profile.profile import Profile
 from pi_subagents.core.settings import Settings
 from pi_subagents.engines.acp import messages
+from pi_subagents.engines.acp.agent import Databases
 from pi_subagents.engines.acp.agents.opencode import CONFIG
 from pi_subagents.engines.acp.catalogue import NAMES, agent_of
 from pi_subagents.engines.acp.engine import MAX_PROMPT, AcpEngine, engine_of
+from pi_subagents.engines.acp.first_start import FOLDER, make_first_start
 from pi_subagents.engines.acp.kept import kept_session
 from pi_subagents.engines.acp.orders import AgentOrders, orders_text, read_orders
 from pi_subagents.engines.base import CallPlace, ChildRequest
 from pi_subagents.errors import AgentNotFound, ProfileRefused
+from pi_subagents.system.home import data_dir
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -204,3 +208,36 @@ def test_orders_come_back_as_they_were_or_not_at_all() -> None:
     for text in ("[]", "{", '{"cwd": 1}', '{"permissions": {"edit": "maybe"}}', '{"servers": [1]}'):
         with pytest.raises(ValueError):
             read_orders(text)
+
+
+def test_the_first_start_in_a_home_is_made_once_and_waited_for(tmp_path: Path) -> None:
+    databases = Databases("X_HOME", ".x", "state_*.sqlite")
+    env = {"HOME": str(tmp_path)}
+    started: list[str] = []
+
+    def start() -> None:
+        (lock,) = (data_dir(env) / FOLDER).iterdir()
+        with lock.open() as file, pytest.raises(BlockingIOError):  # for whoever comes meanwhile
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        started.append("first")
+
+    make_first_start("x", databases, env, start)
+    make_first_start("x", databases, env, lambda: started.append("again"))
+    assert started == ["first"]  # though it made no database that we know
+    env["X_HOME"] = str(tmp_path / "elsewhere")
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "state_7.sqlite").touch()
+    make_first_start("x", databases, env, lambda: started.append("there"))
+    assert started == ["first"]
+
+
+def test_looking_at_a_call_starts_no_agent(machine: Machine) -> None:
+    place = CallPlace(machine.cwd, machine.env, Settings(), lambda _: False)
+    script = machine.bin / "codex-acp"
+    script.write_text(f"#!/bin/sh\necho started > {machine.bin.parent / 'started'}\n")
+    script.chmod(0o755)
+    request = ChildRequest("run", str(machine.cwd), trusted=False, profile=Profile("p"))
+    engine_of("codex").preview(place).plan_child(request)
+    assert not (machine.bin.parent / "started").exists()
+    engine_of("codex").open(place).plan_child(request)
+    assert (machine.bin.parent / "started").exists()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pi_subagents.engines.acp.agent import BY_METHOD, Agent, AgentShape
+from pi_subagents.engines.acp.agent import BY_METHOD, Agent, AgentShape, Databases
 
 if TYPE_CHECKING:
     from pi_subagents.engines.acp.agent import ShapeRequest
@@ -29,6 +29,7 @@ AGENT = Agent(
     logins=(".codex/auth.json",),
     variables=("OPENAI_API_KEY", "CODEX_API_KEY"),
     writes=(".codex",),
+    databases=Databases("CODEX_HOME", ".codex", "state_*.sqlite"),
     fields=frozenset({"thinking_level", "append_system_prompt"}),
     permissions=frozenset({"edit"}),
     # In its sandbox a command needs leave only for what could write or reach further.

@@ -5,7 +5,13 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from pi_subagents.engines.acp.agent import BY_PROMPT, OF_LAST_REQUEST, Agent, AgentShape
+from pi_subagents.engines.acp.agent import (
+    BY_PROMPT,
+    OF_LAST_REQUEST,
+    Agent,
+    AgentShape,
+    Databases,
+)
 
 if TYPE_CHECKING:
     from pi_subagents.engines.acp.agent import ShapeRequest
@@ -70,6 +76,7 @@ AGENT = Agent(
         ".config/opencode",
         ".cache/opencode",
     ),
+    databases=Databases("XDG_DATA_HOME", ".local/share", "opencode/opencode*.db"),
     fields=frozenset({"thinking_level", "system_prompt", "exclude_tools"}),
     permissions=frozenset(_ASKS),
     shape=shape,
