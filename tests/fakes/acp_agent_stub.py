@@ -1,7 +1,7 @@
 """
 An ACP agent that says who it is, and no more; what it is told to do otherwise is its argument.
 
-    python acp_agent_stub.py [ends | other-version | refuses | chatters]
+    python acp_agent_stub.py [ends | other-version | refuses | chatters | paints | nests]
 """
 
 from __future__ import annotations
@@ -23,6 +23,10 @@ def main(manner: str) -> None:
             "protocolVersion": 2 if manner == "other-version" else 1,
             "agentInfo": {"name": "stub", "title": "A stub", "version": "7.1"},
         }
+        if manner == "paints":
+            answer["agentInfo"] = {"version": "7.1\x1b[31m\n" + "1" * 10_000, "title": {}}
+        if manner == "nests":
+            answer["protocolVersion"] = json.loads("[" * 900 + "]" * 900)
         outcome: dict[str, object] = {"result": answer}
         if manner == "refuses":
             outcome = {"error": {"code": -32603, "message": "not today"}}

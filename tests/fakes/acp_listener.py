@@ -42,7 +42,7 @@ class AcpTalk:
         self.kept: list[bytes] = []
         self.talk = open_conversation(agent, "run", self)
         self.answers = dict(ANSWERS)
-        self._orders = orders_text(AgentOrders(cwd="/w", **orders))
+        self._orders = orders_text(AgentOrders(**{"cwd": "/w", **orders}))
         self._within_s = within_s
 
     def send(self, line: bytes) -> None:

@@ -64,6 +64,12 @@ class KnownCall:
         for key in ("terminal_output", "terminal_output_delta"):
             self.output = (self.output + as_text(member(meta, key, "data")))[:MAX_OUTPUT]
 
+    def end(self) -> None:
+        """Keep of it only what it was and whether it was allowed: its output may be large."""
+        meta = {"toolName": self.tool}
+        self.fields = {"kind": self.kind, "title": self.title, "_meta": meta}
+        self.output, self.ended = "", True
+
     @property
     def kind(self) -> str:
         """Of which kind it is, in words of the protocol."""
@@ -188,8 +194,7 @@ class CallBook:
         call = self._calls.get(call_id)
         if call is None or (announces and call.ended):
             call = self._calls[call_id] = KnownCall(call_id)
-            if len(self._calls) > MAX_CALLS:
-                del self._calls[next(iter(self._calls))]
+            self._forget_one(call)
         if call.ended:
             return ()  # it comes too late to be shown
         call.merge(update)
@@ -197,8 +202,9 @@ class CallBook:
         began = self._begin(call) if status in ("in_progress", *_FINAL) else ()
         if status not in _FINAL:
             return began
-        call.ended = True
-        return (*began, call.result())
+        result = call.result()
+        call.end()
+        return (*began, result)
 
     def asked(self, given: Mapping[str, Any]) -> tuple[KnownCall, tuple[ev.Event, ...]]:
         """Take a call that somebody is asked about; return it, and that it began."""
@@ -220,6 +226,13 @@ class CallBook:
                 found.append(replace(result, text=text, failed=True))
         self._calls.clear()
         return tuple(found)
+
+    def _forget_one(self, but: KnownCall) -> None:
+        """Make room: for the oldest one that has ended, or where none has, for the oldest."""
+        if len(self._calls) > MAX_CALLS:
+            others = [call for call in self._calls.values() if call is not but]
+            oldest = next((call for call in others if call.ended), others[0])
+            del self._calls[oldest.call_id]
 
     @staticmethod
     def _begin(call: KnownCall) -> tuple[ev.Event, ...]:

@@ -24,7 +24,7 @@ from pi_subagents.engines.acp.catalogue import agent_of
 from pi_subagents.engines.acp.kept import kept_session
 from pi_subagents.engines.acp.opening import Opening
 from pi_subagents.engines.acp.orders import AgentOrders, read_orders
-from pi_subagents.engines.acp.reading import as_object, as_text
+from pi_subagents.engines.acp.reading import as_object, as_text, cost_of
 from pi_subagents.engines.acp.requests import Requests
 from pi_subagents.engines.acp.steering import Steering
 from pi_subagents.engines.acp.turn import AgentTurn, limits_in, plan_events, with_cost
@@ -192,9 +192,8 @@ class AcpConversation:
 
     def _on_cost(self, cost: Mapping[str, Any]) -> None:
         """Take what the session cost by now; before the prompt it was not for us."""
-        amount = cost.get("amount")
-        if isinstance(amount, int | float) and as_text(cost.get("currency")) in ("USD", ""):
-            self._cost = float(amount)
+        if "amount" in cost and as_text(cost.get("currency")) in ("USD", ""):
+            self._cost = cost_of(cost["amount"])
             if self.unasked:
                 self._cost_before = self._cost
 
@@ -207,7 +206,9 @@ class AcpConversation:
             case "craft/drainMidTurnQueue" if self._agent.steering == of_agent.BY_DRAIN:
                 said = {"messages": self._steering.drain(self._news), "hasQueuedPrompt": False}
                 self._out.respond(own, said)
-            case "fs/read_text_file" | "fs/write_text_file" if self._files is not None:
+            case "fs/read_text_file" | "fs/write_text_file" if (
+                self._files is not None and not self.over
+            ):
                 self._out.respond(own, self._files.serve(method, params))
             case _:
                 self._out.respond(own, Failure(json_rpc.METHOD_NOT_FOUND, messages.NOT_SERVED))

@@ -8,6 +8,8 @@ lead out, and an agent can put one there at any time.
 from __future__ import annotations
 
 import os
+import re
+import stat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from pi_subagents.core.profile.permissions import Permissions
 
 MAX_FILE = 8 * 1024 * 1024
+_LINES = re.compile(r"[^\n]*\n|[^\n]+")
 READ, WRITE = "fs/read_text_file", "fs/write_text_file"
 
 
@@ -30,6 +33,8 @@ class WorkspaceFiles:
 
     def __init__(self, root: str, permissions: Permissions) -> None:
         self._root = root
+        # The agent may have been told of a place by another name than it finds itself in.
+        self._names = tuple(dict.fromkeys((root, os.path.realpath(root))))
         self._permissions = permissions
 
     def serve(self, method: str, params: Mapping[str, Any]) -> dict[str, object] | Failure:
@@ -50,10 +55,9 @@ class WorkspaceFiles:
         """Return the way to a file from the root; nothing where it is not below it."""
         if not path.startswith("/") or "\0" in path or ".." in Path(path).parts:
             return ()
-        try:
-            return Path(path).relative_to(self._root).parts
-        except ValueError:
-            return ()
+        given = Path(path)
+        named = (given.relative_to(each) for each in self._names if given.is_relative_to(each))
+        return next((way.parts for way in named), ())
 
     def _read(self, parts: tuple[str, ...], params: Mapping[str, Any]) -> dict[str, object]:
         if self._permissions.read != ALLOWED:
@@ -62,10 +66,13 @@ class WorkspaceFiles:
             content = file.read(MAX_FILE + 1)
         if len(content) > MAX_FILE:
             raise ValueError(messages.too_large(MAX_FILE))
-        text = content.decode("utf-8", "replace")
+        try:
+            text = content.decode("utf-8")
+        except UnicodeDecodeError:
+            raise ValueError(messages.NO_TEXT) from None
         first, count = params.get("line"), params.get("limit")
         if isinstance(first, int) or isinstance(count, int):
-            lines = text.splitlines(keepends=True)
+            lines = _LINES.findall(text)
             start = max(first - 1, 0) if isinstance(first, int) else 0
             end = start + max(count, 0) if isinstance(count, int) else len(lines)
             text = "".join(lines[start:end])
@@ -77,8 +84,8 @@ class WorkspaceFiles:
             raise ValueError(messages.NOT_BY_PROFILE)
         if not isinstance(content, str):
             raise ValueError(messages.NEEDS_CONTENT)  # noqa: TRY004 - it is the agent's
-        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
-        with os.fdopen(self._open(parts, flags), "wb") as file:
+        with os.fdopen(self._open(parts, os.O_WRONLY | os.O_CREAT), "wb") as file:
+            file.truncate()
             file.write(content.encode("utf-8", "replace"))
         return {}
 
@@ -93,10 +100,13 @@ class WorkspaceFiles:
                 inner = os.open(each, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=at)
                 os.close(at)
                 at = inner
-            # A pipe must not keep us waiting.
+            # A pipe must not keep us waiting, and is none of its files.
             found = os.open(name, flags | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666, dir_fd=at)
         finally:
             os.close(at)
+        if not stat.S_ISREG(os.fstat(found).st_mode):
+            os.close(found)
+            raise ValueError(messages.NO_FILE)
         return found
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pi_subagents.core.plain_text import one_line
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -21,6 +23,8 @@ CANCELLED_UNASKED = "The agent ended its turn before it was done, though nobody 
 NO_END = "The agent did not end its turn when it was asked to."
 NOT_SERVED = "this client does not serve it"
 NOT_BY_PROFILE = "the profile of this run does not allow it"
+NO_FILE = "it is no file"
+NO_TEXT = "it is no text in UTF-8, and would not come back as it was"
 NEEDS_CONTENT = "needs its content, as text"
 AFTER_A_REFUSED_CALL = "The agent ended its turn without an answer after a call it may not make."
 ALLOW, DENY = "Allow", "Deny"  # as permissions are answered with every engine
@@ -71,6 +75,11 @@ def prompt_too_long(limit: int) -> str:
     return f"is longer than {limit // 1024} KiB, which this agent takes at most"
 
 
+def answer_cut(limit: int) -> str:
+    """Return that of a message only its beginning is kept."""
+    return f"The agent said more than {limit // 1024 // 1024} M characters: the rest is left out."
+
+
 def ended_after_retries(count: int) -> str:
     """Return what a turn without an answer came to that asked its model several times."""
     times = "once" if count == 1 else f"{count} times"
@@ -114,7 +123,9 @@ def may_it(kind: str, about: str) -> str:
 
 def other_protocol(version: object) -> str:
     """Return why an agent cannot be spoken to."""
-    return f"it speaks version {version} of the Agent Client Protocol, and not 1"
+    known = isinstance(version, str | int | float)
+    said = f"version {one_line(str(version), 20)}" if known else "no known version"
+    return f"it speaks {said} of the Agent Client Protocol, and not 1"
 
 
 def no_word(step: str, seconds: float) -> str:

@@ -38,6 +38,7 @@ SET_OPTION, SET_MODE, SET_MODEL = (
     "session/set_model",
 )
 _OPENS = (NEW, LOAD, RESUME)
+MAX_MODEL = 160  # characters of a model's name
 MAX_OFFERED = 12  # values that a refusal names
 MAX_WAYS = 6  # of logging in
 
@@ -95,7 +96,7 @@ class Opening:
         models = listed(given.get("models"), "availableModels", "model")
         found = self._option("model") or models
         if found is not None and found.current:
-            self.model = found.current
+            self.model = one_line(found.current, MAX_MODEL)
 
     def _open(self) -> Asking | None:
         """Return what opens the session, anew or as it was."""

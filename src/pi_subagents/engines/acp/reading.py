@@ -89,6 +89,11 @@ def usage_of(given: object) -> Usage:
     return Usage(fresh, output, read.cache_read, read.cache_write, total)
 
 
+def cost_of(amount: object) -> float:
+    """Return what something cost, whatever its agent calls a number."""
+    return usage_from_json({"cost": amount}).cost
+
+
 def _first(found: Mapping[str, Any], *keys: str) -> object:
     return next((found[key] for key in keys if key in found), None)
 

@@ -43,6 +43,7 @@ START_LIMIT_S = 60.0  # the slowest seen took 3 s
 END_GRACE_S = 2.0
 PACKAGE_DEPTH = 5
 MAX_WORDS = 300
+MAX_NAME = 60  # characters of a version, a title
 _CHUNK = 64 * 1024
 
 
@@ -65,11 +66,12 @@ def report(engine: AcpEngine, place: CallPlace, *, start: bool) -> EngineReport:
         answers, problem = ask_who(argv, env, files=agent.announces_files)
         starts = not problem
     said = as_object(answers.get("agentInfo"))
+    version, title = (one_line(as_text(said.get(key)), MAX_NAME) for key in ("version", "title"))
     return EngineReport(
         engine.name,
-        agent.title or as_text(said.get("title")),
+        agent.title or title,
         program=argv[0],
-        version=as_text(said.get("version")) or version_of(argv[0]),
+        version=version or version_of(argv[0]),
         logged_in=True if is_logged_in(agent, env) else None,
         login=agent.login,
         starts=starts,
@@ -92,7 +94,7 @@ def version_of(program: str) -> str:
     for directory in Path(os.path.realpath(program)).parents[:PACKAGE_DEPTH]:
         with suppress(OSError, ValueError, RecursionError):
             manifest = json.loads((directory / "package.json").read_bytes())
-            return as_text(as_object(manifest).get("version"))
+            return one_line(as_text(as_object(manifest).get("version")), MAX_NAME)
     return ""
 
 

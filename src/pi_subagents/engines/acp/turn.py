@@ -28,6 +28,7 @@ from pi_subagents.engines.acp.reading import (
     member,
     usage_of,
 )
+from pi_subagents.engines.acp.said import MAX_ANSWER, Said
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from pi_subagents.engines.acp.agent import Agent
 
 NOTE_WIDTH = 500
-_ATTEMPT = re.compile(r"(\d+)\s*/\s*(\d+)")
+_ATTEMPT = re.compile(r"(\d{1,6})\s*/\s*(\d{1,6})")
 _NOTHING_SAID = "Internal error"
 # What a reason to stop means in our words; others are errors.
 _STOPS = {"end_turn": "stop", "max_tokens": "length"}
@@ -49,7 +50,7 @@ class AgentTurn:
         self._agent = agent
         self.model = model
         self.calls = CallBook()
-        self._said: list[str] = []  # since the model's last message began
+        self._said = Said()  # since the model's last message began
         self._message_id = ""
         self._used = Usage()  # that no message has yet
         self._fresh = True  # whatever comes next is another answer of the model
@@ -70,7 +71,8 @@ class AgentTurn:
         other = bool(self._said and message_id and message_id != self._message_id)
         before = self.message() if other else ()
         self._message_id = message_id or self._message_id
-        self._said.append(text)
+        if self._said.add(text):
+            return (*before, ev.Note(messages.answer_cut(MAX_ANSWER)))
         return before or (ev.Activity("agent_message_chunk"),)
 
     def call(self, events: tuple[ev.Event, ...]) -> tuple[ev.Event, ...]:
@@ -83,11 +85,12 @@ class AgentTurn:
 
     def message(self) -> tuple[ev.Event, ...]:
         """Return the model's message so far, if it made one."""
-        text, used = "".join(self._said), self._used
+        text, used = self._said.text, self._used
         known = self._agent.usage == of_agent.OF_EACH_REQUEST  # then nothing has to be guessed
         if not (text or used != Usage() or (self._fresh and not known)):
             return ()
-        self._said, self._used, self._fresh = [], Usage(), False
+        self._said.clear()
+        self._used, self._fresh = Usage(), False
         return (ev.AssistantMessage(text, **self._by(), usage=used),)
 
     def trouble(self, update: Mapping[str, Any]) -> tuple[ev.Event, ...]:
@@ -107,7 +110,7 @@ class AgentTurn:
     def answered(self, result: Mapping[str, Any], *, stopping: bool) -> tuple[ev.Event, ...]:
         """Return what the turn came to by its answer."""
         used = self._used_in(result)
-        text, reason = "".join(self._said), as_text(result.get("stopReason"))
+        text, reason = self._said.text, as_text(result.get("stopReason"))
         refused = self.calls.refused
         stop = _STOPS.get(reason, "aborted" if reason == "cancelled" else "error")
         problem = "" if stop in _STOPS.values() else _PROBLEMS.get(reason, messages.UNKNOWN_ANSWER)
@@ -119,18 +122,19 @@ class AgentTurn:
 
     def failed(self, failure: Failure) -> tuple[ev.Event, ...]:
         """Return what the turn came to: its request was refused, or its model failed."""
-        return self._end("".join(self._said), "error", reason_of(failure), self._used)
+        return self._end(self._said.text, "error", reason_of(failure), self._used)
 
     def cut_off(self, why: str = "") -> tuple[ev.Event, ...]:
         """Return what was said in a turn that has no answer."""
         stop = "error" if why else ""
         if not (why or self._said):
             return self.calls.close()
-        return self._end("".join(self._said), stop, why, self._used)
+        return self._end(self._said.text, stop, why, self._used)
 
     def _end(self, text: str, stop: str, problem: str, used: Usage) -> tuple[ev.Event, ...]:
         closed = self.calls.close()
-        self._said, self._used = [], Usage()
+        self._said.clear()
+        self._used = Usage()
         message = ev.AssistantMessage(text, (), stop, problem, **self._by(), usage=used)
         return (*closed, message)
 

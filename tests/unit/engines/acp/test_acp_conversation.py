@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+import tracemalloc
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.fakes.acp_listener import ANSWERS, SESSION, AcpTalk
+from tests.fakes.acp_listener import ANSWERS, OPTIONS, SESSION, AcpTalk
 
+from pi_subagents.core.json_rpc import METHOD_NOT_FOUND
 from pi_subagents.core.profile.permissions import Permissions
 from pi_subagents.core.run import events as ev
 from pi_subagents.core.run.outcome import Ending, RunFold
 from pi_subagents.engines.acp import conversation, messages
+from pi_subagents.engines.acp.calls import MAX_CALLS
 from pi_subagents.engines.acp.kept import KeptSessionId, read_kept
+from pi_subagents.engines.acp.said import MAX_ANSWER
 from pi_subagents.engines.acp.wire import GUARD
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 SHELL = {"toolCallId": "c", "kind": "execute", "rawInput": {"command": "ls"}}
 EDIT: dict[str, Any] = {"toolCallId": "e", "kind": "edit", "locations": [{"path": "/w/a"}]}
@@ -255,6 +262,78 @@ def test_a_session_costs_a_run_what_it_cost_since_its_prompt() -> None:
         talk.talk.go_on("More.")
 
 
+@pytest.mark.parametrize("amount", [10**400, -1, True, "0.5", None, 1e400])
+def test_a_cost_that_is_none_is_counted_as_nothing(amount: object) -> None:
+    talk = AcpTalk("opencode").begins()
+    talk.updates("usage_update", used=1, size=2, cost={"amount": amount, "currency": "USD"})
+    talk.says("42")
+    talk.ends(usage={"totalTokens": 3})
+    assert came_to(talk) == ("completed", "42", "")
+    assert last_message(talk).usage.cost == 0
+
+
+def test_an_answer_longer_than_anybody_reads_is_kept_to_its_limit_and_noted() -> None:
+    talk = AcpTalk().begins()
+    for text in ("a" * (MAX_ANSWER - 1), "bc", "d"):
+        talk.says(text)
+    talk.ends()
+    assert came_to(talk) == ("completed", "a" * (MAX_ANSWER - 1) + "b", "")
+    assert talk.seen(ev.Note) == [ev.Note(messages.answer_cut(MAX_ANSWER))]
+
+
+def test_of_a_call_that_has_ended_only_what_was_allowed_is_kept_in_mind() -> None:
+    talk = AcpTalk().begins()
+    large = [{"type": "content", "content": {"type": "text", "text": "x" * 1_000_000}}]
+    tracemalloc.start()
+    for number in range(40):
+        call = {**SHELL, "toolCallId": str(number)}
+        talk.updates("tool_call", **call, title="ls", status="completed", content=large)
+        talk.events.clear()
+    held, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert held < 4_000_000
+
+
+def test_a_call_at_work_is_remembered_however_many_come_after_it() -> None:
+    talk = AcpTalk().begins()
+    talk.updates("tool_call", **SHELL, title="make", status="in_progress")
+    for number in range(MAX_CALLS + 1):
+        talk.updates("tool_call", **EDIT | {"toolCallId": f"e{number}"}, status="completed")
+    talk.updates("tool_call_update", toolCallId="c", status="completed")
+    assert talk.seen(ev.ToolFinished)[-1] == ev.ToolFinished("c", "bash", "", failed=False)
+
+
+@pytest.mark.parametrize(
+    ("agent", "text"),
+    [
+        ("pi-acp", f"Retrying (attempt {'9' * 5000}/3, waiting 2s)..."),
+        ("pi-acp", f"Retrying (attempt 1/3, waiting {'9' * 5000}s)..."),
+    ],
+)
+def test_a_number_that_nobody_waits_for_is_a_text_like_any_other(agent: str, text: str) -> None:
+    talk = AcpTalk(agent).begins()
+    talk.says(text)
+    talk.ends()
+    assert came_to(talk) == ("completed", text, "")
+
+
+def test_an_attempt_with_more_digits_than_a_number_has_is_an_attempt() -> None:
+    talk = AcpTalk("codex").begins()
+    failed = {"willRetry": True, "message": f"Reconnecting {'9' * 5000}/5"}
+    talk.updates("session_info_update", _meta={"codex": {"error": failed}})
+    assert len(talk.seen(ev.Retrying)) == 1
+
+
+def test_a_model_is_called_by_a_name_that_fits_a_line() -> None:
+    talk = AcpTalk()
+    named = [{**OPTIONS[0], "currentValue": f"a/\x1b[31m{'m' * 10_000}"}]
+    talk.answers["session/new"] = {"sessionId": SESSION, "configOptions": named}
+    talk.begins().says("42")
+    talk.ends()
+    model = last_message(talk).model
+    assert (len(model) < 200, "\x1b" in model) == (True, False)
+
+
 # Permissions
 
 
@@ -411,3 +490,12 @@ def test_what_an_agent_does_not_know_of_the_protocol_is_answered_and_harms_nothi
     talk.ends()
     assert came_to(talk) == ("completed", "42", "")
     assert {own: each["code"] for own, each in talk.responses().items()} == {0: -32602, "t": -32601}
+
+
+def test_after_its_turn_an_agent_is_served_nothing(tmp_path: Path) -> None:
+    talk = AcpTalk(cwd=str(tmp_path)).begins()
+    talk.says("42")
+    talk.ends()
+    params = {"path": str(tmp_path / "late"), "content": "x"}
+    talk.hears({"jsonrpc": "2.0", "id": 0, "method": "fs/write_text_file", "params": params})
+    assert (talk.responses()[0]["code"], [*tmp_path.iterdir()]) == (METHOD_NOT_FOUND, [])

@@ -35,9 +35,13 @@ chunks = st.fixed_dictionaries(
     {"content": st.fixed_dictionaries({"type": st.just("text"), "text": texts}) | json_values},
     optional={"messageId": st.sampled_from(["1", "2"]) | json_values, "_meta": json_values},
 )
+costs = st.fixed_dictionaries(
+    {"amount": json_values}, optional={"currency": st.sampled_from(["USD", "EUR"]) | json_values}
+)
 updates = st.one_of(
     st.tuples(st.sampled_from(["tool_call", "tool_call_update"]), calls),
     st.tuples(st.just("agent_message_chunk"), chunks),
+    st.tuples(st.just("usage_update"), st.fixed_dictionaries({"cost": costs})),
     st.tuples(
         st.sampled_from(["plan", "usage_update", "session_info_update", "config_option_update"]),
         st.dictionaries(

@@ -38,6 +38,32 @@ def test_a_file_is_read_whole_or_in_part(root: Path) -> None:
     assert serve(root, READ, path, line=9) == {"content": ""}
 
 
+def test_a_line_ends_where_editors_end_it(root: Path) -> None:
+    """Form feeds stand inside of lines in many sources, and U+2028 in texts."""
+    text = "one\x0c\ntwo\u2028\x85\r\nthree"
+    (root / "a.c").write_bytes(text.encode())
+    assert serve(root, READ, f"{root}/a.c", line=2, limit=1) == {"content": "two\u2028\x85\r\n"}
+    assert serve(root, READ, f"{root}/a.c", line=3, limit=5) == {"content": "three"}
+    assert serve(root, READ, f"{root}/a.c", line=1) == {"content": text}
+
+
+def test_what_would_not_come_back_as_it_was_is_not_read(root: Path) -> None:
+    (root / "latin").write_bytes("Käse\n".encode("latin-1"))
+    outcome = serve(root, READ, f"{root}/latin")
+    assert isinstance(outcome, Failure)
+    assert messages.NO_TEXT in outcome.message
+
+
+def test_a_workspace_may_be_named_by_a_link(root: Path) -> None:
+    """Agents name the place that they find themselves in, which has no links."""
+    (root.parent / "link").symlink_to(root)
+    served = WorkspaceFiles(str(root.parent / "link"), Permissions())
+    for place in (root, root.parent / "link"):
+        path = str(place / "in" / "a.txt")
+        assert served.serve(READ, {"path": path, "limit": 1}) == {"content": "one\n"}
+    assert isinstance(served.serve(READ, {"path": str(root.parent / "secret")}), Failure)
+
+
 def test_a_file_is_written_with_the_directories_that_it_needs(root: Path) -> None:
     path = root / "new" / "deep" / "b.txt"
     assert serve(root, WRITE, str(path), content="x") == {}
@@ -80,7 +106,11 @@ def test_what_is_no_file_or_too_large_keeps_nobody_waiting(root: Path) -> None:
     outcome = serve(root, READ, f"{root}/large")
     assert isinstance(outcome, Failure)
     assert messages.too_large(MAX_FILE) in outcome.message
-    assert serve(root, READ, f"{root}/pipe") == {"content": ""}
+    with os.fdopen(os.open(root / "pipe", os.O_RDWR), "wb"):  # somebody may yet write into it
+        for method in (READ, WRITE):
+            outcome = serve(root, method, f"{root}/pipe", content="x")
+            assert isinstance(outcome, Failure)
+            assert messages.NO_FILE in outcome.message
 
 
 def test_a_profile_that_does_not_simply_allow_it_forbids_it(root: Path) -> None:

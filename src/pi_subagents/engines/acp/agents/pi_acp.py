@@ -24,5 +24,5 @@ AGENT = Agent(
         r"Starting queued message.*",
         r"Retry finished, resuming\.",
     ),
-    retrying=r"Retrying \(attempt (\d+)/(\d+), waiting (\d+)s\)\.\.\.",
+    retrying=r"Retrying \(attempt (\d{1,6})/(\d{1,6}), waiting (\d{1,6})s\)\.\.\.",
 )
