@@ -104,6 +104,11 @@ class Workbench:
             "run", *(() if engine == PI else ("--engine", engine)), "--json", *arguments
         )
 
+    def settings(self, **more: object) -> None:
+        """Add to the user's settings."""
+        path = Path(self.env["HOME"]) / ".pi" / "agent" / "settings.json"
+        path.write_text(json.dumps({**json.loads(path.read_text()), "subagents": more}))
+
     def profile(self, name: str, fields: str, text: str = "") -> None:
         """Write a profile of the user's."""
         directory = Path(self.env["HOME"]) / ".pi" / "agent" / "agent-profiles"
