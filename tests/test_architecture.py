@@ -288,6 +288,7 @@ OTHER_VERSIONS = {
     "engines.pi.install.managed": {"version_numbers"},
     "engines.pi.install.node": {"version >= MINIMUM"},
     "service.doctor.machine": {"sys.version_info < OLDEST_PYTHON"},
+    "store.ledger": {"version > _VERSION"},
     "store.run_index": {"version < VERSION"},
     "system.landlock": {"found < TRUNCATE_SINCE"},
     "workspaces.git": {"version_of(words) < OLDEST"},

@@ -262,7 +262,7 @@ def test_a_session_costs_a_run_what_it_cost_since_its_prompt() -> None:
         talk.talk.go_on("More.")
 
 
-@pytest.mark.parametrize("amount", [10**400, -1, True, "0.5", None, 1e400])
+@pytest.mark.parametrize("amount", [-1, True, "0.5", None, 1e400])
 def test_a_cost_that_is_none_is_counted_as_nothing(amount: object) -> None:
     talk = AcpTalk("opencode").begins()
     talk.updates("usage_update", used=1, size=2, cost={"amount": amount, "currency": "USD"})
