@@ -47,7 +47,7 @@ FAULTS := $(FAULTS:%=integration/test_%.py) integration/test_mcp_http.py integra
 faults: setup $(VENV)/.dev ## Only the fault suite, in every child mode and with forked supervisors: crashes, full disks, bad children, hostile projects
 	@EVERY_CHILD_MODE=1 $(PARALLEL) tests/faults $(FAULTS:%=tests/%) $(PYTEST_ARGS)
 	@echo "==> The same with forked supervisors"
-	@FORKED_SUPERVISORS=1 $(PARALLEL) tests/faults tests/integration/test_pool.py $(FAULTS:%=tests/%) $(PYTEST_ARGS)
+	@EVERY_CHILD_MODE=1 FORKED_SUPERVISORS=1 $(PARALLEL) tests/faults tests/integration/test_pool.py $(FAULTS:%=tests/%) $(PYTEST_ARGS)
 
 e2e-acp: setup $(VENV)/.dev ## Other people's agents as sub-agents: opencode, Codex, Qwen Code, ... (from npm)
 	@$(PARALLEL) tests/e2e_acp $(PYTEST_ARGS)
@@ -64,8 +64,8 @@ soak: $(VENV)/.dev ## The long versions, in every child mode: every write fails,
 e2e-pi: setup $(VENV)/.dev check-shim ## The real pi as main agent: print, RPC and terminal (needs tmux, and npm)
 	@$(PARALLEL) tests/e2e_pi/pi_*.py tests/e2e/test_pi_extension.py $(PYTEST_ARGS)
 
-e2e-versions: $(VENV)/.dev ## Both on several versions of pi: VERSIONS="0.87.1 1.5.0" (needs tmux, and npm)
-	@WORKERS=$(WORKERS) PYTEST_ARGS="$(PYTEST_ARGS)" $(BIN)/python -m scripts.e2e_versions $(VERSIONS)
+e2e-versions: $(VENV)/.dev ## Both on several versions of pi, in every child mode: VERSIONS="0.87.1 1.5.0" (needs tmux, and npm)
+	@EVERY_CHILD_MODE=1 WORKERS=$(WORKERS) PYTEST_ARGS="$(PYTEST_ARGS)" $(BIN)/python -m scripts.e2e_versions $(VERSIONS)
 
 # Their sources stay where they are: links make TypeScript look for packages beside them.
 check-shim: $(SHIM)/.installed ## Types and style of the extension for pi (needs npm)

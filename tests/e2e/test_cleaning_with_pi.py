@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from tests.e2e.command import subagents
 from tests.e2e.conftest import Project
+from tests.fakes.child_modes import takes_long_with_pi
 
 from pi_subagents import Task, call_tool
 from pi_subagents.core.offline.script import parse_script
@@ -39,6 +40,7 @@ def script(command: str) -> object:
 
 
 @pytest.mark.parametrize("how", CLEANING)
+@takes_long_with_pi
 @pytest.mark.usefixtures("child_mode")
 async def test_tasks_survive_a_sibling_that_cleans_the_project(project: Project, how: str) -> None:
     names = ["clean", "beside 1", "beside 2", "beside 3"]
@@ -54,6 +56,7 @@ async def test_tasks_survive_a_sibling_that_cleans_the_project(project: Project,
 
 
 @pytest.mark.parametrize("how", CLEANING)
+@takes_long_with_pi
 @pytest.mark.usefixtures("child_mode")
 async def test_presets_keep_their_sessions_though_the_project_was_cleaned(
     project: Project, how: str

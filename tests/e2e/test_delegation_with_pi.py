@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.e2e.conftest import Project
+from tests.fakes.child_modes import takes_long_with_pi
 
 from pi_subagents import RunResult, Task
 from pi_subagents.core import messages
@@ -31,6 +32,7 @@ def retries(project: Project, result: RunResult) -> list[str]:
     return re.findall(r"Retrying \((.*?)\): ", (run_dir / "transcript.log").read_text())
 
 
+@takes_long_with_pi
 async def test_sixteen_tasks_give_sixteen_right_results_in_task_order(
     project: Project, child_mode: str
 ) -> None:

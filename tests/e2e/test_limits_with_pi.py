@@ -9,6 +9,7 @@ import signal
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.fakes.child_modes import EVERY_CHILD_MODE, takes_long_with_pi
 from tests.fakes.limiting_provider import LimitingProvider
 
 from pi_subagents import Task, delegate
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.pi
 # From the answer of a provider until every process of this machine can know of it.
 HEARD_MS = 500
+TASKS = 16 if EVERY_CHILD_MODE else 8
 
 
 async def work(project: Project, provider: LimitingProvider, *tasks: Task) -> Delegation:
@@ -49,13 +51,13 @@ def events_of(run: RunDir) -> list[tuple[int, ev.Event]]:
 
 
 @pytest.mark.slow
-async def test_16_tasks_into_a_provider_that_takes_2_at_a_time_all_complete(
+async def test_many_tasks_into_a_provider_that_takes_2_at_a_time_all_complete(
     project: Project,
 ) -> None:
     with LimitingProvider(lambda _, busy: busy >= 2, 1, takes_s=0.3) as provider:
-        tasks = [Task(f"task {number}", f"Say {number}.") for number in range(16)]
+        tasks = [Task(f"task {number}", f"Say {number}.") for number in range(TASKS)]
         done = await work(project, provider, *tasks)
-    assert [(r.status, r.output) for r in done.results] == [("completed", "The answer.")] * 16
+    assert [(r.status, r.output) for r in done.results] == [("completed", "The answer.")] * TASKS
     assert provider.most_at_once == 2
     assert provider.refused > 0
     assert {r.usage.total_tokens for r in done.results} == {110}
@@ -65,7 +67,7 @@ async def test_16_tasks_into_a_provider_that_takes_2_at_a_time_all_complete(
     assert retries >= len(noted) > 0, "retries of children at work are counted and shown"
     limits = [(t, e.until_ms) for j in journals for t, e in j if isinstance(e, ev.Limited)]
     starts = [t for j in journals for t, e in j if e == ev.StateChanged("running")]
-    assert len(starts) > 16, "some children gave up, and others went on"
+    assert len(starts) > TASKS, "some children gave up, and others went on"
     into_a_limit = [
         (start, known, until)
         for start in starts
@@ -75,6 +77,7 @@ async def test_16_tasks_into_a_provider_that_takes_2_at_a_time_all_complete(
     assert into_a_limit == []
 
 
+@takes_long_with_pi
 @pytest.mark.usefixtures("child_mode")
 async def test_a_run_goes_on_in_the_same_session_where_its_child_had_to_give_up(
     project: Project,

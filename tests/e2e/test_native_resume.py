@@ -14,6 +14,7 @@ import pytest
 from tests.e2e.pi_under_test import needs_early_sessions
 from tests.e2e.served_models import serving
 from tests.e2e.test_reused_children import Place
+from tests.fakes.child_modes import takes_long_with_pi
 
 from pi_subagents import Pool, RunResult, StopSwitch, Task, delegate
 from pi_subagents.core.messages import note_other_model
@@ -74,6 +75,7 @@ def told(request: dict[str, Any]) -> str:
     return text[: text.index(messages) + len(messages) - 1]
 
 
+@takes_long_with_pi
 async def test_a_resumed_request_begins_with_the_former_one_byte_for_byte(
     place: Place, child_mode: str
 ) -> None:
@@ -147,6 +149,7 @@ async def test_two_forks_of_one_run_are_two_branches_and_it_stays_as_it_is(place
     assert after.session_id == before.session_id
 
 
+@takes_long_with_pi
 async def test_a_session_whose_directory_is_gone_goes_on_in_another_and_says_so(
     place: Place, child_mode: str
 ) -> None:
@@ -231,6 +234,7 @@ def endless(project: Project) -> Iterator[Place]:
         yield Place(project, model)
 
 
+@takes_long_with_pi
 async def test_a_stopped_run_goes_on_with_what_it_did(endless: Place, child_mode: str) -> None:
     del child_mode
     interrupted = Interrupted(endless.project)
@@ -245,6 +249,7 @@ async def test_a_stopped_run_goes_on_with_what_it_did(endless: Place, child_mode
     assert [message["role"] for message in last["messages"]][-4:-1] == ["user", "assistant", "tool"]
 
 
+@takes_long_with_pi
 async def test_a_run_whose_supervisor_was_killed_goes_on_with_what_it_did(
     endless: Place, child_mode: str
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.fakes.child_modes import takes_long_with_pi
 from tests.fakes.git_place import LINES, repository_of
 
 from pi_subagents import Task
@@ -27,6 +28,7 @@ def turns(number: int, line: int) -> dict[str, object]:
     return {"match": f"task {number}", "turns": [{"toolCalls": [call]}, {"text": "done"}]}
 
 
+@takes_long_with_pi
 @pytest.mark.usefixtures("child_mode")
 async def test_eight_tasks_edit_one_file_and_three_that_fit_are_taken(project: Project) -> None:
     git = repository_of(project.path)

@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.fakes.child_modes import takes_long
+from tests.fakes.child_modes import cases, takes_long
 from tests.fakes.driver import PATIENCE_S
 from tests.fakes.forked import servers_of
 from tests.fakes.processes import PROC, command_lines
@@ -105,8 +105,7 @@ async def all_gone(processes: list[FakeProcess]) -> None:
         await process.gone()
 
 
-@pytest.mark.parametrize("mode", ["attached", "detached"])
-@pytest.mark.parametrize("point", SUPERVISOR_DIES)
+@pytest.mark.parametrize(("point", "mode"), cases(SUPERVISOR_DIES, ["attached", "detached"]))
 async def test_kill_9_of_the_supervisor_is_told_and_nobody_is_left(
     place: Workplace, point: str, mode: str
 ) -> None:
@@ -133,8 +132,7 @@ async def test_kill_9_of_the_supervisor_is_told_and_nobody_is_left(
     await all_gone(tree)
 
 
-@pytest.mark.parametrize("mode", ["attached", "detached"])
-@pytest.mark.parametrize("point", SUPERVISOR_DIES)
+@pytest.mark.parametrize(("point", "mode"), cases(SUPERVISOR_DIES, ["detached", "attached"]))
 async def test_kill_9_of_the_caller_ends_attached_runs_and_leaves_detached_ones_alone(
     place: Workplace, point: str, mode: str
 ) -> None:

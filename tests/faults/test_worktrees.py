@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.fakes.child_modes import cases
 from tests.fakes.git_place import repository_of
 from tests.fakes.processes import has_ended
 from tests.faults.aftermath import output_of, program
@@ -50,8 +51,10 @@ def left(place: Workplace) -> list[Path]:
     return list((place.home / ".local/share/pi-subagents/workspaces").glob("*/trees/*"))
 
 
-@pytest.mark.parametrize("mode", ["attached", "detached"])
-@pytest.mark.parametrize("point", [*BEFORE_CHILD, at.TOOL_CALL, *AFTER_ANSWER])
+@pytest.mark.parametrize(
+    ("point", "mode"),
+    cases([*BEFORE_CHILD, at.TOOL_CALL, *AFTER_ANSWER], ["attached", "detached"]),
+)
 async def test_kill_9_of_the_supervisor_loses_no_change_and_leaves_no_worktree(
     place: Workplace, git: GitPlace, point: str, mode: str
 ) -> None:
