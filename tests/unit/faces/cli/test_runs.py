@@ -93,6 +93,8 @@ def test_why_a_run_waits_and_until_when_is_listed_and_shown(place: FleetPlace, s
     assert why in said("show", "0001")[1].splitlines()
     code, out, _ = said("answer", "0001")
     assert (code, "asks nothing" in out.lower()) == (1, True)
+    code, out, err = said("answer", "nobody", "x", "--json")
+    assert (code, json.loads(out)["isError"], err) == (2, True, ""), "a refusal is JSON as well"
 
 
 def test_a_list_says_how_many_it_leaves_out(place: FleetPlace, said: Any) -> None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 @click.option("--question", default="", metavar="N", help="Which one, where it asks several.")
 @options.json_option
 @click.pass_obj
+@options.refusals_in_json
 def answer(console: Console, *, any_id: str, text: str | None, question: str, as_json: bool) -> int:
     """
     Answer what a sub-agent asks; without TEXT, show what it asks.
