@@ -8,11 +8,11 @@ loops. Every byte sequence is taken; memory is bounded by one line.
 from __future__ import annotations
 
 import time
-from collections import Counter
 from typing import TYPE_CHECKING
 
 from pi_subagents.core.framing import MAX_LINE_BYTES, Frame, Line, LineFramer, LineSieve
 from pi_subagents.core.run import events as ev
+from pi_subagents.core.run.announced import AnnouncedCalls
 from pi_subagents.core.run.outcome import RunFold
 from pi_subagents.supervisor import messages
 from pi_subagents.system import crash_points
@@ -47,7 +47,7 @@ class Intake:
         self._on_seen = on_seen
         self._on_record = on_record
         self._wants_value = wants_value
-        self._announced: Counter[str] = Counter()
+        self._announced = AnnouncedCalls()
         self._unrepeated = LineSieve(conversation.repeated)
         self._stdout = LineFramer()
         self._stderr = LineFramer(MAX_ERROR_LINE)
@@ -145,14 +145,12 @@ class Intake:
             case ev.Activity():
                 return None, None
             case ev.AssistantMessage():
-                # Calls of earlier answers were started by now; ids need not differ between answers.
-                self._announced = Counter(call.call_id for call in event.tool_calls)
+                self._announced.answered(event)
             # A script may well make the same call many times in a row: its calls do not count.
             case ev.ToolStarted(call) if call.parent_id:
                 return None, event
-            case ev.ToolStarted(call) if self._announced[call.call_id] > 0:
+            case ev.ToolStarted(call) if self._announced.begins(call):
                 # Counted as it was announced, and its arguments are in the journal already.
-                self._announced[call.call_id] -= 1
                 return None, ev.ToolStarted(ev.ToolCall(call.call_id, call.name, None))
         return event, event
 

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pi_subagents.core.plain_text import one_line, printable, shortened
 from pi_subagents.core.run import events as ev
+from pi_subagents.core.run.announced import AnnouncedCalls
 from pi_subagents.core.run.progress import ProgressFormatter, failure_reason, steer_text
 from pi_subagents.core.usage import Usage
 from pi_subagents.core.value import replace, value
@@ -131,6 +132,7 @@ class WindowBuilder:
         self._open: dict[str, range] = {}  # id of an open call -> the numbers of its lines
         self._todos = TodoTracker()
         self._words = ProgressFormatter()
+        self._announced = AnnouncedCalls()
         self._calls = 0
         self._usage = Usage()
         self._started_at_ms: int | None = None
@@ -144,7 +146,8 @@ class WindowBuilder:
         match event:
             case ev.AssistantMessage():
                 self._take_message(event)
-            case ev.ToolStarted(call) if call.parent_id:
+            case ev.ToolStarted(call) if call.parent_id or not self._announced.begins(call):
+                self._calls += not call.parent_id
                 self._take_call(call)
             case ev.ToolFinished():
                 self._add_to_its_call(event)
@@ -190,6 +193,7 @@ class WindowBuilder:
         )
 
     def _take_message(self, message: ev.AssistantMessage) -> None:
+        self._announced.answered(message)
         self._calls += len(message.tool_calls)
         self._usage += message.usage
         if not self._title.provider and not self._title.model:

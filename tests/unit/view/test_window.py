@@ -172,6 +172,23 @@ def test_calls_follow_the_words_of_their_message() -> None:
     ]
 
 
+def test_a_call_that_no_message_announced_is_a_line_where_it_begins() -> None:
+    """Agents over ACP only say that calls begin."""
+    made = builder(
+        ev.AssistantMessage("Looking."),
+        *(ev.ToolStarted(ls(each)) for each in "ab"),
+        listed("a", "a.py"),
+        asking(ls("c"), text="Again."),
+        ev.ToolStarted(ls("c")),
+        listed("c", "b.py"),
+    )
+    window = made.window(1000)
+    assert [line.text for line in window.lines] == [
+        "Looking.", "ls → . → 1 file", "ls → .", "Again.", "ls → . → 1 file",
+    ]  # fmt: skip
+    assert window.call_count == 3
+
+
 def test_the_lines_of_a_long_command_are_entries_of_their_own() -> None:
     call = ev.ToolCall("c", "bash", {"command": "npm ci && npm test"})
     made = builder(asking(call), width=20)
@@ -203,6 +220,7 @@ def test_everything_else_a_child_can_say() -> None:
         ("npm warn something", "text"),
         ("A line was skipped.", "text"),
         ("Retrying (1/3): The provider limits how often it is asked (429).", "text"),
+        ("ls → .", "tool"),
     ]
 
 

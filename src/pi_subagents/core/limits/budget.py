@@ -73,6 +73,9 @@ class BudgetLimit:
         del now
         if self._used_up and isinstance(event, _GOING_ON):
             self._end(self._used_up)
+        if isinstance(event, ev.ToolStarted) and self._may_tell:  # that no message announced
+            for purse in self._purses:
+                self._warn(purse, purse.add(Spending()))
         if not isinstance(event, ev.AssistantMessage):
             return
         model = f"{event.provider}/{event.model}"

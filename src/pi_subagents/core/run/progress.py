@@ -93,7 +93,8 @@ class ProgressFormatter:
                 return _indented(self._finished(event), event.parent_id)
             case ev.Retrying():
                 why = one_line(event.error_message, COMMAND_WIDTH)
-                return f"Retrying ({event.attempt}/{event.max_attempts}): {why}"
+                number = f" ({event.attempt}/{event.max_attempts})" if event.attempt else ""
+                return f"Retrying{number}: {why}" if why else f"Retrying{number}"
             case ev.OutputText(text):
                 return text.rstrip()
             case ev.ErrorText(text):

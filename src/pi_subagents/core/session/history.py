@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from pi_subagents.core import messages
 from pi_subagents.core.run import events as ev
+from pi_subagents.core.run.announced import with_all_calls
 from pi_subagents.core.usage import usage_to_json
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def keep_messages(events: Iterable[ev.Event]) -> tuple[StoredMessage, ...]:
     """Return the messages of a run: the first (the task) and the latest, 500 at most."""
     first: StoredMessage | None = None
     latest: list[StoredMessage] = []
-    for event in events:
+    for event in with_all_calls(events):
         if not isinstance(event, ev.UserMessage | ev.AssistantMessage | ev.ToolFinished):
             continue
         if isinstance(event, ev.ToolFinished) and event.parent_id:

@@ -53,6 +53,16 @@ def test_a_child_is_told_once_at_four_fifths_and_stopped_at_the_end() -> None:
     ]
 
 
+def test_a_call_that_no_message_announced_shows_that_the_child_goes_on() -> None:
+    limit = one_budget(Budget(1000))
+    assert verdicts(limit, message(800, calls=False)) == [None]
+    limit.saw(ev.ToolStarted(CALL), 0)
+    assert isinstance(limit.verdict(0), TellChild)
+    assert verdicts(limit, message(200, calls=False)) == [None]
+    limit.saw(ev.ToolStarted(CALL), 0)
+    assert isinstance(limit.verdict(0), EndRun)
+
+
 def test_a_child_that_cannot_be_told_anything_is_only_stopped() -> None:
     said = verdicts(one_budget(Budget(turns=5), can_steer=False), *[message(1)] * 5)
     assert said[:4] == [None] * 4

@@ -188,6 +188,8 @@ def test_live_lines_leave_out_what_went_well_unless_asked(
 def test_everything_else_that_can_happen() -> None:
     assert said(
         ev.Retrying(1, 3, 2000, "429\nToo many"),
+        ev.Retrying(2, 3, 2000, ""),
+        ev.Retrying(0, 0, 0, "Reconnecting"),
         ev.OutputText("no record  \n"),
         ev.ErrorText("Warning: x\n"),
         ev.Note("A line was skipped."),
@@ -196,7 +198,7 @@ def test_everything_else_that_can_happen() -> None:
         ev.Settled(),
         ev.Activity("message_update"),
     ) == [
-        "Retrying (1/3): 429 Too many", "no record", "[stderr]: Warning: x", "A line was skipped.",
+        "Retrying (1/3): 429 Too many", "Retrying (2/3)", "Retrying: Reconnecting", "no record", "[stderr]: Warning: x", "A line was skipped.",
         "", "", "", "",
     ]  # fmt: skip
 
