@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.unit.core.given_values import json_objects, thoroughly
 
@@ -168,6 +168,7 @@ schemas = st.recursive(
 
 @thoroughly
 @given(schemas)
+@example({"patternProperties": {"$ref": "http://x/y"}})
 def test_whatever_is_given_is_taken_whole_or_refused(schema: dict[str, object]) -> None:
     try:
         taken = checked_schema("x", schema)
@@ -183,6 +184,12 @@ def references_in(part: object) -> list[object]:
     if not isinstance(part, dict):
         return []
     own = [part["$ref"]] if isinstance(part.get("$ref"), str) else []
-    return own + [
-        each for key, inner in part.items() if key != "enum" for each in references_in(inner)
+    parts = [
+        # By names of the caller's: one that is called `$ref` refers to nothing.
+        [*inner.values()]
+        if key in ("properties", "patternProperties") and isinstance(inner, dict)
+        else inner
+        for key, inner in part.items()
+        if key != "enum"
     ]
+    return own + references_in(parts)
