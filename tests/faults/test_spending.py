@@ -9,7 +9,7 @@ import pytest
 from tests.faults.spending import spend
 
 from pi_subagents.core.spending.budget import Budget, Spending
-from pi_subagents.store.purses import SharedPurse, make_purse
+from pi_subagents.store.purses import SharedPurse, close_purses, make_purse
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,6 +41,39 @@ def test_what_other_processes_spend_counts_at_once(tmp_path: Path) -> None:
         assert os.waitpid(child, 0)[1] == 0
     assert mine.add(Spending(1)) == Spending(406, 100.5, 401)
     mine.close()
+
+
+def test_what_opens_a_sum_late_reads_as_little_of_it_as_what_opens_it_early(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "purse"
+    make_purse(path, Spending(5, 0.5, 1))
+    spenders = [SharedPurse("of today", BUDGET, str(path)) for _ in range(16)]
+    read: list[int] = []
+
+    def counting(file: int, size: int, start: int) -> bytes:
+        data = pread(file, size, start)
+        read.append(len(data))
+        return data
+
+    pread, sums, most = os.pread, [], []
+    for messages in range(1, 4001):
+        spenders[messages % 16].add(Spending(2, 0.25, 1))
+        if messages % 500 == 0:
+            monkeypatch.setattr(os, "pread", counting)
+            late = SharedPurse("of today", BUDGET, str(path))
+            sums.append((messages, late.add(Spending())))
+            late.close()
+            monkeypatch.setattr(os, "pread", pread)
+            most.append(sum(read))
+            read.clear()
+    assert sums == [
+        (count, Spending(5 + 2 * count, 0.5 + count / 4, 1 + count)) for count, _ in sums
+    ]
+    assert max(most) <= 64 * 1024, most
+    everybody = {purse.add(Spending()) for purse in spenders}
+    assert everybody == {Spending(8005, 1000.5, 4001)}
+    close_purses(spenders)
 
 
 def test_a_sum_outlives_the_desk_of_the_run_that_it_was_made_for(tmp_path: Path) -> None:

@@ -6,7 +6,9 @@ sum, exact at the moment of every message, whatever becomes of the caller or of 
 no sum passes its budget by more than one message of each child at work.  The file goes with its
 last name.
 
-A record is appended whole or not at all: its size divides that of every block of a disk.
+A record is appended whole or not at all: its size divides that of every block of a disk.  Now and
+then one is the sum of all before a place in the file, which changes no more: whoever opens it reads
+from the last such place, so that a run costs as little at the end of a day as at its beginning.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from __future__ import annotations
 import os
 import struct
 from contextlib import suppress
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from pi_subagents.core.limits.budget import OwnPurse
@@ -27,13 +30,15 @@ if TYPE_CHECKING:
     from pi_subagents.core.limits.budget import Purse
     from pi_subagents.store.local_order import LocalOrder
 
-_RECORD = struct.Struct("<qdqxxxxxxxx")
+_RECORD = struct.Struct("<qdqq")  # tokens, cost, turns; 0, or up to where they are the sum of all
 _AT_ONCE = _RECORD.size * 4096
+_SUM_EVERY = _RECORD.size * 256
+_LOOK_BACK = 4 * _SUM_EVERY  # a sum stands in there, unless there was no room for one
 
 
 def make_purse(path: Path, spent: Spending) -> None:
     """Make the file, with what was spent before, unless another process was quicker."""
-    write_once(path, _RECORD.pack(spent.tokens, spent.cost, spent.turns))
+    write_once(path, _RECORD.pack(spent.tokens, spent.cost, spent.turns, 0))
 
 
 class SharedPurse:
@@ -43,33 +48,47 @@ class SharedPurse:
         self.whose, self.budget = whose, budget
         flags = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
         self._file = os.open(path, flags)
-        self._read_to = 0
-        self._known = Spending()
+        self._summed_to, self._known = self._last_sum()
+        self._read_to = self._summed_to
         self._not_kept = Spending()  # where there was no room for it
 
     def add(self, spent: Spending) -> Spending:
         """Spend so much, and return what all have spent."""
-        if spent != Spending():
-            self._append(spent)
-        while data := os.pread(self._file, _AT_ONCE, self._read_to):
-            whole = len(data) - len(data) % _RECORD.size
-            for record in _RECORD.iter_unpack(data[:whole]):
-                self._known += Spending(*record)
-            self._read_to += whole
-            if not whole:
-                break
+        if spent != Spending() and not self._append(spent):
+            self._not_kept += spent
+        while records := self._records(self._read_to, _AT_ONCE):
+            for *amounts, summed_to in records:
+                if summed_to:
+                    self._summed_to = max(self._summed_to, summed_to)
+                else:
+                    self._known += Spending(*amounts)
+            self._read_to += len(records) * _RECORD.size
+        if self._read_to - self._summed_to >= _SUM_EVERY and self._append(
+            self._known, self._read_to
+        ):
+            self._summed_to = self._read_to
         return self._known + self._not_kept
 
     def close(self) -> None:
         """Close the file."""
         os.close(self._file)
 
-    def _append(self, spent: Spending) -> None:
-        record = _RECORD.pack(spent.tokens, spent.cost, spent.turns)
-        with suppress(OSError):
-            if os.write(self._file, record) == len(record):
-                return
-        self._not_kept += spent
+    def _last_sum(self) -> tuple[int, Spending]:
+        """Return the last sum in the file, and up to where it is that of all."""
+        end = os.fstat(self._file).st_size // _RECORD.size * _RECORD.size
+        sums = [each for each in self._records(max(0, end - _LOOK_BACK), _LOOK_BACK) if each[3]]
+        *amounts, summed_to = max(sums, key=itemgetter(3), default=(0, 0.0, 0, 0))
+        return summed_to, Spending(*amounts)
+
+    def _records(self, start: int, size: int) -> list[tuple[int, float, int, int]]:
+        data = os.pread(self._file, size, start)
+        return list(_RECORD.iter_unpack(data[: len(data) - len(data) % _RECORD.size]))
+
+    def _append(self, spent: Spending, summed_to: int = 0) -> bool:
+        with suppress(OSError, struct.error):  # no room on the disk, or in a number
+            record = _RECORD.pack(spent.tokens, spent.cost, spent.turns, summed_to)
+            return os.write(self._file, record) == len(record)
+        return False
 
 
 def close_purses(purses: Iterable[Purse]) -> None:
