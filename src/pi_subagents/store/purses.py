@@ -57,11 +57,11 @@ class SharedPurse:
         if spent != Spending() and not self._append(spent):
             self._not_kept += spent
         while records := self._records(self._read_to, _AT_ONCE):
-            for *amounts, summed_to in records:
+            for tokens, cost, turns, summed_to in records:
                 if summed_to:
                     self._summed_to = max(self._summed_to, summed_to)
                 else:
-                    self._known += Spending(*amounts)
+                    self._known += Spending(tokens, cost, turns)
             self._read_to += len(records) * _RECORD.size
         if self._read_to - self._summed_to >= _SUM_EVERY and self._append(
             self._known, self._read_to
@@ -77,8 +77,8 @@ class SharedPurse:
         """Return the last sum in the file, and up to where it is that of all."""
         end = os.fstat(self._file).st_size // _RECORD.size * _RECORD.size
         sums = [each for each in self._records(max(0, end - _LOOK_BACK), _LOOK_BACK) if each[3]]
-        *amounts, summed_to = max(sums, key=itemgetter(3), default=(0, 0.0, 0, 0))
-        return summed_to, Spending(*amounts)
+        tokens, cost, turns, summed_to = max(sums, key=itemgetter(3), default=(0, 0.0, 0, 0))
+        return summed_to, Spending(tokens, cost, turns)
 
     def _records(self, start: int, size: int) -> list[tuple[int, float, int, int]]:
         data = os.pread(self._file, size, start)
