@@ -33,6 +33,8 @@ test: $(VENV)/.dev ## Lint, types and the whole test suite, on the real pi
 	@echo "==> Tests"
 	@$(PARALLEL) $(PYTEST_ARGS)
 
+# Nearly all of it keeps a processor busy; a third worker would only collect the tests once more.
+quick: WORKERS := 2
 quick: $(VENV)/.dev ## The daily loop: lint, types, rooms and the quick unit tests, in less than a minute
 	@$(MAKE) --no-print-directory check
 	@echo "==> Unit tests"

@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from functools import cache
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -54,8 +55,18 @@ def room(module: str) -> str:
     return "faces" if first == "__main__" else first
 
 
+@cache
+def read_before() -> dict[str, ast.Module]:
+    return {TREE.texts[path]: TREE.parsed[module] for module, path in MODULES.items()}
+
+
+def syntax(source: str) -> ast.Module:
+    """Return the tree of a text; those of our modules are made once."""
+    return read_before().get(source) or ast.parse(source)
+
+
 def imported(source: str) -> set[str]:
-    return set(source_tree.imported(ast.parse(source), MODULES))
+    return set(source_tree.imported(syntax(source), MODULES))
 
 
 def wrong_imports(module: str, source: str) -> list[str]:
@@ -107,7 +118,7 @@ def impurities(source: str) -> set[str]:
     tops = {module.split(".")[0] for module in imported(source)} - {NAME, "__future__"}
     calls = {
         node.func.id
-        for node in ast.walk(ast.parse(source))
+        for node in ast.walk(syntax(source))
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
     }
     return (
@@ -212,7 +223,7 @@ NAMES_TOOLS = {f"{NAME}.view.toolcall"}
 def decided_by_tool(source: str) -> list[str]:
     """Return the tools of ours on whose name something depends: compared, matched, looked up."""
     found: list[ast.expr | None] = []
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(syntax(source)):
         if isinstance(node, ast.Compare):
             listed = (each for each in node.comparators if isinstance(each, ast.Tuple | ast.Set))
             found += [
@@ -256,7 +267,7 @@ SHELLS = {
 def shells(source: str) -> list[str]:
     """Return every way in which a file would have a shell read a text."""
     found = []
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(syntax(source)):
         if isinstance(node, ast.keyword) and node.arg == "shell":
             found.append("shell=")
         elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
@@ -297,7 +308,7 @@ OTHER_VERSIONS = {
 
 
 def version_comparisons(source: str) -> set[str]:
-    return set(source_tree.version_comparisons(ast.parse(source)))
+    return set(source_tree.version_comparisons(syntax(source)))
 
 
 def test_what_differs_between_versions_of_pi_stands_in_one_table() -> None:
@@ -378,7 +389,7 @@ def test_names_are_made_of_ordinary_words() -> None:
     found = {module: odd_names(tree) for module, tree in TREE.parsed.items()}
     assert {module: names for module, names in found.items() if names} == {}
     source = "def told(ears): self.on_shelf = 1\nstory = 1"
-    assert odd_names(ast.parse(source)) == {"told", "ears", "on_shelf"}
+    assert odd_names(syntax(source)) == {"told", "ears", "on_shelf"}
 
 
 # Where the house is better than its target: how much of it there may be today.  Tighten it, never
@@ -468,7 +479,7 @@ PRIVATE = re.compile(r"_[a-z]\w*")
 def private_names(source: str) -> list[str]:
     """Return what a test imports or replaces though its module keeps it to itself."""
     found: list[str] = []
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(syntax(source)):
         if isinstance(node, ast.ImportFrom) and str(node.module).startswith(NAME):
             found += [alias.name for alias in node.names]
         elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith(
@@ -499,7 +510,7 @@ def elapsed_asserted(source: str) -> list[int]:
     """Return the lines that assert how long something took, as opposed to giving up in the end."""
     return [
         asserted.lineno
-        for asserted in ast.walk(ast.parse(source))
+        for asserted in ast.walk(syntax(source))
         if isinstance(asserted, ast.Assert)
         if any(_is_time_that_passed(node) for node in ast.walk(asserted.test))
     ]

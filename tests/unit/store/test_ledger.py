@@ -167,6 +167,7 @@ def test_whatever_a_result_says_the_ledger_counts_it_and_all_others(
     assert [(each.name, each.runs) for each in ledger.totals("day")] == [(day_of(NOON), 2)]
 
 
+@pytest.mark.slow
 def test_many_writers_of_which_many_are_killed_count_every_run_once(tmp_path: Path) -> None:
     """Who was killed noted nothing elsewhere: the next look counts what it ended with."""
     chance = random.Random(23)

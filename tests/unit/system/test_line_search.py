@@ -41,6 +41,7 @@ SLOW = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", SLOW)
 def test_no_pattern_makes_it_slow(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The kernel ends it: our own limit on the clock is never needed."""

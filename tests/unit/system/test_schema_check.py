@@ -59,6 +59,7 @@ def test_any_json_is_a_value(value: object) -> None:
     assert problem_with({}, value) == ""
 
 
+@pytest.mark.slow
 def test_a_pattern_that_takes_for_ever_is_ended() -> None:
     assert problem_with({"pattern": "^(a+)+$"}, "a" * 60 + "b") == messages.NOT_CHECKED
 
@@ -90,6 +91,7 @@ def test_a_schema_that_no_value_could_be_checked_with_is_none(schema: dict[str, 
     assert schema_problem(schema) == "the schema refers to itself without end"
 
 
+@pytest.mark.slow
 def test_a_schema_that_says_everything_over_and_over_is_none() -> None:
     twice = {f"d{each}": {"allOf": [{"$ref": f"#/$defs/d{each + 1}"}] * 2} for each in range(30)}
     schema = {"$ref": "#/$defs/d0", "$defs": {**twice, "d30": {"type": "integer"}}}
