@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from itertools import pairwise
 from pathlib import Path
@@ -31,11 +32,13 @@ from pi_subagents.engines.pi.skills.packages import resolved_path
 from pi_subagents.engines.pi.versions import BUILTIN_PREFIX
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from pi_subagents.engines.pi.versions import PiTraits
 
 DIGEST_BYTES = 16
+# A file that changed so shortly before may change again without its times saying so.
+SETTLED_NS = 2_000_000_000
 PACKAGE_DIR = Path(__file__).resolve().parents[2]
 # Beside its files, directories: a file that came, went or changed makes another child.
 _DIRECTORIES = ("extensions", "skills", "prompts")
@@ -57,8 +60,37 @@ class ChildShape:
     isolation: str  # as its profile has it
 
 
+@dataclass(frozen=True, slots=True)
+class _Sources:
+    """All that a kind is found by on disk, with how it was just before it was read."""
+
+    cwd: str
+    files: tuple[str, ...]  # or directories: what is in them shows in their times
+    directories: tuple[Path, ...]
+    extensions: tuple[Path, ...]  # wherever they lead
+    stamp: object = None
+
+    def now(self) -> object:
+        """Return what differs if any of it does; None where a change might not show."""
+        facts: list[object] = [os.path.isdir(self.cwd)]  # noqa: PTH112 - any text
+        newest = 0
+        for name in self.files:
+            try:
+                found = os.stat(name)  # noqa: PTH116 - many, for each task
+            except (OSError, ValueError):
+                facts.append(None)
+                continue
+            newest = max(newest, found.st_ctime_ns, found.st_mtime_ns)
+            times = (found.st_mtime_ns, found.st_ctime_ns)
+            facts.append((found.st_dev, found.st_ino, found.st_size, *times))
+        tree = Tree()
+        facts += [fact for path in self.directories for fact in tree.facts(path)]
+        facts += [_leads_to(each) for each in self.extensions]
+        return facts if time.time_ns() - newest > SETTLED_NS else None
+
+
 class ChildKinds:
-    """The kinds of one call's children; each file is read once, until `kind_now`."""
+    """The kinds of one call's children; each file is read once, and again when it has changed."""
 
     def __init__(self, env: Mapping[str, str], traits: PiTraits) -> None:
         self._env = env
@@ -66,6 +98,7 @@ class ChildKinds:
         self._digests: dict[Path, str] = {}
         self._kinds: dict[tuple[object, ...], str] = {}
         self._shapes: dict[str, ChildShape] = {}  # one of each kind
+        self._sources: dict[str, _Sources] = {}  # of each of them
 
     def kind_of(self, shape: ChildShape) -> str:
         """Return what the child has to share with another that could take its place."""
@@ -74,28 +107,48 @@ class ChildKinds:
         added = {k: v for k, v in shape.environment.items() if k != MARKER_VARIABLE}
         given = (argv, shape.cwd, shape.trusted, shape.isolation, *sorted(added.items()))
         if given not in self._kinds:  # most tasks of a call are given the same
-            kind = self._kinds[given] = self._find_kind(shape, argv, added)
-            self._shapes.setdefault(kind, shape)
+            kind, sources = self._find_kind(shape, argv, added)
+            self._kinds[given] = kind
+            if sources is not None and kind not in self._shapes:
+                self._shapes[kind], self._sources[kind] = shape, sources
         return self._kinds[given]
 
     def kind_now(self, kind: str) -> str:
         """Return what children of a kind of ours are by now: files may have changed since."""
         shape = self._shapes.get(kind)
-        return ChildKinds(self._env, self._traits).kind_of(shape) if kind and shape else ""
+        if not kind or shape is None:
+            return ""
+        known = self._sources[kind]
+        if known.stamp is not None and known.now() == known.stamp:
+            return kind
+        again = ChildKinds(self._env, self._traits)
+        now = again.kind_of(shape)
+        if now == kind:  # touched, or too new when we looked before
+            self._sources[kind] = again._sources[kind]
+        return now
 
-    def _find_kind(self, shape: ChildShape, argv: tuple[str, ...], added: Mapping[str, str]) -> str:
-        """Find it; `argv` has the content of files in the place of their names."""
+    def _find_kind(
+        self, shape: ChildShape, argv: tuple[str, ...], added: Mapping[str, str]
+    ) -> tuple[str, _Sources | None]:
+        """Find it, and by what; `argv` has the content of files in the place of their names."""
         # Where there is no such directory no child starts, and its parents are not worth a look.
         if shape.isolation == FRESH or not os.path.isdir(shape.cwd):  # noqa: PTH112 - any text
-            return ""
+            return "", None
         setup = ChildSetup(
             shape.argv, Path(shape.cwd), self._env, shape.trusted, traits=self._traits
         )
-        if shape.isolation != REUSE and any(self._foreign_extensions(setup)):
-            return ""
+        bases = config_bases(setup)
+        files = tuple(_files(setup, bases))
+        directories = tuple(base / name for base in bases for name in _DIRECTORIES)
+        extensions = tuple(_named_extensions(setup, bases))
+        sources = _Sources(
+            shape.cwd, tuple(map(str, (*files, *directories))), directories, extensions
+        )
+        stamp = sources.now()  # before anything is read: what changes meanwhile shows
+        if shape.isolation != REUSE and _loads_foreign(setup, bases, extensions):
+            return "", None
         environment = {**self._env, **added}
         environment.pop(MARKER_VARIABLE, None)
-        directories = [base / name for base in config_bases(setup) for name in _DIRECTORIES]
         tree = Tree()  # what differs between states of directories, their files unread
         facts = (
             self._traits.version,
@@ -103,25 +156,12 @@ class ChildKinds:
             shape.cwd,
             sorted(environment.items()),
             shape.trusted,
-            [(str(path), self._content_digest(path)) for path in _files(setup)],
+            [(str(path), self._content_digest(path)) for path in files],
             [fact for path in directories for fact in tree.facts(path)],
         )
         # ASCII: a lone surrogate in a path or variable is escaped, not an error.
-        return _digest(json.dumps(facts).encode("ascii"))
-
-    def _foreign_extensions(self, setup: ChildSetup) -> Iterator[str]:
-        """Yield every extension the child would load that is not ours."""
-        argv = setup.pi_argv
-        named = [value for option, value in pairwise(argv) if option in _EXTENSION_OPTIONS]
-        named += [word for word in argv if word.startswith(("--extension=", "-e="))]
-        foreign = (each for each in named if not each.startswith(BUILTIN_PREFIX))
-        yield from (each for each in foreign if not _is_ours(Path(each)))
-        if not any(word in _NO_EXTENSIONS for word in argv):
-            for base in config_bases(setup):
-                yield from _entries(base / "extensions")
-                for entry in extension_entries(base):
-                    if not _is_ours(resolved_path(entry, base, setup.env)):
-                        yield entry
+        kind = _digest(json.dumps(facts).encode("ascii"))
+        return kind, replace(sources, stamp=stamp)
 
     def _content_digest(self, path: Path) -> str:
         if path not in self._digests:
@@ -131,9 +171,32 @@ class ChildKinds:
         return self._digests[path]
 
 
-def _files(setup: ChildSetup) -> Iterator[Path]:
+def _named_extensions(setup: ChildSetup, bases: Sequence[Path]) -> Iterator[Path]:
+    """Yield every extension that options or settings have the child load, but for pi's own."""
+    argv = setup.pi_argv
+    named = [value for option, value in pairwise(argv) if option in _EXTENSION_OPTIONS]
+    named += [word for word in argv if word.startswith(("--extension=", "-e="))]
+    yield from (Path(each) for each in named if not each.startswith(BUILTIN_PREFIX))
+    if _loads_installed(setup):
+        for base in bases:
+            yield from (resolved_path(entry, base, setup.env) for entry in extension_entries(base))
+
+
+def _loads_foreign(setup: ChildSetup, bases: Sequence[Path], extensions: Sequence[Path]) -> bool:
+    """Return whether the child would load any extension that is not ours."""
+    installed = bases if _loads_installed(setup) else ()
+    return any(_entries(base / "extensions") for base in installed) or not all(
+        map(_is_ours, extensions)
+    )
+
+
+def _loads_installed(setup: ChildSetup) -> bool:
+    return not any(word in _NO_EXTENSIONS for word in setup.pi_argv)
+
+
+def _files(setup: ChildSetup, bases: Sequence[Path]) -> Iterator[Path]:
     """Yield what pi reads at its start, whether it is there or not."""
-    for base in config_bases(setup):
+    for base in bases:
         yield from (base / name for name in (*setup.traits.files, *CONTEXT_FILES))
     for place in (setup.cwd, *setup.cwd.parents):
         yield from (place / name for name in CONTEXT_FILES)
@@ -149,10 +212,14 @@ def _state(path: Path) -> bytes:
 
 
 def _is_ours(path: Path) -> bool:
-    try:
-        return path.resolve().is_relative_to(PACKAGE_DIR)
-    except (OSError, ValueError, RuntimeError):
-        return False
+    where = _leads_to(path)
+    return where is not None and where.is_relative_to(PACKAGE_DIR)
+
+
+def _leads_to(path: Path) -> Path | None:
+    with suppress(OSError, ValueError, RuntimeError):
+        return path.resolve()
+    return None
 
 
 def _entries(directory: Path) -> list[str]:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pi_subagents.engines.pi.command import shebang
-from pi_subagents.engines.pi.install.node import node_version
+from pi_subagents.engines.pi.installed_version import find_node_version
 from pi_subagents.system.programs import is_runnable, search_program
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def with_closed_inspector(
     words = _as_node(argv, env, cwd)
     if words is None or OPEN in " ".join((*words, env.get(NODE_OPTIONS, ""))):
         return None
-    version = node_version(Path(words[0]), env)
+    version = find_node_version(Path(words[0]), env)
     if version is None or not _knows_the_option(version):
         return None
     return (words[0], CLOSED, *words[1:]) if CLOSED not in words else words

@@ -1,9 +1,10 @@
 """
-Find out which version a pi command is: from the package it is part of, else by asking it once.
+Find out which version a pi command is, and the Node that starts it, asking each only once.
 
 In: a command, an environment, the working directory.  Out: the version, or None if it gives
-none.  An answer is kept in the data directory for an hour, or until the program's file changes: a
-wrapper stays the same file whatever it leads to.  What cannot be kept is asked for again.
+none.  A package that the command is part of says it too.  An answer is kept in the data directory
+for an hour, or until the program's file changes: a wrapper stays the same file whatever it leads
+to.  What cannot be kept is asked for again.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pi_subagents.engines.pi.invocation import asking_environment
+from pi_subagents.engines.pi.versions import version_text
 from pi_subagents.system.clock import now_ms
 from pi_subagents.system.home import data_dir
 from pi_subagents.system.programs import ProgramQuestion
@@ -24,6 +26,8 @@ from pi_subagents.system.safe_io import make_private_dirs, read_json, replace_fi
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from pi_subagents.engines.pi.install.node import NodeVersion
 
 PACKAGE_SUFFIX = "/pi-coding-agent"
 RENAMED_KEY = "piConfig"  # in the package.json of a pi under another name
@@ -34,7 +38,12 @@ MAX_AGE_MS = 60 * 60 * 1000
 MAX_ENTRIES = 32
 MAX_BYTES = 64 * 1024
 ASK_LIMIT_S = 10.0
+# Of Node itself.  What is smaller may start another Node in another directory, as scripts do.
+WHOLE_NODE_BYTES = 16 * 1024 * 1024
+_PROGRAM_MAGIC = (b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe")
 VERSION = re.compile(r"v?(\d{1,6}(?:\.\d{1,6}){1,3}(?:[-+][0-9A-Za-z.-]{1,30})?)")
+
+_NODE_VERSION = re.compile(r"(\d{1,6})\.(\d{1,6})\.(\d{1,6})")
 
 
 def packaged_version(argv: Sequence[str]) -> str | None:
@@ -66,6 +75,20 @@ def find_version(argv: Sequence[str], env: Mapping[str, str], cwd: Path) -> str 
         if known is not None:
             kept.keep(identity, known)
     return known
+
+
+def find_node_version(node: Path, env: Mapping[str, str]) -> NodeVersion | None:
+    """Return the version of a Node; of one that is whole in its file, as it was kept."""
+    if not _is_whole_program(node):
+        return _ask_node(node, env)
+    kept, identity = _Kept(data_dir(env) / FILE_NAME), _identity((str(node),))
+    known = _NODE_VERSION.fullmatch(kept.version(identity) or "")
+    if known is not None:
+        return int(known[1]), int(known[2]), int(known[3])
+    asked = _ask_node(node, env)
+    if asked is not None:
+        kept.keep(identity, version_text(asked))
+    return asked
 
 
 def is_first_sight(version: str, env: Mapping[str, str]) -> bool:
@@ -122,6 +145,21 @@ def _identity(argv: Sequence[str]) -> str:
             found = Path(word).stat()
             facts.append([found.st_size, found.st_mtime_ns, found.st_ctime_ns])
     return blake2b(json.dumps(facts).encode("ascii"), digest_size=16).hexdigest()
+
+
+def _ask_node(node: Path, env: Mapping[str, str]) -> NodeVersion | None:
+    from pi_subagents.engines.pi.install.node import node_version  # it can install one, too
+
+    return node_version(node, env)
+
+
+def _is_whole_program(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            is_program = file.read(4) in _PROGRAM_MAGIC
+            return is_program and os.fstat(file.fileno()).st_size >= WHOLE_NODE_BYTES
+    except (OSError, ValueError):
+        return False
 
 
 def _ask(argv: Sequence[str], env: Mapping[str, str], cwd: Path) -> str | None:

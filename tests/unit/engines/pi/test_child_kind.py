@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,7 +12,7 @@ import pytest
 from pi_subagents.core.value import replace
 from pi_subagents.engines.pi import child_kind
 from pi_subagents.engines.pi.child_kind import PACKAGE_DIR, ChildKinds, ChildShape
-from pi_subagents.engines.pi.models.config import MAX_CONFIG_BYTES
+from pi_subagents.engines.pi.models.config import MAX_CONFIG_BYTES, config_content
 from pi_subagents.engines.pi.versions import traits_of
 
 if TYPE_CHECKING:
@@ -139,6 +141,56 @@ def test_what_a_kind_has_become_is_looked_up_anew(home: Home) -> None:
     (home.agent / "extensions" / "planted.ts").touch()
     assert kinds.kind_now(kind) == ""
     assert kinds.kind_now("") == kinds.kind_now("0" * 32) == ""
+
+
+def test_what_has_not_changed_for_a_while_is_not_read_again(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (home.agent / "settings.json").write_text('{"a": 1}')
+    kinds = ChildKinds(home.env, traits_of(home.version))
+    kind = kinds.kind_of(home.shape)
+    later = time.time_ns() + child_kind.SETTLED_NS + 1
+    monkeypatch.setattr(time, "time_ns", lambda: later)
+    assert (
+        kinds.kind_now(kind) == kind
+    )  # read once more: it was too new for its times to be trusted
+    monkeypatch.setattr(child_kind, "config_content", None)  # nobody may ask for it
+    assert kinds.kind_now(kind) == kind
+    monkeypatch.setattr(child_kind, "config_content", config_content)
+    (home.agent / "settings.json").write_text('{"a": 2}')
+    assert kinds.kind_now(kind) == home.kind() != kind
+
+
+def test_what_is_too_new_for_its_times_to_be_trusted_is_read_again(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = home.agent / "settings.json"
+    settings.write_text('{"a": 1}')
+    kinds = ChildKinds(home.env, traits_of(home.version))
+    kind = kinds.kind_of(home.shape)
+    found = settings.stat()
+    settings.write_text('{"a": 2}')
+    real = os.stat  # the same in every respect, as within one tick of the kernel's clock
+    monkeypatch.setattr(
+        os, "stat", lambda path, **more: found if path == str(settings) else real(path, **more)
+    )
+    assert kinds.kind_now(kind) == home.kind() != kind
+
+
+def test_an_extension_of_ours_that_leads_elsewhere_by_now_is_not_ours(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    link = home.agent / "ours.mjs"
+    link.symlink_to(OURS)
+    (home.agent / "settings.json").write_text(json.dumps({"extensions": [str(link)]}))
+    later = time.time_ns() + 2 * child_kind.SETTLED_NS
+    monkeypatch.setattr(time, "time_ns", lambda: later)
+    kinds = ChildKinds(home.env, traits_of(home.version))
+    kind = kinds.kind_of(home.shape)
+    assert kinds.kind_now(kind) == kind != ""
+    link.unlink()
+    link.symlink_to(home.project / "other.mjs")
+    assert kinds.kind_now(kind) == ""
 
 
 def test_a_projects_own_configuration_counts_where_it_is_trusted(home: Home) -> None:

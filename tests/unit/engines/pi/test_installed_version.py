@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,13 @@ from tests.fakes.fake_node import write_script
 from pi_subagents.core.settings import Settings
 from pi_subagents.engines.base import CallPlace
 from pi_subagents.engines.pi.engine import ENGINE
-from pi_subagents.engines.pi.installed_version import find_version, is_first_sight
+from pi_subagents.engines.pi.install import node
+from pi_subagents.engines.pi.installed_version import (
+    WHOLE_NODE_BYTES,
+    find_node_version,
+    find_version,
+    is_first_sight,
+)
 from pi_subagents.engines.pi.versions import PINNED_PI_VERSION
 
 if TYPE_CHECKING:
@@ -103,6 +110,39 @@ def test_where_nothing_can_be_kept_it_is_asked_each_time(machine: Machine) -> No
     machine.says("echo 1.5.0")
     assert [machine.find(), machine.find()] == ["1.5.0", "1.5.0"]
     assert machine.asked() == ["--version"] * 2
+
+
+def whole_node(machine: Machine) -> Path:
+    """Make a file that is a whole program by all that is looked at."""
+    node = machine.root / "node"
+    node.write_bytes(b"\x7fELF")
+    os.truncate(node, WHOLE_NODE_BYTES)
+    return node
+
+
+def test_a_node_that_is_whole_in_its_file_is_asked_once(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = iter([(24, 19, 0), None, (22, 0, 1)])
+    monkeypatch.setattr(node, "node_version", lambda *_: next(answers))
+    program = whole_node(machine)
+    first = [find_node_version(program, machine.env) for _ in range(3)]
+    os.utime(program, (1, 1))  # replaced by another
+    changed = [find_node_version(program, machine.env) for _ in range(3)]
+    assert (first, changed) == ([(24, 19, 0)] * 3, [None, (22, 0, 1), (22, 0, 1)])
+
+
+def test_a_node_that_may_lead_to_another_one_is_asked_each_time(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = machine.root / "node"
+    script.write_text("#!/bin/sh\n")
+    for program in (script, machine.root / "none"):
+        answers = iter([(24, 19, 0), (22, 0, 1)])
+        monkeypatch.setattr(node, "node_version", lambda *_, told=answers: next(told))
+        found = [find_node_version(program, machine.env) for _ in range(2)]
+        assert found == [(24, 19, 0), (22, 0, 1)]
+    assert not (machine.root / "data").exists()
 
 
 def test_a_version_is_met_for_the_first_time_once(machine: Machine) -> None:

@@ -164,6 +164,7 @@ def config_object(path: Path) -> dict[str, object]:
 def config_content(path: Path) -> bytes:
     """Return the content of a file of pi's configuration; nothing where it cannot be read."""
     with suppress(OSError, ValueError, RuntimeError):
+        os.lstat(path)  # most are not there, which this says soonest
         # People keep configuration in dotfile repositories and link to it.
         return read_bounded(path.resolve(), MAX_CONFIG_BYTES)
     return b""
