@@ -29,6 +29,7 @@ from pi_subagents.core import messages as core_messages
 from pi_subagents.core.run import events as ev
 from pi_subagents.errors import StoreUnwritable
 from pi_subagents.runners import pool
+from pi_subagents.runners.pool import start_held
 from pi_subagents.service.runs import Runs
 from pi_subagents.store import messages as store_messages
 
@@ -217,7 +218,7 @@ async def test_a_caller_short_of_descriptors_fails_tasks_not_the_queue(
 async def test_a_supervisor_short_of_descriptors_tells_the_truth(
     place: Workplace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    start = pool.start_held
+    start = start_held
     limits = {f"limit {limit}": limit for limit in (6, 9, 12, 14, 15, 16, 18, 20, 24)}
 
     def starved(spec: RunSpec, *how: Any) -> Held:
@@ -247,7 +248,7 @@ async def test_a_supervisor_short_of_descriptors_tells_the_truth(
 async def test_a_start_that_the_kernel_refuses_fails_its_task_only(
     place: Workplace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    start = pool.start_held
+    start = start_held
 
     def refused(spec: RunSpec, *how: Any) -> Held:
         if spec.name.startswith("unlucky"):
@@ -306,7 +307,7 @@ async def test_no_descriptor_is_left_open_by_starts_that_fail(
 async def test_a_supervisor_that_dies_before_it_is_told_what_to_run_is_not_waited_for(
     place: Workplace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    start = pool.start_held
+    start = start_held
 
     def stillborn(spec: RunSpec, *how: Any) -> Held:
         held = start(spec, *how)

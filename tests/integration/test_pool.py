@@ -19,6 +19,8 @@ from pi_subagents.core.run import events as ev
 from pi_subagents.core.run.result import RunResult
 from pi_subagents.core.task.request import Task
 from pi_subagents.runners import pool as pools
+from pi_subagents.runners import room
+from pi_subagents.runners.pool import Held
 from pi_subagents.service.call import Pool
 from pi_subagents.store.desk import STOPPED, Desk
 from pi_subagents.store.run_dir import RunDir
@@ -69,29 +71,29 @@ async def waiting(place: Workplace, pool: Pool, prompt: str) -> FakeProcess:
     return child
 
 
-given = pools.Held.give
+given = Held.give
 
 
-def give_and_stop(held: pools.Held, order: LocalOrder) -> None:
+def give_and_stop(held: Held, order: LocalOrder) -> None:
     given(held, order)
     held.channel.sendall(b"stop\n")
 
 
-def give_and_go(held: pools.Held, order: LocalOrder) -> None:
+def give_and_go(held: Held, order: LocalOrder) -> None:
     held.process.send_signal(signal.SIGSTOP)  # it finds both at once
     given(held, order)
     held.release()
     held.process.send_signal(signal.SIGCONT)
 
 
-def give_and_signal(held: pools.Held, order: LocalOrder) -> None:
+def give_and_signal(held: Held, order: LocalOrder) -> None:
     held.process.send_signal(signal.SIGSTOP)  # it finds both at once
     given(held, order)
     held.process.send_signal(signal.SIGTERM)
     held.process.send_signal(signal.SIGCONT)
 
 
-def give_what_is_over(held: pools.Held, order: LocalOrder) -> None:
+def give_what_is_over(held: Held, order: LocalOrder) -> None:
     spec = order.spec
     stopped = RunResult(spec.run_id, spec.session_id, spec.name, "aborted", error_message="stopped")
     run_dir = RunDir(Path(order.place.run_dir), Desk(Path(order.place.desk)))
@@ -100,7 +102,7 @@ def give_what_is_over(held: pools.Held, order: LocalOrder) -> None:
     given(held, order)
 
 
-async def seen_off(held: pools.Held) -> None:
+async def seen_off(held: Held) -> None:
     """Let a supervisor that waits go; the pool finds out when it looks for one."""
     held.release()
     await asyncio.to_thread(held.wait)
@@ -134,6 +136,46 @@ async def test_a_host_has_as_many_children_ready_as_it_was_told_to(
     for child in children:
         await child.answer_and_exit("done")
     await work.results()
+
+
+async def together(place: Workplace, pool: Pool, *names: str) -> dict[str, int]:
+    """Let a call come and go whose tasks are at work at once; return the supervisor of each."""
+    work = call(place, pool, *names, concurrency=len(names))
+    children = {name: await place.child(name) for name in names}
+    found = {name: supervisor_of(child) for name, child in children.items()}
+    for child in children.values():
+        await child.say("done")
+        await child.settle()
+    await work.results()
+    return found
+
+
+async def test_those_that_worked_for_a_call_wait_a_while_for_the_next_one(
+    place: Workplace, pool: Pool
+) -> None:
+    first = await together(place, pool, "one", "two", "three")
+    second = await together(place, pool, "four", "five", "six")
+    assert set(second.values()) == set(first.values())
+
+
+async def test_those_that_no_call_wanted_for_a_while_go_but_for_as_many_as_a_host_keeps(
+    place: Workplace, pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await together(place, pool, "one", "two", "three")
+    *others, last = pool.waiting
+    monkeypatch.setattr(pools, "LINGER_S", 0.0)
+    await pool.settle()
+    gone = [await asyncio.to_thread(held.process.wait, PATIENCE_S) for held in others]
+    assert (gone, pool.waiting) == ([0, 0], (last,))
+    assert last.process.poll() is None
+
+
+async def test_no_more_than_a_few_wait_because_they_worked(
+    place: Workplace, pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pools, "MOST_LINGERING", 2)
+    await together(place, pool, "one", "two", "three")
+    assert len(pool.waiting) == 2
 
 
 async def test_a_host_that_wants_none_keeps_none(place: Workplace, pool: Pool) -> None:
@@ -196,7 +238,7 @@ async def test_whoever_goes_is_seen_off_whatever_else_waits_and_whoever_asked(
 async def test_no_child_waits_where_memory_is_short(
     place: Workplace, pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pools, "MIN_FREE_BYTES", 1 << 60)
+    monkeypatch.setattr(room, "MIN_FREE_BYTES", 1 << 60)
     await served(place, pool, "one")
     assert pool.waiting == ()
 
@@ -206,15 +248,15 @@ async def test_there_are_never_more_children_ready_than_work_at_once(
 ) -> None:
     orders: list[LocalOrder] = []
 
-    def note(held: pools.Held, order: LocalOrder) -> None:
+    def note(held: Held, order: LocalOrder) -> None:
         orders.append(order)
         given(held, order)
 
-    monkeypatch.setattr(pools.Held, "give", note)
+    monkeypatch.setattr(Held, "give", note)
     await served(place, pool, "one")
     pool.prewarm_all(orders * 3, [], place.env, most=2)
     assert len(pool.waiting) == 2
-    monkeypatch.setattr(pools, "MIN_FREE_BYTES", 1 << 60)
+    monkeypatch.setattr(room, "MIN_FREE_BYTES", 1 << 60)
     pool.prewarm_all(orders * 3, [], place.env, most=3)
     assert len(pool.waiting) == 2
 
@@ -271,7 +313,7 @@ async def test_a_stop_that_comes_right_behind_the_order_is_not_lost(
     place: Workplace, pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await served(place, pool, "first")
-    monkeypatch.setattr(pools.Held, "give", give_and_stop)
+    monkeypatch.setattr(Held, "give", give_and_stop)
     assert (await call(place, pool, "second").result()).status == "aborted"
 
 
@@ -280,7 +322,7 @@ async def test_a_run_that_ends_before_it_begins_leaves_the_child_that_was_prewar
     place: Workplace,
     pool: Pool,
     monkeypatch: pytest.MonkeyPatch,
-    end: Callable[[pools.Held, LocalOrder], None],
+    end: Callable[[Held, LocalOrder], None],
 ) -> None:
     place.settings(warm_children=2, max_machine_children=1)
     await served(place, pool, "first")
@@ -289,7 +331,7 @@ async def test_a_run_that_ends_before_it_begins_leaves_the_child_that_was_prewar
     slot = acquire_slot(str(data_dir(place.env) / "slots"), 1)  # so that the run has to wait
     assert slot is not None
     with monkeypatch.context() as patched:
-        patched.setattr(pools.Held, "give", end)
+        patched.setattr(Held, "give", end)
         assert (await call(place, pool, "second").result()).status == "aborted"
     os.close(slot)
     kept, newcomer = pool.waiting
@@ -323,7 +365,7 @@ async def test_a_signal_that_comes_with_an_order_stops_its_run(
     place: Workplace, pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await waiting(place, pool, "first")
-    monkeypatch.setattr(pools.Held, "give", give_and_signal)
+    monkeypatch.setattr(Held, "give", give_and_signal)
     result = await call(place, pool, "second").result()
     assert (result.status, result.error_message) == ("aborted", core_messages.STOPPED_ON_REQUEST)
 
@@ -334,6 +376,6 @@ async def test_a_caller_that_goes_while_an_unfit_child_is_let_go_is_missed(
     first = await waiting(place, pool, "first")
     await first.write(b"half a line", until_read=True)
     await first.exit(0)  # once its input has ended
-    monkeypatch.setattr(pools.Held, "give", give_and_go)
+    monkeypatch.setattr(Held, "give", give_and_go)
     result = await call(place, pool, "second").result()
     assert (result.status, result.error_message) == ("interrupted", core_messages.INTERRUPTED)

@@ -17,6 +17,7 @@ from pi_subagents.faces.bridge import calls as bridge_calls
 from pi_subagents.faces.bridge.peer import HostPeer
 from pi_subagents.faces.bridge.server import Bridge
 from pi_subagents.runners import pool as pools
+from pi_subagents.runners import room
 from pi_subagents.service.call import Pool
 from pi_subagents.system.home import data_dir
 from pi_subagents.system.slots import acquire_slot
@@ -288,7 +289,7 @@ async def test_where_all_places_are_taken_a_wrong_guess_makes_room_for_what_is_k
 
 async def test_on_one_machine_there_are_only_so_many_guesses(place: Workplace, core: Core) -> None:
     directory = str(data_dir(place.env) / "guessed")
-    taken = [acquire_slot(directory, pools.MAX_GUESSED) for _ in range(pools.MAX_GUESSED - 1)]
+    taken = [acquire_slot(directory, room.MAX_GUESSED) for _ in range(room.MAX_GUESSED - 1)]
     await core.hint(tasks(), begun=3)
     assert len(core.idle) == 1
     for lock in taken:
@@ -332,16 +333,16 @@ async def test_a_later_hint_gives_everybody_more_time_and_the_end_takes_it_away(
     assert [held.process.poll() for held in waiting] == [0, 0]
 
 
-async def test_of_the_kind_that_was_used_last_one_is_kept(
+async def test_the_one_that_was_used_last_is_kept(
     place: Workplace, core: Core, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await served(place, core)
     monkeypatch.setattr(pools, "PREWARM_LIMIT_S", 0.0)
     await core.hint(tasks("one", "two", "three"))
-    *others, newest = core.idle
+    used, *others = core.idle
     assert [await ended(held) for held in others] == [0, 0]
-    assert core.idle == [newest]
-    assert newest.process.poll() is None
+    assert core.idle == [used]
+    assert used.process.poll() is None
 
 
 async def test_where_nobody_waits_nobody_is_started_instead(

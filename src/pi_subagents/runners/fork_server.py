@@ -24,6 +24,7 @@ from pi_subagents.core.run.spec import FORK
 from pi_subagents.runners import supervisor_start
 from pi_subagents.runners.supervisor_start import PACKAGE_ROOT, SUPERVISOR
 from pi_subagents.system.identity import handles_are_offered
+from pi_subagents.system.lean_asyncio import import_lean_asyncio
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -163,6 +164,7 @@ def begun_early(env: Mapping[str, str]) -> Iterator[None]:
     server.begin(env)
     EARLY[:] = [server]
     try:
+        import_lean_asyncio()
         yield
     finally:
         EARLY.clear()

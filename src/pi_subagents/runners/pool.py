@@ -14,29 +14,29 @@ import socket
 import subprocess
 from contextlib import suppress
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pi_subagents.core.run.spec import MAX_REUSE, RunSpec
 from pi_subagents.runners.fork_server import EARLY, ForkedProcess, ForkServer
+from pi_subagents.runners.room import claim_guess, memory_is_short
 from pi_subagents.runners.supervisor_start import order_line, start_supervisor
 from pi_subagents.store.local_order import LocalOrder, altered
 from pi_subagents.system.identity import identify
 from pi_subagents.system.own_thread import in_own_thread
 from pi_subagents.system.process_tree import end_supervisor
-from pi_subagents.system.slots import acquire_slot
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 
 IDLE_LIMIT_S = 300.0
+# How long, and at most how many, stay that worked for a call: another one often follows soon.
+LINGER_S = 30.0
+MOST_LINGERING = 4
 # How long children wait for the call they were started for: it may never be made.
 PREWARM_LIMIT_S = 30.0
 # When the call is there: how long those wait that none of its tasks took.
 GIVE_BACK_S = 3.0
-MAX_GUESSED = 8  # children of this user that wait for a task which is not yet written
 FORK_FROM = 2  # runs: a single supervisor starts sooner by itself
-MIN_FREE_BYTES = 512 * 1024 * 1024
 # A supervisor that was released gives its child five seconds, and a sweep may take ten.
 LEAVE_LIMIT_S = 25.0
 
@@ -155,7 +155,7 @@ class ChildPool:
         if held in self._busy:  # else the pool was closed meanwhile
             self._busy.remove(held)
         alike = sum(other.kind == held.kind for other in self._idle)
-        if free and (wanted or alike < self.warm):
+        if free and (wanted or alike < self._most_kept):
             self._idle.append(held)
         else:
             self._dismiss(held)
@@ -187,7 +187,7 @@ class ChildPool:
             is_guess = number >= len(orders)
             if not is_guess and self.is_full:
                 self._drop_wrong_guess({order.spec.reuse.kind for order in orders})
-            if not self.is_full and not _memory_is_short():
+            if not self.is_full and not memory_is_short():
                 self._start_idle(order, env, is_guess=is_guess)
 
     @property
@@ -210,19 +210,25 @@ class ChildPool:
         known = (*self._idle, *(held for held in self._busy if held.keeps))
         has_one = any(held.kind == kind_of(order.spec) for held in known)
         has_room = len(self._idle) + len(self._busy) <= most
-        if order.spec.child.takes_commands and not has_one and has_room and not _memory_is_short():
+        if order.spec.child.takes_commands and not has_one and has_room and not memory_is_short():
             self._start_idle(order, env)
 
     async def settle(self) -> None:
         """Keep what a host wants to have ready after a call, and release the rest."""
-        if self.warm and self._last is not None and not _memory_is_short():
+        if self.warm and self._last is not None and not memory_is_short():
             order, env = self._last
             kind = kind_of(order.spec)
             ready = [held for held in self._idle if held.kind == kind and held.usable]
-            self._discard_all(held for held in self._idle if held not in ready[-self.warm :])
+            kept = [held for held in ready if held.last_run][-self._most_kept :]
+            if (missing := self.warm - len(kept)) > 0:
+                kept += [held for held in ready if not held.last_run][-missing:]
+            self._discard_all(held for held in self._idle if held not in kept)
             for _ in range(0 if self._busy else self.warm - len(ready)):
                 self._start_idle(altered(order, keep=True), env)
-            self._later(IDLE_LIMIT_S, self._expire)
+            if len(kept) > self.warm:
+                self._later(LINGER_S, self._let_some_go)
+            else:
+                self._later(IDLE_LIMIT_S, self._expire)
         elif not self._busy:
             self._discard_all(self._idle)
             self._fork_no_more()
@@ -242,6 +248,10 @@ class ChildPool:
         self._idle, self._busy = [], []
         self._fork_no_more()
         await self._wait_for_leaving()
+
+    @property
+    def _most_kept(self) -> int:
+        return max(self.warm, MOST_LINGERING) if self.warm else 0
 
     def _fork_from_now_on(self, env: Mapping[str, str]) -> None:
         if self._server is None:
@@ -268,7 +278,7 @@ class ChildPool:
         self, order: LocalOrder, env: Mapping[str, str], *, is_guess: bool = False
     ) -> None:
         with suppress(OSError):  # then the run that wants it reports that, if it is no better
-            slot = _claim_guess(order) if is_guess else None
+            slot = claim_guess(order) if is_guess else None
             if is_guess and slot is None:
                 return
             held = start_held(order.spec, env, self._server)
@@ -277,8 +287,10 @@ class ChildPool:
             held.start_child(order)
 
     def _drop_wrong_guess(self, kinds: Container[str]) -> None:
-        guesses = (held for held in self._idle if held.slot is not None)
-        if wrong := next((held for held in guesses if held.kind not in kinds), None):
+        """Release one that waits for nothing that is known to come, a guess before all others."""
+        guesses_first = sorted(self._idle, key=lambda held: held.slot is None)
+        may_go = (held for held in guesses_first if held.slot is not None or held.last_run)
+        if wrong := next((held for held in may_go if held.kind not in kinds), None):
             self._discard(wrong)
 
     def _give_back(self) -> None:
@@ -323,6 +335,13 @@ class ChildPool:
         if self._idle and not self._busy:
             self._settling = asyncio.ensure_future(self.settle())
 
+    def _let_some_go(self) -> None:
+        """Release those that only lingered, as no call followed; nothing waits for that."""
+        if not self._busy:
+            self._discard_all(self._idle[: -self.warm])
+            self._settling = asyncio.ensure_future(self._wait_for_leaving())
+            self._later(IDLE_LIMIT_S - LINGER_S, self._expire)
+
     def _expire(self) -> None:
         """Release what waits, as there was no call for long; nothing waits for that."""
         if not self._busy:
@@ -354,23 +373,8 @@ def start_held(spec: RunSpec, env: Mapping[str, str], server: ForkServer | None 
             raise
 
 
-def _claim_guess(order: LocalOrder) -> int | None:
-    """Return one of the few places for children that are started on a guess, if one is left."""
-    return acquire_slot(str(Path(order.place.slots_dir).with_name("guessed")), MAX_GUESSED)
-
-
 def _close_all(leaving: Iterable[Held]) -> None:
     for held in leaving:
         held.wait()
         assert held.process.stdout is not None
         held.process.stdout.close()
-
-
-def _memory_is_short() -> bool:
-    """Return whether another idle process would be in the way; not where that is not known."""
-    try:
-        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
-        available = next(line for line in lines if line.startswith("MemAvailable:"))
-        return int(available.split()[1]) * 1024 < MIN_FREE_BYTES
-    except (OSError, ValueError, IndexError, StopIteration):
-        return False

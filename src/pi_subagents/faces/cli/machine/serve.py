@@ -101,6 +101,9 @@ def bridge(console: Console) -> None:
     The extension starts it itself; docs/bridge.md describes the protocol. It ends when its input
     does, and so does every sub-agent of a call; background runs go on.
     """
+    from pi_subagents.service.machine.head_start import import_lean_asyncio
+
+    import_lean_asyncio()
     from pi_subagents.faces.bridge.process import run_bridge
 
     if sys.stdin.isatty():
