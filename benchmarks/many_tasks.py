@@ -27,6 +27,7 @@ TASKS = (1000, 300, 20)
 SOME = (100, 100, 10)
 EARLY = (200, 200, 10)
 GROWTH_MB = 4
+CPU_MS = 5
 
 
 def measure(place: Place) -> list[Figure]:
@@ -43,7 +44,13 @@ def measure(place: Place) -> list[Figure]:
         Figure(section, f"wall per task, first {some}", "ms", _per_task(first, "wall_s")),
         Figure(section, f"wall per task, last {some}", "ms", _per_task(last, "wall_s")),
         Figure(section, f"CPU of the host per task, first {some}", "ms", _per_task(first, "cpu_s")),
-        Figure(section, f"CPU of the host per task, last {some}", "ms", _per_task(last, "cpu_s")),
+        Figure(
+            section,
+            f"CPU of the host per task, last {some}",
+            "ms",
+            _per_task(last, "cpu_s"),
+            Target(CPU_MS),
+        ),
         Figure(section, f"memory of the host after {after}", "MB", (early,)),
         Figure(section, "memory of the host at the end", "MB", (late,)),
         Figure(section, "growth of the host", "MB", (late - early,), Target(GROWTH_MB)),

@@ -70,9 +70,10 @@ class Place:
     env: Mapping[str, str]
     quick: bool
     sample: bool = False
+    own_rounds: int | None = None  # as asked for
 
     def rounds(self, full: int) -> int:
-        return self.amount(full, 2, 1)
+        return self.own_rounds or self.amount(full, 2, 1)
 
     def amount(self, full: int, quick: int, sample: int) -> int:
         """Return how many, or how much, of something is measured."""

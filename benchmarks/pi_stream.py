@@ -12,9 +12,10 @@ import subprocess
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from main_agent import JSON_MODE
 from measuring import Figure, Place, progress
-from real_work import JSON_MODE, MAIN, own_place, tool_call
 from scripted_model import scripted_model
+from work_calls import MAIN, own_place, tool_call
 
 from pi_subagents.engines.pi.command import resolve_pi_command
 from pi_subagents.hosts.pi.extension import extension_dir

@@ -50,7 +50,8 @@ PARTS = {
     "stream": pi_stream.measure,
     "supervisor": supervisor_cost.measure,
     "delegation": against_xargs.measure,
-    "work": real_work.measure,
+    "work": real_work.measure_few,
+    "work-many": real_work.measure_many,
     "many": many_tasks.measure,
     "events": event_path.measure,
     "display": display_cost.measure,
@@ -68,6 +69,7 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--quick", action="store_true", help="two small rounds of everything")
     parser.add_argument("--sample", action="store_true", help="the least that runs all of its code")
+    parser.add_argument("--rounds", type=_rounds, help="so many rounds where a part has rounds")
     parser.add_argument("--only", action="append", choices=PARTS, help="this part (repeatable)")
     parser.add_argument(
         "--write-docs", action="store_true", help="rewrite these tables in docs/performance.md"
@@ -78,6 +80,7 @@ def main() -> None:
         parser.error("--write-docs wants all rounds")
     with tempfile.TemporaryDirectory(prefix="subagents-bench-") as scratch:
         place = _place(Path(scratch), quick=options.quick, sample=options.sample)
+        place = replace(place, own_rounds=options.rounds)
         measured_on = machine.describe(place.env, place.project)
         figures = [figure for name in chosen for figure in PARTS[name](_own(place, name))]
     progress("done")
@@ -87,6 +90,13 @@ def main() -> None:
         print(report.as_text(figures, measured_on))
     if options.write_docs:
         report.write_document(figures, measured_on, whole=not options.only)
+
+
+def _rounds(text: str) -> int:
+    rounds = int(text)
+    if rounds < 1:
+        raise argparse.ArgumentTypeError("at least one round")
+    return rounds
 
 
 def _place(path: Path, *, quick: bool, sample: bool) -> Place:

@@ -38,6 +38,7 @@ OPTIONS = (
     "--ignore-scripts",
     "--loglevel=error",
 )
+WITHOUT_PEERS = ("--legacy-peer-deps",)
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,7 @@ class NpmPackage:
     package: str
     version: str
     program: str
+    peers: bool = True
 
 
 # The one place where their versions stand.
@@ -68,6 +70,10 @@ PACKAGES = {
     "gemini": NpmPackage("@google/gemini-cli", "0.61.0", ".bin/gemini"),
     # MCP clients
     "inspector": NpmPackage("@modelcontextprotocol/inspector", "2.12.0", ".bin/mcp-inspector"),
+    # The extension of pi that ours is measured against; pi gives it what it wants beside it
+    "reference": NpmPackage(
+        "@harms-haus/pi-subagents", "0.1.0", "@harms-haus/pi-subagents/src/index.ts", peers=False
+    ),
     "conformance": NpmPackage("@modelcontextprotocol/conformance", "0.1.16", ".bin/conformance"),
 }
 
@@ -142,7 +148,7 @@ def _install(wanted: NpmPackage, directory: Path) -> None:
     (directory / "package.json").write_text('{"private": true}')
     try:
         done = subprocess.run(
-            [*node().npm, "install", *OPTIONS, label],
+            [*node().npm, "install", *OPTIONS, *(() if wanted.peers else WITHOUT_PEERS), label],
             cwd=directory,
             env={**os.environ, "PATH": node_path()},
             stdin=subprocess.DEVNULL,

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
+import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -80,3 +82,33 @@ def test_a_part_that_is_measured_by_itself_says_on_which_pi(
     report.write_document([figure], machine, whole=False)
     assert "### New\n\nMeasured by itself: today, pi 1.5.0, load before 0.1.\n" in page.read_text()
     assert "### Old\n\nkept\n" in page.read_text()
+
+
+@pytest.mark.pi
+def test_real_work_is_measured_in_every_way_by_the_least_sample() -> None:
+    done = subprocess.run(
+        [sys.executable, str(BENCHMARKS / "run.py"), "--only", "work", "--sample", "--json"],
+        cwd=ROOT,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    figures = json.loads(done.stdout)["figures"]
+    assert {each["section"] for each in figures} == {"Real work, 1 task"}
+    assert {each["name"].removeprefix("wall, ") for each in figures if each["unit"] == "ms"} == {
+        "ideal, the model alone",
+        *("xargs", "bare RPC", "bare RPC, second call", "shell", "warm host, second call"),
+        *("inside pi, cold", "inside pi, live", "inside pi, second call"),
+        *("in worktrees, live", "in worktrees, second call"),
+        *("CPU, xargs", "CPU, bare RPC", "CPU, shell", "CPU, inside pi, cold"),
+    }
+    assert all(value > 0 for each in figures for value in each["values"])
+
+
+def test_rounds_are_as_many_as_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    place = benchmark("measuring", monkeypatch).Place(
+        ROOT, ROOT, {}, quick=False, sample=False, own_rounds=2
+    )
+    assert (place.rounds(9), place.amount(9, 2, 1)) == (2, 9)
