@@ -106,6 +106,7 @@ def light(run: RunRecord) -> RunRecord:
         cwd=meta.cwd,
         profile=cut(meta.profile),
         preset=cut(meta.preset),
+        engine=cut(meta.engine),
         attached=meta.attached,
         created_at_ms=meta.created_at_ms,
         started_at_ms=(result.started_at_ms if result else 0) or meta.started_at_ms,

@@ -133,6 +133,8 @@ class WindowBuilder:
         self._todos = TodoTracker()
         self._words = ProgressFormatter()
         self._announced = AnnouncedCalls()
+        self._last: ev.AssistantMessage | ev.UserMessage | None = None
+        self._settled = False
         self._calls = 0
         self._usage = Usage()
         self._started_at_ms: int | None = None
@@ -143,7 +145,11 @@ class WindowBuilder:
         if self._started_at_ms is None and event != ev.StateChanged("planned"):
             self._started_at_ms = now_ms
         self._todos.apply(event)
+        if isinstance(event, ev.AssistantMessage | ev.UserMessage):
+            self._last, self._settled = event, False
         match event:
+            case ev.Settled():
+                self._settled = True
             case ev.AssistantMessage():
                 self._take_message(event)
             case ev.ToolStarted(call) if call.parent_id or not self._announced.begins(call):
@@ -151,7 +157,7 @@ class WindowBuilder:
                 self._take_call(call)
             case ev.ToolFinished():
                 self._add_to_its_call(event)
-            case ev.ErrorText(text):
+            case ev.ErrorText(text) if not self._has_answered():  # then it would only hide that
                 self._say(f"[stderr]: {line}" for line in _lines(text))
             case ev.Steer():
                 said = steer_text(event, one_line(event.text, MAX_STEER_TEXT))
@@ -191,6 +197,12 @@ class WindowBuilder:
             started_at_ms=self._started_at_ms,
             elapsed_ms=max(0, now_ms - self._started_at_ms),
         )
+
+    def _has_answered(self) -> bool:
+        """Return whether it gave a good answer and nothing was asked since."""
+        last = self._last
+        was_good = isinstance(last, ev.AssistantMessage) and last.stop_reason != "error"
+        return self._settled and was_good
 
     def _take_message(self, message: ev.AssistantMessage) -> None:
         self._announced.answered(message)

@@ -215,12 +215,12 @@ def test_a_row_keeps_little_and_nothing_that_drives_a_terminal(text: str) -> Non
 def test_a_light_record_keeps_what_a_list_shows_and_no_more() -> None:
     long = "x" * 1000
     ended = record(
-        "r", "s", "n\n" + long, profile="p", task=long, cwd="/shop", attached=False, path="/runs/r",
+        "r", "s", "n\n" + long, profile="p", engine="acp:x", task=long, cwd="/shop", attached=False, path="/runs/r",
         desk="/desks/r", output="Done.\n" + long, model=long, notes=(long,) * 9, finished_at_ms=9,
         created_at_ms=1, started_at_ms=2, usage=Usage(input=1), messages=(ev.UserMessage(long),),
     )  # fmt: skip
     assert light(ended) == record(
-        "r", "s", "n " + "x" * 197 + "…", profile="p", task="x" * 199 + "…", cwd="/shop",
+        "r", "s", "n " + "x" * 197 + "…", profile="p", engine="acp:x", task="x" * 199 + "…", cwd="/shop",
         attached=False, path="/runs/r", desk="/desks/r", output="Done. " + "x" * 193 + "…", model="x" * 199 + "…", finished_at_ms=9,
         notes=("x" * 199 + "…",) * 8, created_at_ms=1, started_at_ms=2, usage=Usage(input=1),
     )  # fmt: skip

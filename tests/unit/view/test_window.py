@@ -271,6 +271,17 @@ def test_reference_fault_26_standard_error_is_one_entry_per_line() -> None:
 # What ls and find found.
 
 
+def test_what_a_child_prints_as_it_goes_away_takes_no_line_of_its_answer() -> None:
+    """An adapter may print a page of traces when its input is closed."""
+    answer, trace = ev.AssistantMessage("Done.", stop_reason="stop"), ev.ErrorText("at x.js:1")
+    gone: list[ev.Event] = [ev.Settled(), trace]
+    assert history(trace, answer, *gone) == [("[stderr]: at x.js:1", "text"), ("Done.", "text")]
+    asked_again = [*gone, ev.UserMessage("More."), trace]
+    assert history(answer, *asked_again) == [("Done.", "text"), ("[stderr]: at x.js:1", "text")]
+    failed = ev.AssistantMessage("", stop_reason="error", error_message="no key")
+    assert history(failed, *gone) == [("[stderr]: at x.js:1", "text")]
+
+
 def test_a_summary_is_added_to_the_line_of_its_call() -> None:
     find = ev.ToolCall("c2", "find", {"pattern": "*.ts", "path": "src/"})
     assert history(

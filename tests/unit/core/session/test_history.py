@@ -45,7 +45,7 @@ def test_a_transcript_has_texts_calls_and_shortened_results() -> None:
 
 def test_a_transcript_has_the_calls_that_no_answer_announced() -> None:
     other = ev.ToolCall("2", "ls", {"path": "."})
-    happened = [
+    happened: list[ev.Event] = [
         ASKED,
         ev.ToolStarted(other),
         ev.ToolFinished("2", "ls", "a.py", failed=False),
