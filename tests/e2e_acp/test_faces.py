@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shlex
 import subprocess
 from typing import TYPE_CHECKING, Any
@@ -33,6 +34,8 @@ async def test_its_window_names_it_and_shows_its_calls_and_its_answer(
         env = {**bench.env, "TERM": "xterm", "LC_ALL": "C.UTF-8"}
         on_terminal = on_a_terminal(argv, cwd=bench.project, env=env, columns=120)
         async with on_terminal as (watcher, process, _):
+            # Some take long to begin, longer than a person is shown to wait here.
+            await asyncio.to_thread(wait_until, (bench.project / "begun").exists, "it works")
             screen = await watcher.sees(f"bash → {WAITING}")
             (bench.project / "go").touch()
             assert await ended(process) == 0
