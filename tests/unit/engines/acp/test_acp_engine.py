@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import fcntl
 import json
+import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -25,8 +27,6 @@ from pi_subagents.errors import AgentNotFound, ProfileRefused
 from pi_subagents.system.home import data_dir
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from pi_subagents.engines.base import ChildPlan
 
 
@@ -95,6 +95,18 @@ def test_one_in_the_working_directory_is_not_used(machine: Machine) -> None:
 def test_a_program_that_an_agent_needs_is_missed_by_its_name(machine: Machine) -> None:
     with pytest.raises(AgentNotFound, match="pi is not on PATH"):
         machine.has("pi-acp").open("pi-acp")
+
+
+def test_the_document_names_what_is_set_for_each_agent_and_what_it_writes() -> None:
+    rows = (Path(__file__).parents[4] / "docs" / "engines.md").read_text("utf-8").splitlines()
+    for number, name in enumerate(NAMES, 2):
+        agent = agent_of(name)
+        set_by_us, written = (
+            next(row for row in rows if row.startswith(f"| {beginning}")).split("|")[number]
+            for beginning in ("set by us", "writes at home")
+        )
+        assert re.findall(r"`(\w+)`", set_by_us) == list(agent.environment)
+        assert all(Path(each).parts[0] in written for each in agent.writes)
 
 
 def test_a_guard_that_the_user_has_set_stays_as_it_is(machine: Machine) -> None:
