@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from pi_subagents.core.json_rpc import Id
     from pi_subagents.engines.conversation import Channel
 
+MAX_DIGITS = 9  # of a number of ours
+
 
 class Requests:
     """The requests of one run, and which of them wait for their answers."""
@@ -45,6 +47,8 @@ class Requests:
 
     def asked(self, own: Id) -> str:
         """Return what an answer is to, once; an empty text where nothing was asked."""
+        if isinstance(own, str) and own.isdecimal() and len(own) <= MAX_DIGITS:
+            own = int(own)  # some know ids as texts only; ours are numbers
         return self.pending.pop(own, "")
 
     def _send(self, line: bytes) -> None:

@@ -492,6 +492,18 @@ def test_what_an_agent_does_not_know_of_the_protocol_is_answered_and_harms_nothi
     assert {own: each["code"] for own, each in talk.responses().items()} == {0: -32602, "t": -32601}
 
 
+@pytest.mark.parametrize("own", ["3", 3.0])
+def test_an_answer_whose_number_came_back_as_another_type_is_the_answer(own: object) -> None:
+    talk = AcpTalk().begins()
+    talk.says("42")
+    for strange in ("x", "\u00b2", "9" * 5000, "-3", None, 99):
+        talk.hears({"jsonrpc": "2.0", "id": strange, "result": {"stopReason": "refusal"}})
+    assert not talk.talk.over
+    talk.hears({"jsonrpc": "2.0", "id": own, "result": {"stopReason": "end_turn"}})
+    talk.hears({"jsonrpc": "2.0", "id": own, "result": {"stopReason": "refusal"}})
+    assert came_to(talk) == ("completed", "42", "")
+
+
 def test_after_its_turn_an_agent_is_served_nothing(tmp_path: Path) -> None:
     talk = AcpTalk(cwd=str(tmp_path)).begins()
     talk.says("42")
