@@ -51,7 +51,7 @@ FEWER = {"soak": {"PROPERTIES": "tests/unit/core/test_framing.py"}}
 MARKED_PI = "tests/e2e/test_delegation_with_pi.py"
 SAMPLES = {
     "soak": {"passed": 6},
-    "faults": {"passed": 7},
+    "faults": {"passed": 8},
     "e2e-acp": {"passed": 1},
     "e2e-mcp": {"passed": 2},
     "e2e-pi": {"passed": 2},
