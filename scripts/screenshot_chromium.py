@@ -63,9 +63,15 @@ class Browser:
         """Go to an address."""
         self._send("Page.navigate", url=address)
 
+    def at_start(self, script: str) -> None:
+        """Run a script in every page that is opened from now on, before any of its own."""
+        self._send("Page.addScriptToEvaluateOnNewDocument", source=script)
+
     def asks(self, expression: str) -> Any:
-        """Return what a JavaScript expression is, on the page."""
-        answer = self._send("Runtime.evaluate", expression=expression, returnByValue=True)
+        """Return what a JavaScript expression is, on the page; of a promise what it becomes."""
+        answer = self._send(
+            "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True
+        )
         assert "exceptionDetails" not in answer, answer
         return answer["result"].get("value")
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from pi_subagents.service.runs import Runs
     from pi_subagents.store.run_dir import RunDir
 
-MAX_RUNS = 2000  # beyond these many, only runs that go on are listed
+MAX_RUNS = 5000  # beyond these many, only runs that go on are listed
 FIRST_BATCH, BATCH = 50, 500  # a screenful at once, the rest with few repaints
 POLL_S = 0.09  # between two looks: what happens is shown within a tenth of a second
 _INDEX_FILES = (FILE_NAME, f"{FILE_NAME}-wal")
@@ -108,6 +108,11 @@ class Fleet:
         self.unreadable: dict[Path, str] = {}
         self.rows: tuple[RunRecord, ...] = ()
 
+    @property
+    def project(self) -> str:
+        """The name of the project whose runs these are; nothing for those of the machine."""
+        return "" if self._machine else self._runs.project.name
+
     def read_once(self) -> tuple[RunRecord, ...]:
         """Return the rows as they are now, and follow nothing."""
         try:
@@ -151,8 +156,11 @@ class Fleet:
             self._rows[path] = self._live[path].record()
         for path in silent:
             self._conclude(path)
-        # It is written after the journal, so that it may be all that is new.
-        more_said = any(live.run_dir.transcript in changed for live in self._live.values())
+        # A line of either may be all that is new: rows show little of what was said.
+        more_said = any(
+            not changed.isdisjoint((live.run_dir.events, live.run_dir.transcript))
+            for live in self._live.values()
+        )
         if self._rows != before:
             self._publish()
         return more_said or self._rows != before

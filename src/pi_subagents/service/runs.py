@@ -45,7 +45,7 @@ from pi_subagents.store.run_dir import RunDir
 from pi_subagents.store.run_index import RunIndex
 from pi_subagents.store.run_records import directory_of, load_record
 from pi_subagents.store.run_store import open_store
-from pi_subagents.system.home import data_dir
+from pi_subagents.system.home import data_dir, project_root
 from pi_subagents.system.identity import boot_id
 from pi_subagents.view.states import state_of
 
@@ -85,6 +85,11 @@ class Runs:
         self.store: RunStore = open_store(self._cwd, self.env)
         self.index = RunIndex(data_dir(self.env))
         self.ledger = Ledger(data_dir(self.env), self.index.all)
+
+    @property
+    def project(self) -> Path:
+        """The root of the project they are of."""
+        return project_root(self._cwd)
 
     def seal(self, run_dir: RunDir) -> str | None:
         """

@@ -31,6 +31,7 @@ def patch_cut(size: int) -> str:
 
 
 SESSION_IDS = "Session IDs (use with get_subagent_output):"
+SEVERAL_CALLS = "several calls"
 MORE_LINES = ("... ({} more line)", "... ({} more lines)")
 
 

@@ -7,6 +7,7 @@ from pi_subagents.core.plain_text import printable
 NO_RUNS = 'No runs here yet. Try: subagents run --offline "List the files"'
 NO_RUNS_ANYWHERE = "No runs on this machine yet."
 NOTHING_WANTED = "No run matches the filter."
+NO_SUCH_RUN = "There is no such run here. It may have been removed, or be of another project."
 LOADING = "Reading the runs..."
 EARLIER_LEFT_OUT = "(The earlier part of the transcript is not shown; it is in the run directory.)"
 HOW_TO_END = "Ctrl+C closes the page; runs go on."

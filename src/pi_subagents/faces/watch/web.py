@@ -7,26 +7,28 @@ it is one process with threads of its own: however that ends, nothing of it is l
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
 import os
 import re
 import secrets
+import socket
 import socketserver
 import sys
 import threading
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from pi_subagents.core.plain_text import shown_name
 from pi_subagents.errors import PortUnavailable
 from pi_subagents.faces.loopback_peer import is_own_peer
 from pi_subagents.faces.watch import messages
+from pi_subagents.faces.watch.web_answers import answer_to
+from pi_subagents.faces.watch.web_files import FOLDER, PAGE, POLICY, page_files
 from pi_subagents.faces.watch.web_guard import LOOPBACK, Admitted, PageGuard
-from pi_subagents.faces.watch.web_stream import Hub, list_events, transcript_events
+from pi_subagents.faces.watch.web_hub import About, Hub
+from pi_subagents.faces.watch.web_stream import list_events, run_events
 from pi_subagents.service.fleet_actions import ActionReport, FleetActions
 from pi_subagents.view.fleet import WHICH, Wanted, Which
 
@@ -42,12 +44,11 @@ IDLE_S = 3600.0
 ARRIVAL_S = 10.0  # for a request
 UNREAD_S = 60.0  # for a page that reads nothing any more
 _SIZE = re.compile(r"[0-9]{1,18}")  # int() fails on thousands of digits
-_INLINE = re.compile(rb"<(style|script)>(.*?)</\1>", re.DOTALL)
 
 
 def serve(console: Console, fleet: Fleet, *, port: int, open_browser: bool) -> None:
     """Serve until Ctrl+C."""
-    hub = Hub(fleet)
+    hub = Hub(fleet, About(shown_name(fleet.project), shown_name(socket.gethostname())))
     actions = FleetActions(Path.cwd(), os.environ, hub.report)
     with WatchServer(port, hub, actions) as server:
         hub.start()
@@ -81,8 +82,6 @@ class WatchServer(ThreadingHTTPServer):
         self.hub = hub
         self.actions = actions
         self.guard = PageGuard(self.server_address[1], secrets.token_urlsafe(32))
-        self.page = page()
-        self.policy = policy(self.page)
         self.places = threading.BoundedSemaphore(MAX_CONNECTIONS)
 
     def server_bind(self) -> None:
@@ -102,24 +101,6 @@ class WatchServer(ThreadingHTTPServer):
             super().handle_error(request, client_address)
 
 
-def page() -> bytes:
-    """Return the page as it is shipped."""
-    return resources.files("pi_subagents.faces.watch").joinpath("page.html").read_bytes()
-
-
-def policy(html: bytes) -> str:
-    """Return what a browser may do with the page: run what is written in it, and ask us."""
-    hashes: dict[bytes, str] = {}
-    for tag, content in _INLINE.findall(html):
-        digest = base64.b64encode(hashlib.sha256(content).digest()).decode()
-        hashes[tag] = f"'sha256-{digest}'"
-    return (
-        f"default-src 'none'; script-src {hashes[b'script']}; style-src {hashes[b'style']}; "
-        "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; "
-        "frame-ancestors 'none'; require-trusted-types-for 'script'"
-    )
-
-
 class _Handler(BaseHTTPRequestHandler):
     """One connection, one request: every answer closes it."""
 
@@ -133,17 +114,24 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         """Answer with the page, or with events for as long as the page listens."""
         asked = self._admitted()
-        match asked.words if asked else None:
+        if asked is None:
+            self._send(404)
+            return
+        match asked.words:
             case ("",):
-                self._send(200, self._watch.page, "text/html; charset=utf-8")
-            case ("events",) if asked:
+                self._send(200, *page_files()[PAGE])
+            case (folder, name) if folder == FOLDER and name in page_files():
+                self._send(200, *page_files()[name])
+            case ("events",):
                 self._stream(list_events(self._watch.hub, _wanted(asked)))
-            case ("transcript", run_id):
-                self._stream(transcript_events(self._watch.hub, run_id))
+            case ("run", run_id):
+                self._stream(run_events(self._watch.hub, run_id))
             case ("changes", run_id):
                 self._report(self._watch.actions.changes(run_id))
-            case _:
-                self._send(404)
+            case words:
+                answer = answer_to(self._watch.hub, words, asked.query)
+                found = (200, answer, "application/json") if answer is not None else (404,)
+                self._send(*found)
 
     def do_POST(self) -> None:
         """Do something to a run, and report how it went."""
@@ -224,7 +212,7 @@ class _Handler(BaseHTTPRequestHandler):
         for name, value in {
             "Content-Type": kind,
             "Cache-Control": "no-store",
-            "Content-Security-Policy": self._watch.policy,
+            "Content-Security-Policy": POLICY,
             "Cross-Origin-Opener-Policy": "same-origin",
             "Cross-Origin-Resource-Policy": "same-origin",
             "Referrer-Policy": "no-referrer",

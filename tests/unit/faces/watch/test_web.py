@@ -20,8 +20,9 @@ from tests.fakes.fleet_place import USAGE, FleetPlace
 from pi_subagents.core.run import events as ev
 from pi_subagents.errors import PortUnavailable
 from pi_subagents.faces.watch import messages, web
-from pi_subagents.faces.watch.web import MAX_BODY, WatchServer, page, policy
-from pi_subagents.faces.watch.web_stream import Hub
+from pi_subagents.faces.watch.web import MAX_BODY, WatchServer
+from pi_subagents.faces.watch.web_files import POLICY, page_files
+from pi_subagents.faces.watch.web_hub import About, Hub
 from pi_subagents.service.fleet import Fleet
 from pi_subagents.service.fleet_actions import ActionReport, FleetActions
 
@@ -63,7 +64,7 @@ class Listening:
         self._deadline = time.monotonic() + PATIENCE_S
         self.rows: dict[str, Any] = {}
         self.facts: dict[str, Any] = {}
-        self.lines: list[str] = []
+        self.items: list[Any] = []
 
     def until(self, known: Callable[[Listening], object]) -> None:
         """Listen until something is true of what the page knows."""
@@ -76,8 +77,10 @@ class Listening:
         line = self._answer.readline()
         if line.startswith(b"data: "):
             event = json.loads(line[6:])
-            self.rows |= {row["name"]: row for row in event.pop("rows", [])}
-            self.lines += event.pop("lines", [])
+            self.rows |= {row["title"]: row for row in event.pop("rows", [])}
+            for gone in event.pop("gone", []):
+                self.rows = {name: row for name, row in self.rows.items() if row["runId"] != gone}
+            self.items += event.pop("items", [])
             self.facts |= event
         return bool(line)
 
@@ -133,7 +136,7 @@ def place(tmp_path: Path) -> FleetPlace:
 
 @pytest.fixture
 def asking(place: FleetPlace) -> Iterator[Asking]:
-    hub, actions = Hub(Fleet(place.runs, place.env)), Noted()
+    hub, actions = Hub(Fleet(place.runs, place.env), About("shop", "here")), Noted()
     with WatchServer(0, hub, actions) as server:
         hub.start()
         serving = threading.Thread(target=server.serve_forever, args=(0.01,))
@@ -144,49 +147,76 @@ def asking(place: FleetPlace) -> Iterator[Asking]:
         serving.join(PATIENCE_S)
 
 
-def test_the_page_is_one_file_that_may_fetch_nothing(asking: Asking) -> None:
+def test_the_page_may_fetch_nothing_but_its_own_files_and_our_answers(asking: Asking) -> None:
     answer, data = asking.ask("GET", f"/{asking.token}/")
-    assert (answer.status, data) == (200, page())
+    assert (answer.status, data) == (200, page_files()["page.html"][0])
     assert (
         dict(answer.headers).items()
         >= {
             "Server": "subagents",
             "Content-Type": "text/html; charset=utf-8",
             "Cache-Control": "no-store",
-            "Content-Security-Policy": policy(page()),
+            "Content-Security-Policy": POLICY,
             "Referrer-Policy": "no-referrer",
             "X-Content-Type-Options": "nosniff",
             "Cross-Origin-Resource-Policy": "same-origin",
         }.items()
     )
-    assert re.fullmatch(
-        r"default-src 'none'; script-src 'sha256-\S{43}='; style-src 'sha256-\S{43}='; "
-        r"connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; "
-        r"frame-ancestors 'none'; require-trusted-types-for 'script'",
-        policy(page()),
+    assert POLICY == (
+        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+        "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+        "require-trusted-types-for 'script'; trusted-types 'none'"
     )
-    html = page().decode()
-    assert (
-        re.findall(r"https?:|//\w+\.|@import|innerHTML|outerHTML|document\.write|eval\(", html)
-        == []
+
+
+def test_the_files_of_the_page_load_nothing_from_elsewhere_and_write_no_markup() -> None:
+    forbidden = re.compile(
+        r"https?://|//\w+\.|@import|innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\("
+        r"|new Function|setAttribute\(\"on|javascript:"
     )
-    assert re.findall(r"<(?:script|style|link|img)[^>]*>", html) == [
-        '<link rel="icon" href="data:,">', "<style>", "<script>",
-    ]  # fmt: skip
+    ours = {name: data for name, (data, _) in page_files().items() if name != "marked.esm.js"}
+    found = {name: forbidden.findall(data.decode()) for name, data in ours.items()}
+    # The name of SVG, which nobody fetches.
+    assert found == {**{name: [] for name in ours}, "dom.js": ["http://"]}
+    html = ours["page.html"].decode()
+    assert re.findall(r"<(?:script|style|link|img)[^>]*>|\bon\w+=|\bstyle=", html) == [
+        '<link rel="icon" href="data:,">',
+        '<link rel="stylesheet" href="page/page.css">',
+        '<link rel="stylesheet" href="page/run.css">',
+        '<link rel="stylesheet" href="page/timeline.css">',
+        '<script type="module" src="page/main.js">',
+    ]
+
+
+@pytest.mark.parametrize("name", sorted(page_files()))
+def test_every_file_of_the_page_is_served_as_what_it_is(asking: Asking, name: str) -> None:
+    answer, data = asking.ask("GET", f"/{asking.token}/page/{name}")
+    assert (answer.status, answer.headers["Content-Type"], data) == (
+        200,
+        *reversed(page_files()[name]),
+    )
+
+
+@pytest.mark.parametrize(
+    "name", ["", "../web.py", "%2e%2e/web.py", "marked.LICENSE", "nothing.js", "page.css/", "page/page.css"]
+)  # fmt: skip
+def test_nothing_else_is_served(asking: Asking, name: str) -> None:
+    answer, data = asking.ask("GET", f"/{asking.token}/page/{name}")
+    assert (answer.status, data) == (404, b"")
 
 
 def test_a_change_is_told_at_once(place: FleetPlace, asking: Asking) -> None:
     with asking.events("events") as page:
         page.until(lambda page: page.facts.get("none") == messages.NO_RUNS)
-        assert page.facts["order"] == []
+        assert page.facts["about"] == {"project": "shop", "machine": "here"}
         run = place.going_on("new")
         run.does(ev.StateChanged("running"), ev.AssistantMessage("<b>I look.", usage=USAGE))
         page.until(lambda page: page.rows.get("new", {}).get("lastLine") == "<b>I look.")
         row = page.rows["new"]
         assert (row["sign"], row["role"], row["status"]) == ("●", "working", "running")
         assert (row["tokens"], row["cost"]) == ("1.2k", "$0.5000")
-        assert page.facts["order"] == [[run.run_dir.run_id, False]]
         assert page.facts["none"] == ""
+        assert page.facts["counts"]["active"] == 1
         assert page.facts["totals"].startswith("1 active · ")
         run.ends()
         page.until(lambda page: page.rows["new"]["active"] is False)
@@ -216,27 +246,99 @@ def test_only_what_is_wanted_is_told_and_the_totals_of_what_has_the_words(
         page.until(lambda page: len(page.rows) == 4)
 
 
-def test_a_transcript_is_told_and_followed(place: FleetPlace, asking: Asking) -> None:
+def test_a_run_that_is_wanted_no_more_or_removed_is_gone(place: FleetPlace, asking: Asking) -> None:
+    place.finished("old")
+    run = place.going_on("new")
+    with asking.events("events?which=active") as page:
+        page.until(lambda page: list(page.rows) == ["new"])
+        run.ends()
+        page.until(lambda page: not page.rows)
+        assert page.facts["none"] == messages.NOTHING_WANTED
+
+
+def test_a_run_is_followed_item_by_item(place: FleetPlace, asking: Asking) -> None:
     run = place.going_on("new", task="Look.\nTwice.", taskLength=12)
     run.does(ev.StateChanged("running"), ev.AssistantMessage("First."))
     with asking.events("events") as page:
         page.until(lambda page: page.rows.get("new", {}).get("lastLine") == "First.")
-    with asking.events(f"transcript/{run.run_dir.run_id}") as page:
-        whole = ["Task", "Look.", "Twice.", "", "Transcript", "# new", "First."]
-        page.until(lambda page: page.lines == whole)
-        shown = {key: page.facts["row"][key] for key in ("sign", "word", "title")}
-        assert shown == {"sign": "●", "word": "running", "title": "new"}
-        run.does(ev.AssistantMessage("</script>Later."))
-        page.until(lambda page: page.lines[7:] == ["</script>Later."])
+    with asking.events(f"run/{run.run_dir.run_id}") as page:
+        page.until(lambda page: [item["text"] for item in page.items] == ["First."])
+        assert (page.facts["task"], page.facts["skipped"]) == ("Look.\nTwice.", 0)
+        shown = {key: page.facts["row"][key] for key in ("sign", "word", "title", "hasChanges")}
+        assert shown == {"sign": "●", "word": "running", "title": "new", "hasChanges": False}
+        run.does(ev.ToolStarted(ev.ToolCall("1", "bash", {"command": "ls"})))
+        page.until(lambda page: len(page.items) == 2)
+        assert {key: page.items[1][key] for key in ("kind", "id", "title")} == {
+            "kind": "call", "id": "1", "title": "bash → ls",
+        }  # fmt: skip
         run.ends(output="Done.")
         page.until(lambda page: page.facts["row"]["status"] == "completed")
 
 
-def test_a_transcript_of_no_run_is_empty(asking: Asking) -> None:
-    with asking.events("transcript/nothing") as page:
+def test_of_a_flood_a_page_gets_the_newest_and_is_told_how_many_it_missed(
+    place: FleetPlace, asking: Asking
+) -> None:
+    run = place.going_on("new")
+    run.does(*(ev.Note(f"line {number}") for number in range(1000)))
+    with asking.events("events") as page:
+        page.until(lambda page: page.rows.get("new", {}).get("lastLine") == "line 999")
+    with asking.events(f"run/{run.run_dir.run_id}") as page:
+        page.until(lambda page: page.items)
+        assert [item["text"] for item in page.items] == [f"line {n}" for n in range(600, 1000)]
+        assert page.facts["skipped"] == 600
+        run.ends()
+
+
+def test_a_run_that_is_not_there_is_said_to_be_missing(asking: Asking) -> None:
+    with asking.events("run/nothing") as page:
         while page.hear():
             pass
-        assert (page.lines, page.facts) == ([], {})
+        assert (page.items, page.facts) == ([], {"missing": messages.NO_SUCH_RUN})
+
+
+def test_questions_about_a_journal_are_answered(place: FleetPlace, asking: Asking) -> None:
+    run = place.going_on("new")
+    call = ev.ToolCall("1", "edit", {"path": "a.py", "oldText": "a", "newText": "b"})
+    run.does(ev.ToolStarted(call), ev.ToolFinished("1", "edit", "Edited.", failed=False))
+    run.does(*(ev.Note(f"line {number}") for number in range(10)))
+    run.ends(usage=USAGE)
+    run_id = run.run_dir.run_id
+    with asking.events("events") as page:
+        page.until(lambda page: "new" in page.rows)
+
+    def asked(what: str) -> Any:
+        answer, data = asking.ask("GET", f"/{asking.token}/{what}")
+        return (answer.status, json.loads(data) if data else None)
+
+    status, items = asked(f"items/{run_id}?near=3")
+    seqs = [item["seq"] for item in items["items"]]
+    assert (status, items["earlier"], items["later"]) == (200, False, False)
+    assert seqs == sorted(seqs)
+    assert asked(f"item/{run_id}?seq={seqs[0]}") == (200, {
+        "arguments": [["path", "a.py"], ["oldText", "a"], ["newText", "b"]],
+        "diff": "--- a.py\n@@\n-a\n+b", "output": "Edited.", "failed": False, "done": True,
+    })  # fmt: skip
+    status, hits = asked(f"hits/{run_id}?words=LINE+7")
+    assert [hit["text"] for hit in hits] == ["line 7"]
+    status, bars = asked(f"bars?runs={run_id},nothing")
+    assert [(bar["runId"], len(bar["segments"])) for bar in bars] == [(run_id, 1)]
+    assert asked(f"spending?runs={run_id}") == (200, [])
+
+
+@pytest.mark.parametrize(
+    "what",
+    [
+        "items/{}", "items/{}?near=x", "items/{}?near=-1", "items/{}?other=1", "items/nothing?near=1",
+        "items/{}?near=" + "9" * 5000, "item/{}", "item/{}?seq=99999", "other/{}", "hits/nothing?words=a",
+        "items/{}/1?near=1", "bars/{}", "transcript/{}",
+    ],
+)  # fmt: skip
+def test_what_is_no_question_gets_nothing(place: FleetPlace, asking: Asking, what: str) -> None:
+    run = place.finished("new")
+    with asking.events("events") as page:
+        page.until(lambda page: "new" in page.rows)
+    answer, data = asking.ask("GET", f"/{asking.token}/{what.format(run.run_id)}")
+    assert (answer.status, data) == (404, b"")
 
 
 def test_an_answer_is_given_to_the_question_that_was_read(asking: Asking) -> None:
