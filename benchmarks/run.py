@@ -27,6 +27,7 @@ import machine
 import many_tasks
 import mcp_start
 import model_lists
+import page_cost
 import pi_start
 import pi_stream
 import pi_versions
@@ -57,6 +58,7 @@ PARTS = {
     "display": display_cost.measure,
     "store": store_scan.measure,
     "watch": watch_cost.measure,
+    "page": page_cost.measure,
     "worktrees": worktree_cost.measure,
     "models": model_lists.measure,
     "acp": acp_start.measure,

@@ -75,6 +75,8 @@ PACKAGES = {
         "@harms-haus/pi-subagents", "0.1.0", "@harms-haus/pi-subagents/src/index.ts", peers=False
     ),
     "conformance": NpmPackage("@modelcontextprotocol/conformance", "0.1.16", ".bin/conformance"),
+    # what looks for faults of a page that keep people out; a script, and no program
+    "axe": NpmPackage("axe-core", "4.14.1", "axe-core/axe.min.js"),
 }
 
 

@@ -38,7 +38,8 @@ _WITH_PIPES = 'commands=$1 answers=$2; shift 2; exec "$@" 3<"$commands" 4>"$answ
 class Browser:
     """One page."""
 
-    def __init__(self, commands: int, answers: int) -> None:
+    def __init__(self, commands: int, answers: int, pid: int = 0) -> None:
+        self.pid = pid
         self._commands = commands
         self._answers = answers
         self._number = 0
@@ -157,7 +158,7 @@ def a_browser() -> Iterator[Browser]:
             start_new_session=True,
         )  # fmt: skip
         try:
-            yield Browser(ours[0], ours[1])
+            yield Browser(ours[0], ours[1], process.pid)
         finally:
             os.killpg(process.pid, 9)
             process.wait()

@@ -193,3 +193,26 @@ def set_page_stage(runs: Runs, now_ms: int = 0) -> list[Staged]:
     )
     waits = begins("lint", 20, "ca13" + "0" * 28, startedAt=0)
     return [tests, asks, waits]
+
+
+def make_many(runs: Runs, count: int) -> None:
+    """Make finished runs, as many as somebody who never tidies up has."""
+    runs.store.prepare()
+    noted = []
+    for number in range(count):
+        run_id, session, now = f"{number:032x}", f"{number:016x}", 1_000_000_000_000 + number
+        run_dir = runs.store.run_dir(run_id)
+        facts = {
+            "schemaVersion": 1,
+            "runId": run_id,
+            "sessionId": session,
+            "name": f"task {number}",
+            "createdAt": now,
+        }
+        os.close(run_dir.begin(facts, b""))
+        run_dir.write_result(
+            RunResult(run_id, session, f"task {number}", "completed", "Done.", finished_at_ms=now)
+        )
+        noted.append((run_id, session, str(run_dir.path), now, False))
+    runs.index.add(noted)
+    runs.index.mark_ended(run_id for run_id, *_ in noted)

@@ -57,7 +57,7 @@ export function dayName(day, now = Date.now()) {
   if (day === dayOf(now)) return "Today";
   if (day === dayOf(now - DAY * 1000)) return "Yesterday";
   const [year, month, date] = day.split("-").map(Number);
-  return new Date(year, month - 1, date).toLocaleDateString("en", { weekday: "short", day: "numeric", month: "short", year: "numeric" });
+  return new Date(year, month - 1, date).toLocaleDateString("en-GB", { weekday: "short", day: "numeric", month: "short", year: "numeric" });
 }
 
 export const counted = (number, one, more = `${one}s`) => `${number} ${number === 1 ? one : more}`;

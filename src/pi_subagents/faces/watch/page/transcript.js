@@ -31,9 +31,12 @@ export class Transcript {
     });
     this.box = make("div", { class: "said", tabIndex: 0, role: "region", "aria-label": "Transcript" }, this.task, this.earlier, this.items, make("div", { class: "mores" }, this.later, this.newest));
     this.element = make("div", { class: "transcript" }, make("div", { class: "search" }, this.words), this.hits, this.box);
-    // Items have their heights only once they are seen: whoever is at the end stays there.
+    // Items have their heights only once they are seen: what is looked at stays where it is, the end or
+    // one item, until the reader goes elsewhere.
     this.sticks = true;
-    this.box.addEventListener("scroll", () => { this.sticks = this.atEnd(); }, { passive: true });
+    this.held = null;
+    this.box.addEventListener("scroll", () => { if (!this.held) this.sticks = this.atEnd(); }, { passive: true });
+    for (const event of ["wheel", "pointerdown", "keydown", "touchstart"]) this.box.addEventListener(event, () => { this.held = null; }, { passive: true });
     new ResizeObserver(() => this.stick()).observe(this.items);
     this.flushSoon = paced(() => this.flush());
     this.flushCalmly = paced(() => this.flush(), CALM_MS);
@@ -47,6 +50,7 @@ export class Transcript {
   update({ items, skipped, task, first }) {
     if (first) {
       this.following = this.sticks = true;
+      this.held = null;
       this.clear();
       this.showTask(task);
       this.earlier.hidden = !skipped;
@@ -77,7 +81,8 @@ export class Transcript {
   }
 
   stick() {
-    if (this.sticks) this.box.scrollTop = this.box.scrollHeight;
+    if (this.held) this.held.scrollIntoView({ block: "center" });
+    else if (this.sticks) this.box.scrollTop = this.box.scrollHeight;
   }
 
   atEnd() {
@@ -169,15 +174,17 @@ export class Transcript {
   // Shows one entry: by its number, or what was first at a time.
   async jump({ item, time }) {
     this.sticks = false; // whatever comes meanwhile does not scroll away from it
+    this.held = this.box;
     const number = Number(item);
     if (!this.places.get(number)) await this.page(item ? "near" : "time", Number(item || time));
     const at = [...this.items.children].find((element) => (item ? Number(element.dataset.seq) >= number : Number(element.dataset.t) >= Number(time)));
     const element = this.places.get(number) || at || this.items.lastChild;
+    this.held = element || null;
     if (!element) return;
     for (const each of this.items.querySelectorAll(".found")) each.classList.remove("found");
     element.classList.add("found");
     if (element.open === false) element.open = true;
-    element.scrollIntoView({ block: "center" });
+    this.stick();
   }
 
   async search() {

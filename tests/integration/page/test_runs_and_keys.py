@@ -7,49 +7,18 @@ import struct
 import time
 from typing import TYPE_CHECKING
 
-import pytest
-from scripts.screenshot_chromium import Browser, a_browser
-from tests.fakes.chromium import needs_chromium
-from tests.fakes.fleet_place import USAGE, FleetPlace
-from tests.fakes.page_server import LISTED, WATCHFUL, Noted, page_served
+from tests.fakes.fleet_place import USAGE
+from tests.fakes.page_server import LISTED, Noted, page_served
 
 from pi_subagents.core.run import events as ev
 from pi_subagents.errors import ResumeStillRunning
 from pi_subagents.service import messages
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+    from scripts.screenshot_chromium import Browser
+    from tests.fakes.fleet_place import FleetPlace
 
-pytestmark = needs_chromium
 RUNS = "document.querySelectorAll('.entry.run').length"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with a_browser() as one:
-        one.at_start(WATCHFUL)
-        yield one
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> FleetPlace:
-    (tmp_path / "project" / ".pi").mkdir(parents=True)
-    return FleetPlace(tmp_path / "project", {"HOME": str(tmp_path / "home")})
-
-
-@pytest.fixture
-def actions() -> Noted:
-    return Noted()
-
-
-@pytest.fixture
-def address(place: FleetPlace, actions: Noted, browser: Browser) -> Iterator[str]:
-    browser.size(1100, 700)
-    with page_served(place.runs, place.env, actions) as one:
-        yield one
-        assert browser.asks("window.refused") == []
-        browser.open("about:blank")
 
 
 def test_the_page_follows_the_runs_and_obeys_the_keys(
@@ -166,7 +135,7 @@ def test_an_open_run_shows_its_whole_task_and_a_clock_that_runs(
     browser.sees("Look around. Then say what you saw.")
     browser.press("Enter")
     browser.until(
-        "document.querySelector('.task').innerText.startsWith('Task\\nLook around.\\nThen')"
+        "document.querySelector('.task')?.innerText.startsWith('Task\\nLook around.\\nThen')"
     )
     standing = "document.querySelector('.standing').innerText"
     browser.until(f"/^● running for \\d/.test({standing})")
