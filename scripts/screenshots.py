@@ -77,8 +77,9 @@ class Page:
     sees: tuple[str, ...]
     keys: tuple[str, ...]
     then_sees: tuple[str, ...]
-    width: int = 1160
-    height: int = 470
+    clicks: tuple[str, ...] = ()  # on what, by its selector; all of it is waited for
+    width: int = 1360
+    height: int = 760
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +140,8 @@ SOME_RUNS = (
     '"List the files in src/shop" > second; '
     f"{RUN} > third 2> fourth & "
 )
+# A call that changes a file.
+OPENED = ".toolcall:nth-of-type(3) summary"
 FLEET = ("make test", "make links", "waiting", "failed", "completed")
 
 FIRST_COMMIT = (
@@ -175,10 +178,17 @@ PICTURES = (
     ),
     Picture(
         "watch-web",
-        f"{SOME_RUNS} subagents watch --web --no-open",
+        f"{FIRST_COMMIT}; {SOME_RUNS} subagents watch --web --no-open",
         (see("Watching on"),),
         columns=140,
-        page=Page(FLEET, ("Home", *["ArrowDown"] * 2, "o"), ("fix the rounding", "make test")),
+        page=Page(FLEET, ("Home", *["ArrowDown"] * 2, "o"), ("bash → make test",), (OPENED, ".patch")),
+    ),
+    Picture(
+        "watch-web-time",
+        f"{FIRST_COMMIT}; {SOME_RUNS} subagents watch --web --no-open",
+        (see("Watching on"),),
+        columns=140,
+        page=Page(FLEET, ("Home", "ArrowDown", "o"), ("Timeline", "Cost")),
     ),
     Picture(
         "pi-windows",
@@ -276,6 +286,9 @@ def photographed(page: Page, shown: str) -> bytes:
             browser.press(key)
         for text in page.then_sees:
             browser.sees(text)
+        for selector in page.clicks:
+            browser.until(f"!!document.querySelector({selector!r})")
+            browser.click(selector)
         return browser.picture()
 
 

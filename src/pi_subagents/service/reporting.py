@@ -153,7 +153,7 @@ def _without_words(event: ev.Event) -> ev.Event:
     """Return what a timeline needs of an event: what was said, and what tools put out, is long."""
     match event:
         case ev.AssistantMessage():
-            return replace(event, text="", tool_calls=())
+            return replace(event, text="")
         case ev.ToolFinished(failed=False):
             return replace(event, text="")
         case _:

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 
 from pi_subagents.core.plain_text import one_line, printable
 from pi_subagents.core.run import events as ev
-from pi_subagents.core.run.progress import failure_reason
+from pi_subagents.core.run.known_calls import KnownCalls
+from pi_subagents.core.run.progress import ProgressFormatter, failure_reason
 from pi_subagents.view.toolcall import format_tool_call
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from pi_subagents.core.run.journal import JournalEntry
-    from pi_subagents.core.run.progress import ProgressFormatter
     from pi_subagents.core.value import JsonObject
 
 MAX_TEXT = 20_000  # of an item; what is longer is had by asking for that one
@@ -39,16 +39,24 @@ _WHOLE = ("content",)
 _PATHS = ("path", "file_path", "filePath", "file")
 
 
-def item_of(entry: JournalEntry, words: ProgressFormatter, cwd: str) -> JsonObject | None:
-    """Return an entry as an item; words put whatever has no form of its own into a line."""
-    shown = _shown(entry.event, words, cwd)
-    return {"seq": entry.seq, "t": entry.time_ms, **shown} if shown else None
+class ItemMaker:
+    """Make items of the entries of one journal, in their order."""
+
+    def __init__(self, cwd: str) -> None:
+        self._cwd = cwd
+        self._calls = KnownCalls()
+        self._words = ProgressFormatter()
+
+    def item(self, entry: JournalEntry) -> JsonObject | None:
+        """Return an entry as an item, or None where there is nothing to show."""
+        shown = _shown(self._calls.completed(entry.event), self._words, self._cwd)
+        return {"seq": entry.seq, "t": entry.time_ms, **shown} if shown else None
 
 
-def whole_item(entry: JournalEntry, done: ev.ToolFinished | None) -> JsonObject:
-    """Return all there is of one entry: of a call its arguments, what it changed, its output."""
-    if isinstance(entry.event, ev.ToolStarted):
-        arguments = entry.event.call.arguments or {}
+def whole_item(event: ev.Event, done: ev.ToolFinished | None) -> JsonObject:
+    """Return all there is of one event: of a call its arguments, what it changed, its output."""
+    if isinstance(event, ev.ToolStarted):
+        arguments = event.call.arguments or {}
         return {
             "arguments": [
                 [one_line(name, MAX_TITLE), _cut(text)] for name, text in _named(arguments)
@@ -58,7 +66,7 @@ def whole_item(entry: JournalEntry, done: ev.ToolFinished | None) -> JsonObject:
             "failed": done is not None and done.failed,
             "done": done is not None,
         }
-    return {"text": _cut(text_of(entry.event))}
+    return {"text": _cut(text_of(event))}
 
 
 def text_of(event: ev.Event) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pi_subagents.core.plain_text import one_line
 from pi_subagents.core.run import events as ev
+from pi_subagents.core.run.known_calls import KnownCalls
 from pi_subagents.core.run.progress import failure_reason
 from pi_subagents.core.value import as_dict, replace, value
 from pi_subagents.view import messages
@@ -166,6 +167,7 @@ class Story:
         self.last_ms = self.begin_ms
         self._cwd = run.meta.cwd
         self._segments: list[Segment] = []
+        self._known = KnownCalls()
         self._calls: dict[str, Segment] = {}
         self._questions: dict[str, Segment] = {}
         self._wait: Segment | None = None  # its end is when it ends by itself
@@ -197,7 +199,7 @@ class Story:
         """Take the next entry."""
         # A clock that is set back must not let anything end before it began.
         now = self.last_ms = max(self.last_ms, entry.time_ms)
-        match entry.event:
+        match self._known.completed(entry.event):
             case ev.ToolStarted(call) if not call.parent_id:
                 self._go_on(now)
                 self._end_call(call.call_id, now)

@@ -11,13 +11,12 @@ from hypothesis import strategies as st
 from pi_subagents.core.plain_text import printable
 from pi_subagents.core.run import events as ev
 from pi_subagents.core.run.journal import JournalEntry
-from pi_subagents.core.run.progress import ProgressFormatter
 from pi_subagents.core.usage import Usage
 from pi_subagents.view.journal_items import (
     MAX_DIFF_LINES,
     MAX_TEXT,
+    ItemMaker,
     excerpt,
-    item_of,
     text_of,
     whole_item,
 )
@@ -54,13 +53,11 @@ EVENTS = st.one_of(
 
 
 def item(event: ev.Event, cwd: str = "/p") -> object:
-    return item_of(JournalEntry(7, 1000, event), ProgressFormatter(), cwd)
+    return ItemMaker(cwd).item(JournalEntry(7, 1000, event))
 
 
 def whole(arguments: dict[str, object], done: ev.ToolFinished | None = None) -> object:
-    return whole_item(
-        JournalEntry(7, 1000, ev.ToolStarted(ev.ToolCall("1", "edit", arguments))), done
-    )
+    return whole_item(ev.ToolStarted(ev.ToolCall("1", "edit", arguments)), done)
 
 
 @given(EVENTS)
@@ -68,7 +65,7 @@ def test_every_entry_becomes_an_item_without_anything_that_is_not_printable(
     event: ev.Event,
 ) -> None:
     entry = JournalEntry(7, 1000, event)
-    for made in (item_of(entry, ProgressFormatter(), "/p"), whole_item(entry, None)):
+    for made in (ItemMaker("/p").item(entry), whole_item(event, None)):
         assert json.loads(json.dumps(made)) == made or isinstance(event, ev.ToolStarted)
         text = json.dumps(made, ensure_ascii=False)
         assert printable(text) == text
@@ -132,3 +129,14 @@ def test_texts_too_long_to_be_compared_are_shown_one_below_the_other() -> None:
 
 def test_an_excerpt_is_a_line_around_the_place() -> None:
     assert excerpt("a" * 100 + "\nthe place", 101) == "…" + "a" * 39 + " the place"
+
+
+def test_a_call_that_begins_without_its_arguments_has_those_it_was_asked_for_with() -> None:
+    maker = ItemMaker("/p")
+    asked = ev.AssistantMessage("", (ev.ToolCall("1", "bash", {"command": "make"}),))
+    maker.item(JournalEntry(1, 1, asked))
+    begun = maker.item(JournalEntry(2, 2, ev.ToolStarted(ev.ToolCall("1", "bash", None, "0"))))
+    again = maker.item(JournalEntry(3, 3, ev.ToolStarted(ev.ToolCall("1", "bash", None))))
+    assert [(each["title"], each["below"]) for each in (begun, again) if each] == [
+        ("bash → make", True), ("bash", False),
+    ]  # fmt: skip

@@ -14,10 +14,12 @@ from pi_subagents.core.value import replace
 from pi_subagents.view.states import shown_state
 from pi_subagents.view.timeline import (
     MAX_LANES,
+    MAX_SEGMENTS,
     Bar,
     Segment,
     Timeline,
     bar_of,
+    condensed,
     timeline_to_json,
     timelines,
 )
@@ -210,3 +212,24 @@ def test_a_bar_is_drawn_in_proportion_and_nothing_is_too_short_to_be_seen() -> N
     assert drawn(10, ends=50) == "-----     "
     assert drawn(1, *parts) == "x"
     assert legend(ASCII_MARKS) == "- model   # tool   x tool failed   . waits   ~ limit"
+
+
+def test_a_call_that_begins_without_its_arguments_says_what_it_was_asked_for() -> None:
+    """As pi's do: it names them with the message that asks for the call."""
+    asked = ev.AssistantMessage("", (CALL,))
+    begun = ev.ToolStarted(ev.ToolCall("1", "read", None))
+    assert segments((1000, asked), (2000, begun), (2500, DONE)) == (
+        Segment("tool", 2000, 2500, "read", "read → a.py"),
+    )
+
+
+def test_thousands_of_segments_become_few_that_span_the_same_time() -> None:
+    told: list[tuple[int, ev.Event]] = []
+    for number in range(MAX_SEGMENTS + 10):
+        call = ev.ToolCall(f"{number}", "bash", {})
+        told.append((2 * number, ev.ToolStarted(call)))
+        told.append((2 * number + 1, ev.ToolFinished(f"{number}", "bash", "", failed=False)))
+    found = segments(*told, ends=2 * MAX_SEGMENTS + 20)
+    assert len(found) <= MAX_SEGMENTS
+    assert (found[0].begin_ms, max(each.end_ms for each in found)) == (0, 2 * MAX_SEGMENTS + 19)
+    assert condensed(list(found), 10) == condensed(condensed(list(found), 10), 10)

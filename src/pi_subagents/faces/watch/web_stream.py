@@ -9,6 +9,8 @@ never takes them for markup.  However fast a run goes on, of what it adds a page
 from __future__ import annotations
 
 import json
+import time
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from pi_subagents.core.plain_text import printable
@@ -29,9 +31,30 @@ if TYPE_CHECKING:
     from pi_subagents.view.fleet import Wanted
 
 PING_S = 15.0
+RECOUNT_S = 0.5
+SHARE = 20
 PING = b": still here\n\n"
 WIDTH = 1000
 MAX_TASK = 100_000
+
+
+class Rest:
+    """Work that is done again and again gets a twentieth of the time at most."""
+
+    def __init__(self) -> None:
+        self._until = 0.0
+
+    def is_over(self) -> bool:
+        """Return whether there was rest enough."""
+        return time.monotonic() >= self._until
+
+    @contextmanager
+    def work(self) -> Iterator[None]:
+        """Do it, and take a rest."""
+        begun = time.monotonic()
+        yield
+        now = time.monotonic()
+        self._until = now + SHARE * (now - begun)
 
 
 def list_events(hub: Hub, wanted: Wanted) -> Iterator[bytes]:
@@ -40,8 +63,10 @@ def list_events(hub: Hub, wanted: Wanted) -> Iterator[bytes]:
     shown: set[str] = set()
     before: dict[str, object] = {}
     version, notice = -1, hub.last_notice
+    summing = Rest()
+    outdated = True
     while not hub.over:
-        version = hub.wait(version, PING_S)
+        version = hub.wait(version, RECOUNT_S if outdated else PING_S)
         rows = {row.run_id: row for row in hub.rows}
         changed = [row for run_id, row in rows.items() if seen.get(run_id) is not row]
         now_shown = shown & rows.keys()
@@ -52,10 +77,12 @@ def list_events(hub: Hub, wanted: Wanted) -> Iterator[bytes]:
             "about": as_dict(hub.about),
             "none": "" if now_shown else messages.NOTHING_WANTED if rows else messages.NO_RUNS,
         }
-        if changed or gone or not before:
-            today = today_ms()
-            found = totals(rows.values(), today, wanted.text)
+        outdated = outdated or bool(changed or gone)
+        if outdated and summing.is_over():
+            with summing.work():
+                found = totals(rows.values(), today_ms(), wanted.text)
             now |= {"totals": totals_line(found, WIDTH), "counts": _counts(as_dict(found))}
+            outdated = False
         event = {key: value for key, value in now.items() if before.get(key) != value}
         before |= now
         seen, shown = rows, now_shown

@@ -12,11 +12,11 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from pi_subagents.core.run import events as ev
-from pi_subagents.core.run.progress import ProgressFormatter
+from pi_subagents.core.run.known_calls import KnownCalls
 from pi_subagents.core.value import value
 from pi_subagents.store.run_records import directory_of
 from pi_subagents.store.tails import JournalTail, journal_entries
-from pi_subagents.view.journal_items import excerpt, item_of, text_of, whole_item
+from pi_subagents.view.journal_items import ItemMaker, excerpt, text_of, whole_item
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -44,8 +44,7 @@ class JournalItems:
 
     def __init__(self, record: RunRecord) -> None:
         self._tail = JournalTail(directory_of(record))
-        self._words = ProgressFormatter()
-        self._cwd = record.meta.cwd
+        self._maker = ItemMaker(record.meta.cwd)
 
     def new_items(self) -> tuple[list[JsonObject], int]:
         """Return what was added, at most a page of it, and how many items came before those."""
@@ -53,7 +52,7 @@ class JournalItems:
         count = 0
         with suppress(OSError):
             for entry in self._tail.new_entries():
-                if item := item_of(entry, self._words, self._cwd):
+                if item := self._maker.item(entry):
                     newest.append(item)
                     count += 1
         return list(newest), count - len(newest)
@@ -67,13 +66,13 @@ def items_near(
     record: RunRecord, reached: Callable[[JournalEntry], bool], *, before: int, after: int
 ) -> ItemPage:
     """Return the items before and after a place, which is where an entry has reached it."""
-    words, cwd = ProgressFormatter(), record.meta.cwd
+    maker = ItemMaker(record.meta.cwd)
     first: deque[JsonObject] = deque(maxlen=before)
     rest: list[JsonObject] = []
     seen, there = 0, False
     for entry in journal_entries(directory_of(record)):
         there = there or reached(entry)
-        item = item_of(entry, words, cwd)
+        item = maker.item(entry)
         if item is None:
             continue
         if not there:
@@ -88,24 +87,27 @@ def items_near(
 
 def item_at(record: RunRecord, seq: int) -> JsonObject | None:
     """Return all there is of one entry, with the result where it is a call."""
-    found: JournalEntry | None = None
+    found: ev.Event | None = None
+    calls = KnownCalls()
     for entry in journal_entries(directory_of(record)):
-        match entry.event:
+        event = calls.completed(entry.event)
+        match event:
             case _ if found is None and entry.seq == seq:
-                found = entry
-                if not isinstance(entry.event, ev.ToolStarted):
+                found = event
+                if not isinstance(event, ev.ToolStarted):
                     break
-            case ev.ToolFinished(call_id) as done if found and _is_call(found, call_id):
-                return whole_item(found, done)
+            case ev.ToolFinished(call_id) if found and _is_call(found, call_id):
+                return whole_item(found, event)
     return whole_item(found, None) if found else None
 
 
 def hits_of(record: RunRecord, text: str) -> list[JsonObject]:
     """Return where all these words occur in an entry, the newest last; at most so many."""
     words = text.casefold().split()
+    calls = KnownCalls()
     hits: deque[JsonObject] = deque(maxlen=MAX_HITS)
     for entry in journal_entries(directory_of(record)) if words else ():
-        said = text_of(entry.event)
+        said = text_of(calls.completed(entry.event))
         folded = said.casefold()
         if all(word in folded for word in words):
             hits.append(
@@ -148,5 +150,5 @@ def _thinned(steps: list[tuple[int, int, float]]) -> list[tuple[int, int, float]
     ]
 
 
-def _is_call(entry: JournalEntry, call_id: str) -> bool:
-    return isinstance(entry.event, ev.ToolStarted) and entry.event.call.call_id == call_id
+def _is_call(event: ev.Event, call_id: str) -> bool:
+    return isinstance(event, ev.ToolStarted) and event.call.call_id == call_id

@@ -30,14 +30,21 @@ export function startList(callbacks) {
   });
 }
 
-export const arrangeSoon = paced(() => {
+const FEW = 500;
+const FEW_MS = 100;
+const MANY_MS = 400; // thousands of runs are not put in order ten times a second
+const arrangeFew = paced(() => arrange(), FEW_MS);
+const arrangeMany = paced(() => arrange(), MANY_MS);
+export const arrangeSoon = () => (rows.size > FEW ? arrangeMany : arrangeFew)();
+
+function arrange() {
   entries = entriesOf(rows.values(), folded);
   tops = [0];
   for (const entry of entries) tops.push(tops.at(-1) + HEIGHTS[entry.kind]);
   by("tree").style.height = `${tops.at(-1)}px`;
   if (!entries.some((entry) => entry.key === chosen)) chosen = entries.find((entry) => entry.kind === "run")?.key || null;
   paint();
-}, 100);
+}
 
 export const paintSoon = paced(() => paint());
 

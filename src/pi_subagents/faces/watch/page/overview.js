@@ -36,7 +36,8 @@ class Runs {
   }
 
   async drawCharts() {
-    const drawn = await this.chart(this.select()).catch(() => null);
+    const found = this.select();
+    const drawn = found.length ? await this.chart(found).catch(() => null) : null;
     if (drawn) this.charts.replaceChildren(drawn);
   }
 

@@ -52,7 +52,8 @@ export class Timeline {
   }
 
   tick() {
-    if (this.runs().some((row) => row.active)) this.paintSoon();
+    const active = this.runs().filter((row) => row.active);
+    if (active.length) this.update(active); // what a tool has taken so far is no news of its run
   }
 
   paint() {
