@@ -181,7 +181,12 @@ PICTURES = (
         f"{FIRST_COMMIT}; {SOME_RUNS} subagents watch --web --no-open",
         (see("Watching on"),),
         columns=140,
-        page=Page(FLEET, ("Home", *["ArrowDown"] * 2, "o"), ("bash → make test",), (OPENED, ".patch")),
+        page=Page(
+            FLEET,
+            ("Home", "ArrowDown", "ArrowDown", "o"),
+            ("bash → make test",),
+            (OPENED, ".patch"),
+        ),
     ),
     Picture(
         "watch-web-time",
