@@ -6,10 +6,11 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.fakes.child_modes import takes_long
+from tests.fakes.child_modes import JSON, RPC, takes_long
 from tests.fakes.workplace import answered, comparable
 
 from pi_subagents.core.run import events as ev
+from pi_subagents.core.usage import MOST
 
 if TYPE_CHECKING:
     from tests.fakes.workplace import Workplace
@@ -93,7 +94,8 @@ async def test_records_with_odd_parts_harm_nothing(place: Workplace) -> None:
     result = await work.result()
     assert (result.status, result.output) == ("completed", "fine")
     assert result.notes == ("Asked its model again once",)  # as one of them says, however badly
-    assert (result.usage.input, result.usage.cost) == (1, 0.0)
+    # In RPC mode the sum is the child's own, of its session.
+    assert (result.usage.input, result.usage.cost) == ({JSON: MOST, RPC: 1}[place.child_mode], 0.0)
 
 
 async def test_empty_lines_and_carriage_returns_are_nothing(place: Workplace) -> None:

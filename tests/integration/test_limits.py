@@ -80,7 +80,8 @@ async def test_while_it_waits_the_reason_is_shown_and_a_stop_is_immediate(
 async def test_no_child_is_started_into_a_known_limit_and_then_one_by_one(
     place: Workplace,
 ) -> None:
-    ProviderLimits(place.store.data_dir, "acme").note(round(time.time() * 1000) + 300, 0)
+    now_ms = round(time.time() * 1000)
+    ProviderLimits(place.store.data_dir, "acme").note(now_ms + 300, now_ms)
     one = place.delegate("one", provider="acme", account="")
     first = await place.child("one")
     two = place.delegate("two", provider="acme", account="")
