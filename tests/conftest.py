@@ -14,6 +14,8 @@ from tests.which_pi import PI_UNDER_TEST, pi_for_tests
 from pi_subagents.engines.pi.command import VARIABLE
 from pi_subagents.system.home import project_root
 
+# `cluster`: a real PostgreSQL with a cluster in it, started where a test asks for it.
+pytest_plugins = ["tests.fakes.cluster_server"]
 # Need a registry, and other people's programs: `make e2e-mcp`, `make e2e-acp`.
 collect_ignore = ["e2e_mcp", "e2e_acp"]
 NO_PI = "no pi on this machine: `make test` installs the pinned one"

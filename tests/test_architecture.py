@@ -38,10 +38,11 @@ ROOMS = {
     "store": "workspaces system core errors",
     "workspaces": "system core errors",
     "engines": "config system core errors",
+    "cluster": "system core errors",
     "supervisor": "engines store workspaces system core errors",
-    "runners": "store system core errors",
+    "runners": "cluster store system core errors",
     "hosts": "engines config system view core errors",
-    "service": "runners hosts engines store workspaces config system view core errors",
+    "service": "runners cluster hosts engines store workspaces config system view core errors",
     "api": "service view core errors",
     "faces": "api service view core errors",
 }

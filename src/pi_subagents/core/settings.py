@@ -63,6 +63,7 @@ class Settings:
     background_timeout: float = 86_400  # 0: none
     on_complete: tuple[str, ...] = ()
     runner: str = PROCESS
+    cluster: str = ""  # the address of its database, which may hold a password
     tools: str = ALL_TOOLS
     engine: str = ""  # of tasks that choose none; empty: pi
     project_engine: str = ""  # the same by the project, which counts where that is trusted
@@ -252,6 +253,7 @@ _KEYS: Mapping[str, tuple[str, Reader]] = {
     "background_timeout": ("background_timeout", _number_or_none(1, 86_400)),
     "on_complete": ("on_complete", _argv),
     "runner": ("runner", _one_of(*RUNNERS)),
+    "cluster": ("cluster", _command_line),
     "tools": ("tools", _one_of(*TOOL_FAMILIES)),
     "engine": ("engine", _engine),
     "engines": ("engines", _engines),
@@ -279,6 +281,7 @@ _KEYS: Mapping[str, tuple[str, Reader]] = {
 # define or over turns that somebody pays for, is the user's alone to set.
 _GLOBAL_ONLY = (
     "pi_command",
+    "cluster",
     "on_complete",
     "engines",
     "max_machine_children",
@@ -303,6 +306,7 @@ NUMBERS: Mapping[str, str] = {
     not in (
         "on_complete",
         "runner",
+        "cluster",
         "tools",
         "pi_command",
         "engine",

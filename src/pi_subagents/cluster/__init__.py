@@ -1,0 +1,1 @@
+"""The door to the database of a cluster: PostgreSQL, with Procrastinate as its queue."""
