@@ -165,10 +165,14 @@ class Git:
         """Run it and return the one name that it wrote, whatever is in it."""
         return os.fsdecode(self.run(*arguments)).removesuffix("\n")
 
-    def write_to(self, file: IO[bytes], *arguments: str | bytes, max_bytes: int) -> bool:
+    def write_to(
+        self, file: IO[bytes], *arguments: str | bytes, max_bytes: int, given: bytes = b""
+    ) -> bool:
         """Run it with its output in a file; return whether that was all of it."""
-        with open(os.devnull, "rb") as nothing:  # noqa: PTH123 - it has no path of its own
-            answer = self._run(arguments, nothing, file, max_bytes, LIMIT_S)
+        with tempfile.TemporaryFile() as given_file:
+            given_file.write(given)
+            given_file.seek(0)
+            answer = self._run(arguments, given_file, file, max_bytes, LIMIT_S)
         if answer.code == _TOO_MUCH:
             return False
         if answer.code != 0:

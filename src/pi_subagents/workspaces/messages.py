@@ -33,6 +33,22 @@ def no_space(directory: str) -> str:
     return f"there is no space left in {directory}."
 
 
+BUNDLE_ALTERED = "what was received of its repository is not what was sent."
+
+
+def bundle_not_opened(reason: str) -> str:
+    """Return that git cannot use what was received."""
+    return f"what was received of its repository cannot be used: {one_line(reason, _MAX_SAID)}"
+
+
+def too_large_to_send(limit: int) -> str:
+    """Return that a repository takes too much room to travel."""
+    return (
+        f"it takes more than {limit // 1024**2} MB to send it to a worker. Let workers and caller "
+        "share a file system (subagents worker --shared-path), or run it here."
+    )
+
+
 def home_inside(home: str) -> str:
     """Return that worktrees would be part of what they are made of."""
     return (

@@ -57,6 +57,7 @@ class Snapshot:
     tree: str
     prefix: str  # the directory of the call below the top of the checkout
     home: str  # where its objects and its worktrees are
+    received: bool = False  # from another machine: there is no checkout here that it is of
 
     @property
     def dir(self) -> Path:
@@ -100,8 +101,13 @@ def _taken(repository: Repository, cwd: Path, home: Path, env: Mapping[str, str]
         options = ("-p", repository.head, "-m", "What the caller of pi-subagents saw")
         commit = git.with_variables(AUTHOR).line("commit-tree", content.tree, *options)
     snapshot = Snapshot(repository, commit, content.tree, prefix, str(home))
-    replace_file(home / "snapshot.json", to_json_bytes(_to_json(snapshot)))
+    keep_snapshot(snapshot)
     return snapshot
+
+
+def keep_snapshot(snapshot: Snapshot) -> None:
+    """Write what `load_snapshot` reads."""
+    replace_file(snapshot.dir / "snapshot.json", to_json_bytes(_to_json(snapshot)))
 
 
 def content_now(snapshot: Snapshot, git: Git) -> Content:
@@ -131,6 +137,8 @@ def some(names: tuple[str, ...]) -> str:
 
 def changed_since(snapshot: Snapshot, env: Mapping[str, str]) -> tuple[str, ...]:
     """Return the files of the caller's checkout that differ from the snapshot by now."""
+    if snapshot.received:
+        return ()
     git = snapshot.git(env)
     now = content_now(snapshot, git).tree
     if now == snapshot.tree:
