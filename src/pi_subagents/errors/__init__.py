@@ -33,6 +33,7 @@ SubagentsError
     PlatformNotSupported  Windows outside WSL
     NoWorkspace           no worktree can be made of a task's directory
     HostEntryForeign      a host knows another server under that name
+    CannotTravel          a task for a cluster needs what only its caller has
   SetupError            the child cannot be run on this machine                exit 2
     PiNotFound            no pi anywhere
     PiCommandUnusable     a configured pi command cannot be run
@@ -82,6 +83,7 @@ SubagentsError
     WorkspaceNotMade      a worktree is not there, or not what it has to be         its task fails
     ChangesUnavailable    the changes of a run cannot be looked at or taken
     ChangesConflict       they do not fit what is in the checkout
+  OrderRefused          an order from another machine is not what one may be    its run fails
   UnknownSkills         a profile names skills that are not there              its task fails
   UntrustedSkills       a profile names skills of an untrusted project         its task fails
   SkillUnreadable       a skill to be loaded cannot be read                    its task fails
@@ -100,4 +102,5 @@ from pi_subagents.errors.calls import *
 from pi_subagents.errors.profiles import *
 from pi_subagents.errors.setup import *
 from pi_subagents.errors.store import *
+from pi_subagents.errors.travel import *
 from pi_subagents.errors.workspaces import *
