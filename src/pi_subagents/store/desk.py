@@ -19,7 +19,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pi_subagents.core.run import question
-from pi_subagents.core.run.files import CHILD_SESSION, CONTROL, META, ORDERS, PROMPT, TASK
+from pi_subagents.core.run.files import (
+    CHILD_SESSION,
+    CONTROL,
+    META,
+    ORDERS,
+    PROMPT,
+    REMOTE,
+    TASK,
+)
 from pi_subagents.core.run.spec import MAX_ANSWER_BYTES, MAX_STEER_BYTES
 from pi_subagents.core.value import value
 from pi_subagents.system import safe_io
@@ -72,6 +80,7 @@ class Desk:
     prompt = NamedFile(PROMPT)  # exactly what the child is asked
     task = NamedFile(TASK)  # the task alone, where a resumed run's prompt has earlier runs as well
     orders = NamedFile(ORDERS)  # what the run wants of its child beside its prompt
+    remote = NamedFile(REMOTE)  # which cluster has the run, where it is not done on this machine
     child_session = NamedFile(CHILD_SESSION)  # the child's own session, while it writes to it
 
     @property
@@ -120,10 +129,15 @@ class Desk:
         """
         Return whether a process answers for the run: its planner, then its supervisor.
 
-        Where we cannot look (no descriptor is left) one may: no run of another is concluded,
-        removed or resumed on a guess.
+        One that is done in a cluster is alive until its end has come here.  Where we cannot look
+        (no descriptor is left) one may: no run of another is concluded, removed or resumed on a
+        guess.
         """
-        return _is_held(self.lock)
+        return _is_held(self.lock) or self.is_remote()
+
+    def is_remote(self) -> bool:
+        """Return whether the run is done in a cluster, and has not come to its end here."""
+        return os.path.lexists(self.remote)
 
     def wait_for_end(self, limit_s: float) -> bool:
         """Wait until no process answers for the run; return whether that came in time."""
@@ -158,7 +172,7 @@ class Desk:
 
         Where the run went, if it did, stays until it is found without that.
         """
-        if not _is_held(self.lock):
+        if not self.alive():
             self.clear_ours(found=found)
 
     def clear_ours(self, *, found: bool = False) -> None:

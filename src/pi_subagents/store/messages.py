@@ -39,6 +39,11 @@ NOTE_OUTPUT_CUT = "There was no room on disk for the whole output; its end is mi
 NOTE_PROCESSES_LEFT = "Some processes of the sub-agent could not be ended."
 
 
+def note_ran_on(worker: str, host: str) -> str:
+    """Return which worker of a cluster did the run."""
+    return f"It ran on the worker {worker}{f' ({host})' if host and host != worker else ''}."
+
+
 def note_log_cut(name: str, limit: int) -> str:
     """Return the note on an artifact that reached its cap."""
     return f"{name} reached its limit of {limit} bytes; what followed was not kept."

@@ -51,8 +51,8 @@ def liveness_of(run_dir: RunDir, session_id: str = "") -> Liveness:
 
 
 def conclude_lost(run_dir: RunDir, session_id: str = "") -> RunResult | None:
-    """Give a lost run its result, and return it; None if another process does."""
-    if run_dir.redirected() or _is_served_elsewhere(run_dir):
+    """Give a lost run its result, and return it; None if another process, or a cluster, does."""
+    if run_dir.redirected() or run_dir.desk.is_remote() or _is_served_elsewhere(run_dir):
         return None
     with _locked(run_dir) as is_ours:
         result = _concluded(ensure_dir(run_dir), session_id) if is_ours else None
@@ -142,6 +142,7 @@ def _may_be_held(run_dir: RunDir) -> bool:
     """Return whether only another holder of the lock can be why a run was not concluded."""
     return not (
         run_dir.redirected()
+        or run_dir.desk.is_remote()
         or os.path.lexists(run_dir.now().result)
         or _is_served_elsewhere(run_dir)
     )

@@ -28,10 +28,9 @@ MAX_QUESTION_BYTES = 8 * 1024 * 1024  # these come in one piece
 
 @value
 class FilePiece:
-    """Bytes at a place in one file; `number` counts all pieces of the run from 1 on."""
+    """Bytes at a place in one file; `number` counts the pieces of an attempt from 1 on."""
 
     number: int
-    attempt: int
     file: str
     place: int
     data: bytes
@@ -43,7 +42,6 @@ def is_sound(piece: FilePiece, limit: int = MAX_RUN_BYTES) -> bool:
     return (
         piece.file in FILES
         and piece.number > 0
-        and piece.attempt > 0
         and len(piece.data) <= most
         and 0 <= piece.place <= limit - len(piece.data)
         and (piece.file != QUESTIONS or not piece.place)

@@ -1,14 +1,18 @@
 """
 How a run in a cluster stands, as the database says it, and where a task is to run.
 
-In: a row of the database, or the words of a caller.  Out: a RemoteState, a Destination.
+In: a row of the database, or the words of a caller.  Out: a RunState, or which workers are meant.
 """
 
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING, Any
 
 from pi_subagents.core.value import value
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 # Waiting for a worker; taken by one; at work with its prompt; and three ways to be over.
 QUEUED, CLAIMED, BEGUN = ACTIVE = ("queued", "claimed", "begun")
@@ -22,17 +26,21 @@ _TAG = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
 
 
 @value
-class RemoteState:
-    """How one run stands at one look."""
+class RunState:
+    """How a run stands in the cluster; times are the database's, in milliseconds since 1970."""
 
     run_id: str
     state: str
-    attempt: int = 0
-    worker: str = ""  # what the worker is called, once one has the run
-    begun_at_ms: int = 0  # by the clock of the database
-    last_number: int = 0  # of the pieces that are there
-    result: bytes | None = None  # `result.json` as the worker wrote it
-    reason: str = ""  # why it has none
+    attempt: int
+    worker: str  # its name; empty where nobody has it
+    host: str
+    last_number: int  # of the pieces of this attempt
+    result: Mapping[str, Any] | None
+    reason: str  # why it ended without a result
+    submitted_ms: int
+    begun_ms: int | None
+    ended_ms: int | None
+    behind: int  # how many runs of its tag come before it in the queue
 
     @property
     def is_over(self) -> bool:

@@ -14,6 +14,7 @@ CHILD_SESSION = "child-session.jsonl"
 # What it changed in a worktree of its own.
 CHANGES, CHANGES_PATCH = "changes.json", "changes.patch"
 ORDERS = "orders.json"  # what the run wants of its child beside its prompt
+REMOTE = "remote.json"  # on a desk: which cluster has the run
 # Sockets of a supervisor on its desk: for orders, and for calls of tools of ours by its child.
 CONTROL, TOOLS = "control", "tools"
 

@@ -58,6 +58,8 @@ class RunMeta:
     resumed: str = ""  # how its session was to go on, where it is not a new one
     forked_from: str = ""  # the last run that its session has in common with another
     call_id: str = ""  # which it shares with the runs beside it; an old one has none
+    cluster: str = ""  # where a worker does it, as people may see the address
+    worker: str = ""  # which one, once one has it
     created_at_ms: int = 0
     started_at_ms: int = 0
 
@@ -236,6 +238,8 @@ def meta_from_json(content: Mapping[str, object]) -> RunMeta:
         notes=tuple(map(str, notes)) if isinstance(notes, list) else (),
         resumed=text_at(content, "resumed"),
         forked_from=text_at(content, "forkedFrom"),
+        cluster=text_at(content, "cluster"),
+        worker=text_at(content, "worker"),
         created_at_ms=count_at(content, "createdAt"),
         started_at_ms=count_at(content, "startedAt"),
     )

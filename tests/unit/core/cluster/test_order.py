@@ -141,7 +141,7 @@ KEYS = sorted({*TravelOrder.__match_args__, *TravelWork.__match_args__, "runId",
 
 
 @thoroughly
-@given(st.sampled_from(KEYS), anything, st.booleans())
+@given(key=st.sampled_from(KEYS), other=anything, in_work=st.booleans())
 def test_whatever_a_member_is_the_order_is_read_or_refused(
     key: str, other: object, *, in_work: bool
 ) -> None:

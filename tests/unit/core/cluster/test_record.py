@@ -5,7 +5,7 @@ import pytest
 from pi_subagents.core.cluster.record import FilePiece, follow_on, is_sound
 from pi_subagents.core.value import replace
 
-PIECE = FilePiece(1, 1, "events.jsonl", 0, b"x")
+PIECE = FilePiece(1, "events.jsonl", 0, b"x")
 
 
 @pytest.mark.parametrize(
@@ -18,7 +18,6 @@ PIECE = FilePiece(1, 1, "events.jsonl", 0, b"x")
         ({"file": "../events.jsonl"}, False),
         ({"file": "questions.json", "place": 1}, False),
         ({"number": 0}, False),
-        ({"attempt": 0}, False),
         ({"place": -1}, False),
         ({"place": 256 * 1024 * 1024}, False),
         ({"data": b"x" * (1024 * 1024 + 1)}, False),
