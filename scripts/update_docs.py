@@ -45,6 +45,7 @@ ROOMS = (
     "faces",
     "service",
     "runners",
+    "cluster",
     "supervisor",
     "engines",
     "hosts",

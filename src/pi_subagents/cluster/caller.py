@@ -1,72 +1,37 @@
 """
 What a caller asks of the cluster: to take runs, how they stand, what they wrote, to stop them.
 
-Each function exists once and is asked through a `Link` or a `Look`: it returns the question, and
-what to make of the answer, so that both ways share every word.
+Each question is put to a `Link`, or by its `_now` to a `ShortLink`; both share what is asked and
+what is made of the answer.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 from uuid import uuid4
 
+from pi_subagents.core.cluster.record import FilePiece
+from pi_subagents.core.cluster.state import RunState
 from pi_subagents.core.value import value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
-    from pi_subagents.cluster.link import Link, Look, Row
+    from pi_subagents.cluster.link import DatabaseRow, Link, ShortLink
 
 CommandKind = Literal["stop", "kill", "steer", "answer"]
-STATES = QUEUED, CLAIMED, BEGUN, ENDED, LOST, STOPPED = (
-    "queued",
-    "claimed",
-    "begun",
-    "ended",
-    "lost",
-    "stopped",
-)
-OVER = (ENDED, LOST, STOPPED)
 
 
 @value
 class Submission:
-    """A run that is handed over; `order` is a TravelOrder as JSON."""
+    """A run that is handed over; `order` is a TravelOrder as ASCII JSON."""
 
     run_id: str
     session_id: str
     name: str
-    order: Mapping[str, object]
+    order: bytes
     tag: str = "default"
     attempts_max: int = 1
-
-
-@value
-class RunState:
-    """How a run stands in the cluster; times are the database's, in milliseconds since 1970."""
-
-    run_id: str
-    state: str
-    attempt: int
-    worker: str  # its name; empty where nobody has it
-    host: str
-    last_number: int  # of the attempt's records
-    result: Mapping[str, Any] | None
-    reason: str  # why it ended without a result
-    submitted_ms: int
-    begun_ms: int | None
-    ended_ms: int | None
-    behind: int  # how many runs of its tag come before it in the queue
-
-
-@value
-class Piece:
-    """Bytes that belong at a place of one of the run's files; the last one is its number."""
-
-    number: int
-    file: str
-    place: int
-    data: bytes
 
 
 def channel_of_call(call_id: str) -> str:
@@ -78,24 +43,20 @@ async def submit(
     link: Link, call_id: str, submissions: Sequence[Submission], *, attached: bool
 ) -> dict[str, str]:
     """Hand runs over, at once; return why some were refused, by their ids."""
-    from psycopg.types.json import Jsonb
-
     refused: dict[str, str] = {}
     for some in _batches(submissions):
-        rows = await link.call("submit", call_id, attached, [Jsonb(_json(each)) for each in some])
+        rows = await link.call("submit", call_id, attached, *_arrays(some))
         refused |= {row["run_id"]: row["refused"] for row in rows if row["refused"]}
     return refused
 
 
 def submit_now(
-    look: Look, call_id: str, submissions: Sequence[Submission], *, attached: bool
+    look: ShortLink, call_id: str, submissions: Sequence[Submission], *, attached: bool
 ) -> dict[str, str]:
     """Do the same without an event loop."""
-    from psycopg.types.json import Jsonb
-
     refused: dict[str, str] = {}
     for some in _batches(submissions):
-        rows = look.call("submit", call_id, attached, [Jsonb(_json(each)) for each in some])
+        rows = look.call("submit", call_id, attached, *_arrays(some))
         refused |= {row["run_id"]: row["refused"] for row in rows if row["refused"]}
     return refused
 
@@ -110,17 +71,17 @@ async def states(link: Link, run_ids: Iterable[str]) -> dict[str, RunState]:
     return _states(await link.call("run_states", list(run_ids)))
 
 
-def states_now(look: Look, run_ids: Iterable[str]) -> dict[str, RunState]:
+def states_now(look: ShortLink, run_ids: Iterable[str]) -> dict[str, RunState]:
     """Do the same without an event loop."""
     return _states(look.call("run_states", list(run_ids)))
 
 
-async def records_after(link: Link, run_id: str, attempt: int, number: int) -> list[Piece]:
+async def records_after(link: Link, run_id: str, attempt: int, number: int) -> list[FilePiece]:
     """Return the next pieces of an attempt, in order; none where there are none yet."""
     return _pieces(await link.call("records_after", run_id, attempt, number))
 
 
-def records_after_now(look: Look, run_id: str, attempt: int, number: int) -> list[Piece]:
+def records_after_now(look: ShortLink, run_id: str, attempt: int, number: int) -> list[FilePiece]:
     """Do the same without an event loop."""
     return _pieces(look.call("records_after", run_id, attempt, number))
 
@@ -130,7 +91,7 @@ async def fetched(link: Link, run_ids: Iterable[str]) -> None:
     await link.call("fetched", list(run_ids))
 
 
-def fetched_now(look: Look, run_ids: Iterable[str]) -> None:
+def fetched_now(look: ShortLink, run_ids: Iterable[str]) -> None:
     """Do the same without an event loop."""
     look.call("fetched", list(run_ids))
 
@@ -141,7 +102,7 @@ async def command(link: Link, run_id: str, kind: CommandKind, content: str = "")
     return int(row["command"])
 
 
-def command_now(look: Look, run_id: str, kind: CommandKind, content: str = "") -> int:
+def command_now(look: ShortLink, run_id: str, kind: CommandKind, content: str = "") -> int:
     """Do the same without an event loop."""
     (row,) = look.call("command", uuid4().hex, run_id, kind, content)
     return int(row["command"])
@@ -152,12 +113,12 @@ async def command_status(link: Link, command_id: int) -> str | None:
     return _status(await link.call("command_status", command_id))
 
 
-def command_status_now(look: Look, command_id: int) -> str | None:
+def command_status_now(look: ShortLink, command_id: int) -> str | None:
     """Do the same without an event loop."""
     return _status(look.call("command_status", command_id))
 
 
-def cluster_id_of(rows: list[Row]) -> str:
+def cluster_id_of(rows: list[DatabaseRow]) -> str:
     """Return which cluster answered `schema_version`."""
     return str(rows[0]["id"]) if rows else ""
 
@@ -172,25 +133,38 @@ def _batches(submissions: Sequence[Submission]) -> Iterable[Sequence[Submission]
     )
 
 
-def _json(each: Submission) -> dict[str, object]:
+def _arrays(submissions: Sequence[Submission]) -> tuple[list[object], list[str]]:
+    """Return what the database checks of each, and what is its worker's affair."""
+    from psycopg.types.json import Jsonb
+
+    outsides: list[object] = [
+        Jsonb(
+            {
+                "runId": each.run_id,
+                "sessionId": each.session_id,
+                "name": each.name,
+                "tag": each.tag,
+                "attemptsMax": each.attempts_max,
+            }
+        )
+        for each in submissions
+    ]
+    return outsides, [each.order.decode("ascii") for each in submissions]
+
+
+def _states(rows: list[DatabaseRow]) -> dict[str, RunState]:
     return {
-        "runId": each.run_id,
-        "sessionId": each.session_id,
-        "name": each.name,
-        "tag": each.tag,
-        "attemptsMax": each.attempts_max,
-        "order": dict(each.order),
+        row["run_id"]: RunState(
+            **{**row, "result": None if row["result"] is None else row["result"].encode("ascii")}
+        )
+        for row in rows
     }
 
 
-def _states(rows: list[Row]) -> dict[str, RunState]:
-    return {row["run_id"]: RunState(**row) for row in rows}
+def _pieces(rows: list[DatabaseRow]) -> list[FilePiece]:
+    return [FilePiece(**row) for row in rows]
 
 
-def _pieces(rows: list[Row]) -> list[Piece]:
-    return [Piece(**row) for row in rows]
-
-
-def _status(rows: list[Row]) -> str | None:
+def _status(rows: list[DatabaseRow]) -> str | None:
     status = rows[0]["command_status"] if rows else None
     return None if status is None else str(status)

@@ -3,7 +3,7 @@ Connections to the database of a cluster that come back by themselves.
 
 A `Link` is for programs that stay: its calls wait while there is no connection and are asked again
 on the next one, which every function of the cluster allows for; what it listens to is looked at
-again after each reconnection, since a notification may have been lost.  A `Look` is for one
+again after each reconnection, since a notification may have been lost.  A `ShortLink` is for one
 answer: it fails at once.  Both call functions by name and read nothing else.
 """
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from pi_subagents.cluster.address import ClusterAddress
 
-Row = dict[str, Any]
+DatabaseRow = dict[str, Any]
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.1, 5.0
 
 
@@ -63,7 +63,7 @@ class Link:
         """Return for how long calls have been waiting for a connection; 0: there is one."""
         return 0 if self._away_since is None else time.monotonic() - self._away_since
 
-    async def call(self, function: str, *arguments: object) -> list[Row]:
+    async def call(self, function: str, *arguments: object) -> list[DatabaseRow]:
         """Ask until there is an answer; raise what the database refuses."""
         query = _query(function, len(arguments))
         pause = FIRST_PAUSE_S
@@ -143,7 +143,7 @@ class Link:
             self._listener = None
 
 
-class Look:
+class ShortLink:
     """One connection for one look, without an event loop; to be used with `with`."""
 
     def __init__(self, address: ClusterAddress, application: str) -> None:
@@ -168,7 +168,7 @@ class Look:
         """Close the connection."""
         self._connection.close()
 
-    def call(self, function: str, *arguments: object) -> list[Row]:
+    def call(self, function: str, *arguments: object) -> list[DatabaseRow]:
         """Ask once; raise what the database refuses, or that it is away."""
         try:
             return self._connection.execute(_query(function, len(arguments)), arguments).fetchall()

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Iterator
     from pathlib import Path
 
-    from pi_subagents.cluster.link import Link, Look
+    from pi_subagents.cluster.link import Link, ShortLink
 
 PART_BYTES = 1024 * 1024
 MAX_PACK_BYTES = 256 * PART_BYTES
@@ -54,7 +54,7 @@ async def put_pack(link: Link, pack: Pack) -> None:
             await link.call("put_pack_part", *question)
 
 
-def put_pack_now(look: Look, pack: Pack) -> None:
+def put_pack_now(look: ShortLink, pack: Pack) -> None:
     """Do the same without an event loop."""
     if not look.call("packs_there", [pack.digest]):
         for question in _questions(pack):

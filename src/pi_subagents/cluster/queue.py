@@ -60,6 +60,7 @@ class QueueWorker:
 
     async def run(self) -> None:
         """Take runs until `stop`; where the connection ends, begin again on a new one."""
+        asyncio.get_running_loop().set_exception_handler(_on_forgotten)
         pause = FIRST_PAUSE_S
         while not self._stopped.is_set():
             began = asyncio.get_running_loop().time()
@@ -109,6 +110,12 @@ class QueueWorker:
 
     async def _work(self, run_id: str) -> None:
         await self._on_run(run_id)
+
+
+def _on_forgotten(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """A job whose end could not be written is swept up; Procrastinate leaves its error around."""
+    if not isinstance(context.get("exception"), ProcrastinateException):
+        loop.default_exception_handler(context)
 
 
 def _connector(address: ClusterAddress) -> procrastinate.PsycopgConnector:

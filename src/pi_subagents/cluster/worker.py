@@ -7,7 +7,7 @@ ends the child and keeps what there is to itself.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from pi_subagents.core.value import value
@@ -15,8 +15,8 @@ from pi_subagents.core.value import value
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pi_subagents.cluster.caller import Piece
     from pi_subagents.cluster.link import Link
+    from pi_subagents.core.cluster.record import FilePiece
 
 
 @value
@@ -33,12 +33,12 @@ class WorkerEntry:
 
 
 @value
-class Claim:
+class ClaimedRun:
     """A run that is this worker's own, in that attempt, until the database says otherwise."""
 
     run_id: str
     attempt: int
-    order: Mapping[str, Any]
+    order: bytes
     session_id: str
     name: str
     call_id: str
@@ -47,7 +47,7 @@ class Claim:
 
 
 @value
-class Held:
+class StillHeld:
     """What the database answers to a heartbeat."""
 
     known: bool  # otherwise the worker has to register again
@@ -94,26 +94,26 @@ async def unregister(link: Link, worker_id: str) -> None:
     await link.call("unregister", worker_id)
 
 
-async def claim(link: Link, worker_id: str, run_id: str) -> Claim | None:
+async def claim(link: Link, worker_id: str, run_id: str) -> ClaimedRun | None:
     """Take a run, if it is to be had: exactly one of all that ask gets it."""
     rows = await link.call("claim", run_id, worker_id, uuid4().hex)
     if not rows:
         return None
     (row,) = rows
-    return Claim(run_id=run_id, order=row.pop("travel_order"), **row)
+    return ClaimedRun(run_id=run_id, order=row.pop("travel_order").encode("ascii"), **row)
 
 
-async def begin(link: Link, own: Claim) -> None:
+async def begin(link: Link, own: ClaimedRun) -> None:
     """To be called before the prompt is given: from then on the run begins nowhere else."""
     await link.call("begin_run", own.run_id, own.attempt)
 
 
-async def give_back(link: Link, own: Claim) -> None:
+async def give_back(link: Link, own: ClaimedRun) -> None:
     """Leave a run that was not begun to another worker."""
     await link.call("give_back", own.run_id, own.attempt)
 
 
-async def add_records(link: Link, own: Claim, pieces: Sequence[Piece]) -> None:
+async def add_records(link: Link, own: ClaimedRun, pieces: Sequence[FilePiece]) -> None:
     """Add pieces with consecutive numbers, from 1 in each attempt; what is there stays."""
     if pieces:
         await link.call(
@@ -127,25 +127,21 @@ async def add_records(link: Link, own: Claim, pieces: Sequence[Piece]) -> None:
         )
 
 
-async def finish(link: Link, own: Claim, result: Mapping[str, Any]) -> None:
-    """Give the run's one result."""
-    from psycopg.types.json import Jsonb
-
-    await link.call("finish", own.run_id, own.attempt, Jsonb(dict(result)))
+async def finish(link: Link, own: ClaimedRun, result: bytes) -> None:
+    """Give the run's one result, as ASCII JSON."""
+    await link.call("finish", own.run_id, own.attempt, result.decode("ascii"))
 
 
-async def refuse(link: Link, own: Claim, reason: str, result: Mapping[str, Any]) -> None:
+async def refuse(link: Link, own: ClaimedRun, reason: str, result: bytes) -> None:
     """End a run whose order is not carried out here, and have that noted for the operator."""
-    from psycopg.types.json import Jsonb
-
-    await link.call("refuse_order", own.run_id, own.attempt, reason, Jsonb(dict(result)))
+    await link.call("refuse_order", own.run_id, own.attempt, reason, result.decode("ascii"))
 
 
-async def hold(link: Link, worker_id: str, busy: int, own: Sequence[Claim]) -> Held:
+async def hold(link: Link, worker_id: str, busy: int, own: Sequence[ClaimedRun]) -> StillHeld:
     """Say every five seconds that the worker and its runs are there."""
     ids, attempts = [each.run_id for each in own], [each.attempt for each in own]
     (row,) = await link.call("hold", worker_id, busy, ids, attempts)
-    return Held(known=row["known"], draining=row["draining"], lost=tuple(row["lost"]))
+    return StillHeld(known=row["known"], draining=row["draining"], lost=tuple(row["lost"]))
 
 
 async def commands_for(link: Link, worker_id: str) -> list[Command]:

@@ -94,3 +94,13 @@ CREATE OR REPLACE FUNCTION subagents.as_ms(p_at timestamptz)
 RETURNS bigint LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT (extract(epoch FROM p_at) * 1000)::bigint;
 $$;
+
+-- Of the type json, which takes every escape that a text of a child may contain.
+CREATE OR REPLACE FUNCTION subagents.is_object(p_text text)
+RETURNS boolean LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RETURN coalesce(json_typeof(p_text::json), '') = 'object';
+EXCEPTION WHEN invalid_text_representation THEN
+    RETURN false;
+END;
+$$;

@@ -1,16 +1,20 @@
 -- For the role subagents_submit: hand runs over, follow and command those that it submitted.
 -- All of them may be asked again where an answer was lost.
 
--- Each order is {runId, sessionId, name, tag, attemptsMax, order}.  What is refused is noted, and
+-- The outside of an order is {runId, sessionId, name, tag, attemptsMax}.  What is refused is noted, and
 -- the others are taken all the same.
-CREATE OR REPLACE FUNCTION subagents.submit(p_call text, p_attached boolean, p_orders jsonb[])
+CREATE OR REPLACE FUNCTION subagents.submit(p_call text, p_attached boolean, p_outsides jsonb[],
+    p_orders text[])
 RETURNS TABLE (run_id text, refused text) LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, subagents, pg_temp AS $$
 DECLARE
     each jsonb;
+    place integer := 0;
     problem text;
 BEGIN
-    IF p_call !~ '^[A-Za-z0-9_-]{1,40}$' OR cardinality(p_orders) > 1000 THEN
+    IF p_call !~ '^[A-Za-z0-9_-]{1,40}$' OR cardinality(p_orders) > 1000
+        OR cardinality(p_orders) <> cardinality(p_outsides)
+    THEN
         RAISE EXCEPTION 'a call of this name or size is refused' USING ERRCODE = 'SA002';
     END IF;
     INSERT INTO call (id, attached) VALUES (p_call, p_attached)
@@ -19,8 +23,9 @@ BEGIN
     IF NOT FOUND THEN
         RAISE EXCEPTION 'the call % is of another submitter', p_call USING ERRCODE = 'SA003';
     END IF;
-    FOREACH each IN ARRAY p_orders LOOP
-        problem := order_problem(each);
+    FOREACH each IN ARRAY p_outsides LOOP
+        place := place + 1;
+        problem := order_problem(each, p_orders[place]);
         run_id := left(coalesce(each ->> 'runId', ''), 64);
         refused := coalesce(problem, '');
         IF problem IS NOT NULL THEN
@@ -29,7 +34,7 @@ BEGIN
         ELSE
             INSERT INTO run (id, call_id, session_id, name, tag, attempts_max, travel_order)
                 VALUES (submit.run_id, p_call, each ->> 'sessionId', each ->> 'name',
-                    each ->> 'tag', (each ->> 'attemptsMax')::integer, each -> 'order')
+                    each ->> 'tag', (each ->> 'attemptsMax')::integer, p_orders[place])
                 ON CONFLICT (id) DO NOTHING;
             IF FOUND THEN
                 UPDATE run SET job_id = queue_run(id, tag) WHERE id = submit.run_id;
@@ -43,24 +48,24 @@ END;
 $$;
 
 -- What is wrong with the outside of an order, NULL if nothing is; its inside is its worker's affair.
-CREATE OR REPLACE FUNCTION subagents.order_problem(p_order jsonb)
-RETURNS text LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+CREATE OR REPLACE FUNCTION subagents.order_problem(p_outside jsonb, p_order text)
+RETURNS text LANGUAGE plpgsql SET search_path = pg_catalog, subagents, pg_temp AS $$
 BEGIN
-    IF jsonb_typeof(p_order) <> 'object' THEN RETURN 'it is no object'; END IF;
-    IF EXISTS (SELECT FROM jsonb_object_keys(p_order) key WHERE key NOT IN
-        ('runId', 'sessionId', 'name', 'tag', 'attemptsMax', 'order'))
+    IF jsonb_typeof(p_outside) <> 'object' THEN RETURN 'it is no object'; END IF;
+    IF EXISTS (SELECT FROM jsonb_object_keys(p_outside) key WHERE key NOT IN
+        ('runId', 'sessionId', 'name', 'tag', 'attemptsMax'))
     THEN RETURN 'it has an unknown field'; END IF;
-    IF coalesce(p_order ->> 'runId', '') !~ '^[A-Za-z0-9_-]{1,64}$' THEN RETURN 'its id'; END IF;
-    IF coalesce(p_order ->> 'sessionId', '') !~ '^[A-Za-z0-9_-]{1,64}$'
+    IF coalesce(p_outside ->> 'runId', '') !~ '^[A-Za-z0-9_-]{1,64}$' THEN RETURN 'its id'; END IF;
+    IF coalesce(p_outside ->> 'sessionId', '') !~ '^[A-Za-z0-9_-]{1,64}$'
     THEN RETURN 'the id of its session'; END IF;
-    IF coalesce(p_order ->> 'tag', '') !~ '^[a-z0-9][a-z0-9._-]{0,62}$' THEN RETURN 'its tag'; END IF;
-    IF coalesce(jsonb_typeof(p_order -> 'name'), '') <> 'string'
-        OR length(p_order ->> 'name') > 200 OR p_order ->> 'name' ~ '[[:cntrl:]]'
+    IF coalesce(p_outside ->> 'tag', '') !~ '^[a-z0-9][a-z0-9._-]{0,62}$' THEN RETURN 'its tag'; END IF;
+    IF coalesce(jsonb_typeof(p_outside -> 'name'), '') <> 'string'
+        OR length(p_outside ->> 'name') > 200 OR p_outside ->> 'name' ~ '[[:cntrl:]]'
     THEN RETURN 'its name'; END IF;
-    IF coalesce(p_order ->> 'attemptsMax', '') !~ '^([1-9]|10)$'
+    IF coalesce(p_outside ->> 'attemptsMax', '') !~ '^([1-9]|10)$'
     THEN RETURN 'its number of attempts'; END IF;
-    IF coalesce(jsonb_typeof(p_order -> 'order'), '') <> 'object' THEN RETURN 'it has no order'; END IF;
-    IF octet_length(p_order::text) > 16777216 THEN RETURN 'it is larger than 16 MB'; END IF;
+    IF octet_length(p_order) > 16777216 THEN RETURN 'it is larger than 16 MB'; END IF;
+    IF NOT is_object(p_order) THEN RETURN 'it has no order'; END IF;
     RETURN NULL;
 END;
 $$;
@@ -73,7 +78,7 @@ $$;
 
 CREATE OR REPLACE FUNCTION subagents.run_states(p_runs text[])
 RETURNS TABLE (run_id text, state text, attempt integer, worker text, host text,
-    last_number integer, result jsonb, reason text, submitted_ms bigint, begun_ms bigint,
+    last_number integer, result text, reason text, submitted_ms bigint, begun_ms bigint,
     ended_ms bigint, behind integer)
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, subagents, pg_temp AS $$
     SELECT r.id, r.state, r.attempt, coalesce(w.name, ''), coalesce(w.host, ''), r.last_number,

@@ -26,7 +26,7 @@ CREATE TABLE subagents.run (
     session_id text NOT NULL,
     name text NOT NULL,
     tag text NOT NULL,
-    travel_order jsonb NOT NULL,
+    travel_order text NOT NULL,  -- JSON; jsonb would refuse what texts of children may contain
     state text NOT NULL DEFAULT 'queued'
         CHECK (state IN ('queued', 'claimed', 'begun', 'ended', 'lost', 'stopped')),
     attempt integer NOT NULL DEFAULT 0,
@@ -36,7 +36,7 @@ CREATE TABLE subagents.run (
     job_id bigint,
     last_number integer NOT NULL DEFAULT 0,  -- of this attempt's records
     bytes bigint NOT NULL DEFAULT 0,  -- of all attempts' records
-    result jsonb,
+    result text,  -- JSON as well
     reason text NOT NULL DEFAULT '',  -- why it ended without a result
     submitted_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     queued_at timestamptz NOT NULL DEFAULT clock_timestamp(),

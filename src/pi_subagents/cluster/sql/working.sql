@@ -31,7 +31,7 @@ $$;
 
 -- No row: the run is not to be had.  The token has the answer given again to whoever lost it.
 CREATE OR REPLACE FUNCTION subagents.claim(p_run text, p_worker text, p_token text)
-RETURNS TABLE (travel_order jsonb, attempt integer, session_id text, name text, call_id text,
+RETURNS TABLE (travel_order text, attempt integer, session_id text, name text, call_id text,
     attached boolean, submitter text)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, subagents, pg_temp AS $$
 DECLARE
@@ -118,7 +118,7 @@ END;
 $$;
 
 -- Once: a second result of the same attempt is the answer that was lost, and changes nothing.
-CREATE OR REPLACE FUNCTION subagents.finish(p_run text, p_attempt integer, p_result jsonb)
+CREATE OR REPLACE FUNCTION subagents.finish(p_run text, p_attempt integer, p_result text)
 RETURNS void LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, subagents, pg_temp AS $$
 DECLARE
@@ -128,8 +128,8 @@ BEGIN
         AND r.attempt = p_attempt AND r.state = 'ended' AND w.by_role = session_user)
     THEN RETURN; END IF;
     its := own_run(p_run, p_attempt);
-    IF octet_length(p_result::text) > 16777216 THEN
-        RAISE EXCEPTION 'a result of more than 16 MB is refused' USING ERRCODE = 'SA002';
+    IF octet_length(p_result) > 16777216 OR NOT is_object(p_result) THEN
+        RAISE EXCEPTION 'a result of more than 16 MB, or that is no JSON, is refused' USING ERRCODE = 'SA002';
     END IF;
     UPDATE run SET state = 'ended', result = p_result, ended_at = clock_timestamp(),
         seen_at = clock_timestamp() WHERE id = p_run;
@@ -141,7 +141,7 @@ $$;
 
 -- An order that this worker does not carry out, with the result that says so.
 CREATE OR REPLACE FUNCTION subagents.refuse_order(p_run text, p_attempt integer, p_reason text,
-    p_result jsonb)
+    p_result text)
 RETURNS void LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, subagents, pg_temp AS $$
 DECLARE

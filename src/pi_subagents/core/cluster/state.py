@@ -7,12 +7,8 @@ In: a row of the database, or the words of a caller.  Out: a RunState, or which 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
 
 from pi_subagents.core.value import value
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 # Waiting for a worker; taken by one; at work with its prompt; and three ways to be over.
 QUEUED, CLAIMED, BEGUN = ACTIVE = ("queued", "claimed", "begun")
@@ -35,7 +31,7 @@ class RunState:
     worker: str  # its name; empty where nobody has it
     host: str
     last_number: int  # of the pieces of this attempt
-    result: Mapping[str, Any] | None
+    result: bytes | None  # as ASCII JSON
     reason: str  # why it ended without a result
     submitted_ms: int
     begun_ms: int | None

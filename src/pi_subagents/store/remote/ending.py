@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 from pi_subagents.core import messages as core_messages
 from pi_subagents.core.cluster.state import ENDED, STOPPED
-from pi_subagents.core.cluster.wrapping import unwrapped
 from pi_subagents.core.run.outcome import Outcome
 from pi_subagents.core.run.record import meta_from_json
 from pi_subagents.core.run.result import result_from_json
@@ -26,7 +25,7 @@ from pi_subagents.store.rescue import ensure_dir
 from pi_subagents.store.run_records import RunStory
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from pi_subagents.core.cluster.state import RunState
     from pi_subagents.core.run.record import RunMeta
@@ -82,10 +81,10 @@ def _result(run_dir: RunDir, meta: RunMeta, state: RunState) -> RunResult:
     return story.as_result(run_dir, meta, outcome, ended_ms)
 
 
-def _sent(content: Mapping[str, object] | None) -> RunResult | None:
+def _sent(content: bytes | None) -> RunResult | None:
     """Return what the worker sent, where it is a result."""
     with suppress(ValueError, RecursionError):
-        return result_from_json(json.loads(unwrapped(content)))
+        return result_from_json(json.loads(content or b""))
     return None
 
 

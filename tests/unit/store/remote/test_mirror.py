@@ -9,7 +9,6 @@ import pytest
 from pi_subagents.core import messages as core_messages
 from pi_subagents.core.cluster.record import FilePiece
 from pi_subagents.core.cluster.state import RunState
-from pi_subagents.core.cluster.wrapping import wrapped
 from pi_subagents.core.run import events as ev
 from pi_subagents.core.run.journal import JournalEntry, encode_entry
 from pi_subagents.core.run.record import Liveness
@@ -64,7 +63,7 @@ def mirror_of(run_dir: RunDir) -> Mirror:
 def ended(**fields: object) -> RunState:
     sent = RunResult("f" * 32, "0" * 16, "other", "completed", "hello", **fields)  # type: ignore[arg-type]
     content = json.dumps(result_to_json(sent)).encode()
-    return replace(STATE, state="ended", result=wrapped(content), ended_ms=9_000)
+    return replace(STATE, state="ended", result=content, ended_ms=9_000)
 
 
 def test_what_a_worker_sends_is_in_the_run_directory_as_it_wrote_it(run_dir: RunDir) -> None:
@@ -214,7 +213,7 @@ def test_whoever_concludes_it_a_second_time_finds_the_result(run_dir: RunDir) ->
             "failed", "its order is refused", (),
         ),
         (
-            replace(STATE, state="ended", result={"json": "[1]"}),
+            replace(STATE, state="ended", result=b"[1]"),
             "interrupted", core_messages.INTERRUPTED,
             ("It ran on the worker w1 (box).",),
         ),
