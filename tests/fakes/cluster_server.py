@@ -52,7 +52,8 @@ class TestCluster:
         """Execute one statement as the owner: to look into tables, or to let time pass there."""
         import psycopg
 
-        with psycopg.connect(self.text("owner"), autocommit=True) as connection:
+        paths = "-c search_path=subagents,subagents_queue"
+        with psycopg.connect(self.text("owner"), autocommit=True, options=paths) as connection:
             cursor = connection.execute(statement.encode(), arguments or None)
             return cursor.fetchall() if cursor.description else []
 

@@ -4,7 +4,7 @@
 -- otherwise.  One at a time; whoever comes meanwhile does nothing.
 CREATE OR REPLACE FUNCTION subagents.sweep()
 RETURNS TABLE (queued integer, lost integer, stopped integer)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, subagents, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, subagents, subagents_queue, pg_temp AS $$
 DECLARE
     each record;
     quiet constant interval := '30 seconds';
@@ -24,7 +24,7 @@ BEGIN
     END LOOP;
     -- Their worker was killed between taking the job and claiming the run.
     FOR each IN SELECT r.* FROM run r
-        LEFT JOIN subagents_queue.procrastinate_jobs j ON j.id = r.job_id AND j.status = 'todo'
+        LEFT JOIN procrastinate_jobs j ON j.id = r.job_id AND j.status = 'todo'
         WHERE r.state = 'queued' AND r.queued_at < clock_timestamp() - quiet AND j.id IS NULL
         FOR UPDATE OF r SKIP LOCKED
     LOOP
@@ -47,7 +47,7 @@ BEGIN
             PERFORM tell_worker(each.worker, each.id);
         END IF;
     END LOOP;
-    DELETE FROM subagents_queue.procrastinate_jobs j USING run r
+    DELETE FROM procrastinate_jobs j USING run r
         WHERE j.id = r.job_id AND j.status <> 'todo' AND r.ended_at < clock_timestamp() - quiet;
     PERFORM prune((SELECT keep FROM cluster), 200);
     RETURN NEXT;
@@ -57,7 +57,7 @@ $$;
 -- Remove what ended that long ago, at most that many runs at once.
 CREATE OR REPLACE FUNCTION subagents.prune(p_keep interval, p_most integer)
 RETURNS TABLE (runs integer, packs integer, workers integer)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, subagents, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, subagents, subagents_queue, pg_temp AS $$
 BEGIN
     WITH old AS (SELECT id FROM run WHERE ended_at < clock_timestamp() - p_keep
         ORDER BY ended_at LIMIT p_most),
@@ -72,7 +72,7 @@ BEGIN
         RETURNING 1)
     SELECT count(*) INTO workers FROM gone;
     DELETE FROM refused_order WHERE at < clock_timestamp() - p_keep;
-    DELETE FROM subagents_queue.procrastinate_jobs j
+    DELETE FROM procrastinate_jobs j
         WHERE j.status NOT IN ('todo', 'doing')
         AND NOT EXISTS (SELECT FROM run WHERE job_id = j.id);
     RETURN NEXT;
