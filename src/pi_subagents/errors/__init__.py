@@ -34,6 +34,9 @@ SubagentsError
     NoWorkspace           no worktree can be made of a task's directory
     HostEntryForeign      a host knows another server under that name
     CannotTravel          a task for a cluster needs what only its caller has
+    WorkerNameInvalid     no worker of a cluster may be called so
+    WorkerNameTaken       a worker of that name is at work on this machine
+    SharedPathUnusable    a directory that a worker is to share is not there
   SetupError            the child cannot be run on this machine                exit 2
     PiNotFound            no pi anywhere
     PiCommandUnusable     a configured pi command cannot be run
@@ -103,4 +106,5 @@ from pi_subagents.errors.profiles import *
 from pi_subagents.errors.setup import *
 from pi_subagents.errors.store import *
 from pi_subagents.errors.travel import *
+from pi_subagents.errors.work import *
 from pi_subagents.errors.workspaces import *

@@ -234,6 +234,10 @@ class ChildPool:
             self._fork_no_more()
         await self._wait_for_leaving()
 
+    async def tidy(self) -> None:
+        """Wait for those that leave, where the next run may come at any time."""
+        await self._wait_for_leaving()
+
     def settle_later(self) -> None:
         """Settle unless the call comes for which children were started."""
         self._later(PREWARM_LIMIT_S, self._give_up)

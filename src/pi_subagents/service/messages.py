@@ -251,6 +251,9 @@ def check_not_trusted(name: str, command: str) -> str:
     )
 
 
+OF_ANOTHER_MACHINE = "a directory on another machine"
+
+
 def works_in_worktree(path: str, cwd: str, *, goes_on: bool) -> str:
     """Return the line of a prompt that says where the child works."""
     state = "with your changes in it" if goes_on else "as it is now"

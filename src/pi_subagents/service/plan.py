@@ -159,19 +159,19 @@ def _plan(
     place = cwd_of(order, run_id) if order.home else cwd
     past = past_of(needs.earlier, place, engine, context.settings) if needs.earlier else Past()
     try:
-        spec, tool_count, kept_in = _begin(task, needs, past, order, context, run_id=run_id)
+        spec, tool_count, kept_in = begin_run(task, needs, past, order, context, run_id=run_id)
     except StoreUnwritable as full:
         if past.session is None:
             raise
-        past = retold(needs.earlier, full.reason)
-        spec, tool_count, kept_in = _begin(task, needs, past, order, context, run_id=new_run_id())
+        past, run_id = retold(needs.earlier, full.reason), new_run_id()
+        spec, tool_count, kept_in = begin_run(task, needs, past, order, context, run_id=run_id)
     usable = os.path.isdir(cwd)  # noqa: PTH112 - Path.is_dir() raises where it may not look
     if not (usable or needs.refusal):
         needs = replace(needs, refusal=messages.cwd_missing(str(cwd)))
     return PlannedTask(index, task, spec, needs, tool_count, kept_in=kept_in)
 
 
-def _begin(
+def begin_run(
     task: Task,
     needs: Preparation,
     past: Past,
@@ -179,8 +179,13 @@ def _begin(
     context: CallContext,
     *,
     run_id: str,
+    session_id: str = "",
 ) -> tuple[RunSpec, int | None, str]:
-    """Make the directory of a run; return its order, how many tools its child has, and where."""
+    """
+    Make the directory of a run; return its order, how many tools its child has, and where.
+
+    A run that was planned on another machine has its session's id from there.
+    """
     run_dir = context.runs.store.run_dir(run_id)
     needs = replace(needs, notes=(*needs.notes, *past.notes))
     texts = _texts(task, needs, past, context)
@@ -188,10 +193,14 @@ def _begin(
     spec, child = _spec(
         task, needs, run_dir, texts, context, works_in=works_in, session=past.session
     )
+    if session_id:
+        spec = replace(spec, session_id=session_id)
     _add_orders(texts, spec, child)
     if works_in is not None:
         goes_on = bool(order.tree)
-        words = messages.works_in_worktree(str(works_in), str(_cwd(task, context)), goes_on=goes_on)
+        own = str(_cwd(task, context))
+        copied = own if own != str(works_in) else messages.OF_ANOTHER_MACHINE
+        words = messages.works_in_worktree(str(works_in), copied, goes_on=goes_on)
         for name in texts.keys() & {PROMPT, TASK}:
             texts[name] += f"\n\n{words}".encode("utf-8", "replace")
     spec = replace(spec, resume=past.order, workspace=order)

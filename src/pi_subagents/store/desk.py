@@ -292,9 +292,9 @@ class Desk:
                     found.append((path.lstat().st_mtime_ns, number))
         return [number for _, number in sorted(found)]
 
-    def write_steer(self, text: str) -> str:
-        """Keep a message for the child, and return its number."""
-        number = os.urandom(8).hex()
+    def write_steer(self, text: str, number: str = "") -> str:
+        """Keep a message for the child, and return its number: a new one, if it has none yet."""
+        number = number or os.urandom(8).hex()
         # Whole at once: a supervisor that begins to listen takes what is there.
         self._note(self.steer_text(number).name, text.encode("utf-8", "replace"))
         return number
@@ -323,9 +323,9 @@ class Desk:
         except (OSError, ValueError):
             return ()
 
-    def write_reply(self, asked: str, text: str) -> str:
-        """Keep an answer to a question, and return its number."""
-        number = os.urandom(8).hex()
+    def write_reply(self, asked: str, text: str, number: str = "") -> str:
+        """Keep an answer to a question, and return its number: a new one, if it has none yet."""
+        number = number or os.urandom(8).hex()
         content = safe_io.to_json_bytes({"question": asked, "text": text})
         self._note(self._reply_name(number), content)
         return number

@@ -129,6 +129,13 @@ def _chain_file(data_dir: Path, repository: Repository) -> Path:
 # At the worker
 
 
+def lacking(chain: Sequence[Bundle], stores: Path, env: Mapping[str, str]) -> list[Bundle]:
+    """Return the bundles of a chain that `open_bundles` will ask for."""
+    store = stores / chain[0].commit
+    with _held(store):
+        return _lacking(_store_git(store, env), chain)
+
+
 def open_bundles(
     chain: Sequence[Bundle],
     fetch: Callable[[Bundle], Path],
@@ -143,12 +150,8 @@ def open_bundles(
     store = stores / chain[0].commit
     with _held(store):
         git = _store_git(store, env)
-        missing = list(chain)
-        while missing and _has(git, missing[0].commit):
-            del missing[0]
-        if not _has(git, chain[-1].commit):
-            for bundle in missing:
-                _open(git, bundle, fetch(bundle))
+        for bundle in _lacking(git, chain):
+            _open(git, bundle, fetch(bundle))
         (store / _USED).touch()
     directory = str(store / "files" / ".git")
     return Repository(str(store / "files"), directory, directory, f"{directory}/objects", "")
@@ -206,6 +209,16 @@ def _store_git(store: Path, env: Mapping[str, str]) -> Git:
         except GitFailed as error:
             raise WorkspaceNotMade(str(error)) from error
     return Git(env, files)
+
+
+def _lacking(git: Git, chain: Sequence[Bundle]) -> list[Bundle]:
+    """Return what comes after the last commit of a chain that is there."""
+    missing: list[Bundle] = []
+    for bundle in reversed(chain):
+        if _has(git, bundle.commit):
+            break
+        missing.insert(0, bundle)
+    return missing
 
 
 def _has(git: Git, commit: str) -> bool:

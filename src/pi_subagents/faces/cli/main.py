@@ -59,6 +59,7 @@ VERBS = {
     "background": ("work.background", "Start, list, wait for and stop background runs."),
     "tools": ("work.tools", "List the tools that hosts and `call` can use."),
     "call": ("work.tools", "Run a tool by name with JSON parameters."),
+    "worker": ("cluster.worker", "Take runs of a cluster on this machine."),
     "mcp": ("machine.serve", "Serve the tools to an MCP host (Claude Code, Codex, ...)."),
     "bridge": ("machine.serve", "Serve pi's extension, which starts this itself."),
     "prune": ("look.prune", "Show old runs, or remove them with --yes."),

@@ -1,0 +1,1 @@
+"""Verbs of clusters: their database, and the workers."""

@@ -1,0 +1,1 @@
+"""Runs on other machines: what travels there, the workers, and what comes back."""
