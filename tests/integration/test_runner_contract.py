@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import ExitStack
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 import pytest
 from tests.fakes.call_contexts import call_context
-from tests.fakes.driver import FAKE_PI, PATIENCE_S
+from tests.fakes.cluster_worker import worker
+from tests.fakes.driver import FAKE_PI, FAKE_PI_COMMAND, PATIENCE_S
 from tests.fakes.pi_calls import pi_call
 from tests.fakes.private_tmux import needs_tmux, private_tmux
 from tests.faults.simulation import PretendedChild, PretendingRunner
 from tests.unit.service.fake_runner import FakeRunner, planned
 
+from pi_subagents.core.cluster.state import CLUSTER
 from pi_subagents.core.run import events as ev
 from pi_subagents.core.run.spec import changed
 from pi_subagents.core.runner_names import RUNNERS
@@ -25,18 +28,23 @@ from pi_subagents.core.settings import Settings
 from pi_subagents.core.stop_switch import StopSwitch
 from pi_subagents.core.task.request import DelegateRequest, Task
 from pi_subagents.runners.pool import ChildPool
-from pi_subagents.runners.table import RunnerPlace, open_runner
+from pi_subagents.runners.table import ClusterPlace, RunnerPlace, open_runner
+from pi_subagents.service.cluster.refreshing import refresh
+from pi_subagents.service.cluster.travelling import Departures
 from pi_subagents.service.delegation import Preparation
 from pi_subagents.service.plan import plan_runs
 from pi_subagents.store.held_runs import HeldRuns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
+    from tests.fakes.cluster_server import TestCluster
     from tests.fakes.workplace import Workplace
 
     from pi_subagents.core.run.spec import RunSpec
     from pi_subagents.runners.base import Runner
+    from pi_subagents.service.delegation import PlannedTask
 
 
 class Kit(Protocol):
@@ -135,18 +143,84 @@ class SimulationKit(FakeKit):
         return spec
 
 
+class ClusterKit(LocalKit):
+    """The runner whose supervisors are those of a worker, which shares a database with it."""
+
+    def __init__(self, place: Workplace, cluster: TestCluster) -> None:
+        self._place = place
+        self._held = HeldRuns(place.store)
+        self._settings = Settings()
+        self._around = call_context(
+            place.project, place.store, self._held, pi_call(FAKE_PI), self._settings
+        )
+        self._planned: dict[str, PlannedTask] = {}
+        address = cluster.address("caller")
+        opened = RunnerPlace(
+            cwd=place.project,
+            env=place.env,
+            held=self._held,
+            concurrency=4,
+            pool=ChildPool(),
+            kind_now=lambda spec: spec.reuse.kind,
+            notice=lambda _: None,
+            cluster=ClusterPlace(
+                self._around.call_id,
+                lambda: address,
+                lambda spec: Departures(self._around, tuple(self._planned.values())).departure(
+                    spec
+                ),
+                lambda _, result: result,
+            ),
+        )
+        self.runner = open_runner("cluster", opened)
+
+    def order(self, name: str, *, attached: bool = True, stays: bool = False) -> RunSpec:
+        del stays
+        request = DelegateRequest((Task(name, name, on="cluster"),))
+        (run,) = plan_runs(request, self._around, [Preparation(detached=not attached)])
+        self._planned[run.spec.run_id] = run
+        return run.spec
+
+    async def goes_on(self, spec: RunSpec) -> None:
+        run_dir = self._place.store.run_dir(spec.run_id)
+        assert run_dir.alive()
+        await self.answer(spec.name)
+        look = partial(
+            refresh, [run_dir], self._place.project,
+            {**self._place.env, "PI_SUBAGENTS_CLUSTER": self.address},
+        )  # fmt: skip
+        while run_dir.alive():
+            await asyncio.to_thread(look)
+        result = run_dir.read_result()
+        assert result is not None
+        assert (result.run_id, result.status) == (spec.run_id, "completed")
+
+    address = ""
+
+
 TMUX = "tmux"
+HERE = [name for name in RUNNERS if name != CLUSTER]
 
 
 @pytest.fixture(
     params=[
-        *(pytest.param(name, marks=[needs_tmux] * (name == TMUX)) for name in RUNNERS),
+        *(pytest.param(name, marks=[needs_tmux] * (name == TMUX)) for name in HERE),
+        CLUSTER,
         "fake",
         "simulation",
     ]
 )
-def kit(request: pytest.FixtureRequest, place: Workplace) -> Iterator[Kit]:
+def kit(request: pytest.FixtureRequest, place: Workplace, tmp_path: Path) -> Iterator[Kit]:
     with ExitStack() as resources:
+        if request.param == CLUSTER:
+            cluster: TestCluster = request.getfixturevalue("cluster")
+            own = {name: each for name, each in place.env.items() if name.startswith("FAKE_")}
+            text = cluster.text("worker")
+            resources.enter_context(worker(tmp_path, text, "w1", pi=FAKE_PI_COMMAND, variables=own))
+            there = ClusterKit(place, cluster)
+            there.address = cluster.text("caller")
+            yield there
+            return
         if request.param == "fake":
             yield FakeKit(FakeRunner())
             return

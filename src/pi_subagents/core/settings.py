@@ -18,7 +18,7 @@ from pi_subagents.core.definitions.found import ALLOW, POLICIES
 from pi_subagents.core.engine_values import AgentCommand
 from pi_subagents.core.plain_text import one_line
 from pi_subagents.core.run.spec import NATIVE, RESUME_WAYS
-from pi_subagents.core.runner_names import PROCESS, RUNNERS
+from pi_subagents.core.runner_names import PROCESS, RUNNERS, is_runner
 from pi_subagents.core.spending import messages as spending_messages
 from pi_subagents.core.spending.budget import Budget, parse_budget, tightest
 from pi_subagents.core.spending.price import Prices, parse_prices
@@ -152,6 +152,15 @@ def _one_of(*names: str) -> Reader:
     return read
 
 
+def _runner(value: object) -> str:
+    expected = " or ".join(f'"{name}"' for name in RUNNERS)
+    if not isinstance(value, str):
+        raise TypeError(expected)
+    if not is_runner(value):
+        raise ValueError(expected)
+    return value
+
+
 def _inline_answers(value: object) -> InlineAnswers:
     given = value if isinstance(value, Mapping) else {"each": value}
     count = _whole(0, MAX_INLINE)
@@ -252,7 +261,7 @@ _KEYS: Mapping[str, tuple[str, Reader]] = {
     "foreground_timeout": ("foreground_timeout", _number(1, 86_400)),
     "background_timeout": ("background_timeout", _number_or_none(1, 86_400)),
     "on_complete": ("on_complete", _argv),
-    "runner": ("runner", _one_of(*RUNNERS)),
+    "runner": ("runner", _runner),
     "cluster": ("cluster", _command_line),
     "tools": ("tools", _one_of(*TOOL_FAMILIES)),
     "engine": ("engine", _engine),

@@ -9,51 +9,45 @@ from __future__ import annotations
 
 import asyncio
 import os
-import time
 from abc import ABC, abstractmethod
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
 from pi_subagents.core import messages as core_messages
-from pi_subagents.core.run.result import RunResult
+from pi_subagents.core.run.files import CLUSTER_VARIABLE
 from pi_subagents.core.run.spec import KILL, STOP, RunSpec
 from pi_subagents.core.stop_switch import FORCING, StopSwitch
 from pi_subagents.runners import messages
+from pi_subagents.runners.planned import PlannedRuns, without_supervisor
 from pi_subagents.runners.supervisor_start import start_detached
-from pi_subagents.store.desk import REFUSED
 from pi_subagents.store.local_order import LocalOrder, altered
 from pi_subagents.store.recovery import conclude_in_turn, conclude_lost, restore_result
-from pi_subagents.store.rescue import ensure_dir, make_envelope, take_result
+from pi_subagents.store.rescue import make_envelope, take_result
 from pi_subagents.system import crash_points
 from pi_subagents.system.own_thread import in_own_thread
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
     from pi_subagents.core.run.events import Event
-    from pi_subagents.core.run.outcome import Status
+    from pi_subagents.core.run.result import RunResult
     from pi_subagents.runners.attachment import Attachment
     from pi_subagents.runners.table import RunnerPlace
     from pi_subagents.store.run_dir import RunDir
 
 
-class LocalRunner(ABC):
+class LocalRunner(PlannedRuns, ABC):
     """A runner of this machine; children inherit the environment of their call."""
 
     def __init__(self, place: RunnerPlace) -> None:
-        self._place = place
-        self._env = dict(place.env)
-        self._held = place.held
-        self._upcoming: dict[str, RunSpec] = {}
+        super().__init__(place)
+        # Where the database of a cluster is, with a password perhaps, is no child's business.
+        self._env = {name: each for name, each in place.env.items() if name != CLUSTER_VARIABLE}
 
     @abstractmethod
     def prewarm(self, specs: Sequence[RunSpec], guessed: Sequence[RunSpec]) -> None:
         """Prepare for runs that may come, where that helps."""
-
-    def expect(self, specs: Iterable[RunSpec]) -> None:
-        """Note all runs that are to come, in their order, before the first of them."""
-        self._upcoming = {spec.run_id: spec for spec in specs}
 
     @abstractmethod
     async def settle(self) -> None:
@@ -129,29 +123,6 @@ class LocalRunner(ABC):
         self._held.release(spec.run_id)  # the supervisor holds it now
         return None
 
-    def refuse(self, spec: RunSpec, message: str, *, aborted: bool, note: str = "") -> RunResult:
-        """Record a run that never had a supervisor."""
-        self._upcoming.pop(spec.run_id, None)
-        run_dir = self._held.run_dir(spec.run_id)
-        result = _without_supervisor(spec, "aborted" if aborted else "failed", message, note)
-        try:
-            if not _never_began(run_dir):
-                return run_dir.now().read_result() or result
-            with suppress(OSError):
-                ensure_dir(run_dir).write_result(result)
-                run_dir.desk.clear_ours()
-        finally:
-            self._held.release(spec.run_id)
-        return result
-
-
-def _never_began(run_dir: RunDir) -> bool:
-    """Return whether a run is ours to refuse: it was not stopped, and has no supervisor."""
-    try:
-        return run_dir.desk.take_turn(REFUSED)
-    except OSError:  # its desk is gone, as at its end, or nothing can be noted there
-        return run_dir.now().read_result() is None
-
 
 async def _until_done(attached: Attachment, spec: RunSpec) -> None:
     """Wait for the supervisor's end; a cancellation stops it, a second one kills."""
@@ -174,19 +145,6 @@ async def find_result(spec: RunSpec, run_dir: RunDir) -> RunResult:
     if result is None:
         with suppress(RuntimeError, OSError):  # no thread, no space: then return it all the same
             result = await in_own_thread("conclude", partial(conclude_in_turn, run_dir))
-    return result or _without_supervisor(
+    return result or without_supervisor(
         spec, "interrupted", core_messages.INTERRUPTED, messages.NOTE_NO_SUPERVISOR
-    )
-
-
-def _without_supervisor(spec: RunSpec, status: Status, message: str, note: str) -> RunResult:
-    """Return the result of a run that has no supervisor to write one."""
-    return RunResult(
-        run_id=spec.run_id,
-        session_id=spec.session_id,
-        name=spec.name,
-        status=status,
-        error_message=message,
-        notes=(*spec.notes, *([note] if note else ())),
-        finished_at_ms=time.time_ns() // 1_000_000,
     )

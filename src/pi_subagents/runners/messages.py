@@ -33,3 +33,39 @@ def note_tmux_silent(limit_s: float) -> str:
 def note_tmux_refused(said: str) -> str:
     """Return that tmux opened no window, and what it said."""
     return f"tmux opened no window: {said or 'it gave no reason'}"
+
+
+# Runs that workers of a cluster do.
+
+
+def cluster_is_away(shown: str) -> str:
+    """Return that the database does not answer, and what becomes of its runs."""
+    return f"Cannot reach the cluster at {shown}; the run goes on there."
+
+
+def cluster_is_back(shown: str) -> str:
+    """Return that the database answers again."""
+    return f"The cluster at {shown} answers again."
+
+
+def cluster_refused(reason: str) -> str:
+    """Return why the cluster did not take a run."""
+    return f"The cluster did not take the task: {reason}"
+
+
+def unknown_to_cluster(shown: str) -> str:
+    """Return that a run was never submitted, or was removed there."""
+    return f"The cluster at {shown} does not know this run."
+
+
+def left_in_cluster(shown: str) -> str:
+    """Return what becomes of a run that was to be stopped, and could not be told."""
+    return (
+        f"Cannot reach the cluster at {shown}, so the run could not be told to stop. It is stopped "
+        "there 30 seconds after its caller was last heard of; look at it again later."
+    )
+
+
+def on_worker(worker: str, host: str) -> str:
+    """Return which worker does a run."""
+    return f"On the worker {worker}{f' ({host})' if host and host != worker else ''}"

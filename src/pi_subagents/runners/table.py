@@ -11,10 +11,34 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
+    from pi_subagents.cluster.address import ClusterAddress
+    from pi_subagents.cluster.packs import Pack
+    from pi_subagents.core.cluster.order import TravelOrder
+    from pi_subagents.core.run.result import RunResult
     from pi_subagents.core.run.spec import RunSpec
     from pi_subagents.runners.base import Runner
     from pi_subagents.runners.pool import ChildPool
     from pi_subagents.store.held_runs import HeldRuns
+    from pi_subagents.store.run_dir import RunDir
+
+
+@value
+class Departure:
+    """A task on its way to a worker."""
+
+    order: TravelOrder
+    tag: str  # which workers may have it
+    packs: tuple[Pack, ...] = ()  # files that have to be there before it
+
+
+@value
+class ClusterPlace:
+    """What a call offers a runner elsewhere."""
+
+    call_id: str
+    address: Callable[[], ClusterAddress]  # ClusterError without one
+    departure: Callable[[RunSpec], Departure]  # RequestError where something cannot travel
+    accept: Callable[[RunDir, RunResult], RunResult]  # looks at the changes that came back
 
 
 @value
@@ -28,9 +52,11 @@ class RunnerPlace:
     pool: ChildPool  # children that may serve several runs
     kind_now: Callable[[RunSpec], str]  # what the kind of its children has become since
     notice: Callable[[str], None]  # shows a text to the caller
+    cluster: ClusterPlace | None = None  # what only a runner elsewhere needs
 
 
 def open_runner(name: str, place: RunnerPlace) -> Runner:
     """Return the runner of that name; SetupError where it cannot work."""
-    runner: Runner = import_module(f"pi_subagents.runners.{name}").RUNNER(place)
+    kind, _, _ = name.partition(":")  # what follows says which of its machines
+    runner: Runner = import_module(f"pi_subagents.runners.{kind}").RUNNER(place)
     return runner

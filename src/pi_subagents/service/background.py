@@ -18,18 +18,17 @@ from typing import TYPE_CHECKING, Protocol
 
 from pi_subagents import errors
 from pi_subagents.core.definitions.found import PRESET, PROFILE
-from pi_subagents.core.runner_names import PROCESS
 from pi_subagents.core.task.request import with_budget
 from pi_subagents.core.value import replace
 from pi_subagents.service import messages
 from pi_subagents.service.call import open_call, runs_of
 from pi_subagents.service.definitions.choice import ask_first
-from pi_subagents.service.foreground import prepare_tasks, runner_of
+from pi_subagents.service.foreground import prepare_tasks, runner_for
 from pi_subagents.service.inside import refuse_inside_subagent
 from pi_subagents.service.plan import plan
 from pi_subagents.service.presets import PresetCatalogue, as_request
 from pi_subagents.store.completion import announcing, is_announced
-from pi_subagents.store.orders import ANSWER_LIMIT_S, Stopping
+from pi_subagents.store.orders import ANSWER_LIMIT_S
 from pi_subagents.store.recovery import liveness_of
 from pi_subagents.store.run_records import directory_of, load_record
 from pi_subagents.system.own_thread import in_own_thread
@@ -48,6 +47,8 @@ if TYPE_CHECKING:
     from pi_subagents.store.run_dir import RunDir
 
 _POLL_S = 0.1
+_REMOTE_POLL_S = 0.5
+_REMOTE_REPORT_S = 5.0
 _STILL_RUNNING = (errors.RunNotListening, errors.RunNotAnswering, errors.RunNotEnded)
 
 
@@ -88,7 +89,11 @@ def _start(
 ) -> tuple[RunRecord, ...]:
     context = _with_own_offline_model(context)
     planned = plan(context, request, needs)
-    runner = runner_of(context, PROCESS)  # no window has to be open for it
+    try:
+        runner = runner_for(context, planned, unseen=True)  # no window has to be open for it
+    except errors.SetupError:
+        context.held.discard(run.spec.run_id for run in planned)
+        raise
     for run in planned:
         if run.needs.refusal:
             runner.refuse(run.spec, run.needs.refusal, aborted=False)
@@ -148,6 +153,9 @@ class BackgroundRuns:
             ):
                 break
             await asyncio.sleep(_POLL_S)
+            if any(each.desk.is_remote() for each in watched):
+                look = partial(self._runs.refresh, watched, every_s=_REMOTE_POLL_S)
+                await in_own_thread("look", look)
         found = self.all()
         if not {each.run_id for each in asked} <= {run.run_id for run in found}:
             found += filter(None, map(read_background, asked))  # it is not in the background
@@ -155,7 +163,9 @@ class BackgroundRuns:
 
     def report_ends(self, on_end: Callable[[RunRecord], None], reported: set[str]) -> None:
         """Report ends that nobody has; `reported` holds the runs that need no more looks."""
-        for run_dir in self._directories():
+        known = self._directories()
+        self._runs.refresh(known, every_s=_REMOTE_REPORT_S)
+        for run_dir in known:
             if run_dir.run_id in reported or run_dir.alive():
                 continue
             if is_announced(run_dir) or self._report(run_dir, on_end):
@@ -180,7 +190,7 @@ class BackgroundRuns:
         found = [self._runs.find(run.run_id) for run in chosen]
         active = [run for run in found if run.active]  # the others ended by themselves meanwhile
         # All at once: each may take its time.
-        under_way = [(run, Stopping(directory_of(run), force=False)) for run in active]
+        under_way = [(run, self._runs.stopping(directory_of(run), force=False)) for run in active]
         stopped = [run for run in found if not run.active]
         for run, stopping in under_way:
             try:

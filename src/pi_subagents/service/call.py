@@ -19,7 +19,7 @@ from pi_subagents.config.settings_files import load_settings
 from pi_subagents.core import messages as core_messages
 from pi_subagents.core.parameters import refuse_unknown
 from pi_subagents.core.run.files import CHILD_VARIABLE
-from pi_subagents.core.runner_names import RUNNERS
+from pi_subagents.core.runner_names import RUNNERS, is_runner
 from pi_subagents.core.stop_switch import StopSwitch
 from pi_subagents.core.task.request import MAX_TASKS, GivenBudget
 from pi_subagents.core.value import value
@@ -131,7 +131,7 @@ def check_options(options: Options) -> None:
     if options.get("workspace") not in (None, *WORKSPACES):
         problem = core_messages.must_be_one_of(WORKSPACES)
         raise errors.InvalidRequest("workspace", problem)
-    if options.get("runner") not in (None, *RUNNERS):
+    if (runner := options.get("runner")) is not None and not is_runner(runner):
         raise errors.InvalidRequest("runner", messages.must_be_runner(RUNNERS))
 
 

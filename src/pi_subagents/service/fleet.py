@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 MAX_RUNS = 5000  # beyond these many, only runs that go on are listed
 FIRST_BATCH, BATCH = 50, 500  # a screenful at once, the rest with few repaints
+REMOTE_POLL_S = 1.0  # between two looks at a cluster
 POLL_S = 0.09  # between two looks: what happens is shown within a tenth of a second
 _INDEX_FILES = (FILE_NAME, f"{FILE_NAME}-wal")
 
@@ -144,6 +145,7 @@ class Fleet:
 
     def look(self) -> bool:
         """Read what changed since the last look; return whether a row or a transcript did."""
+        self._runs.refresh((live.run_dir for live in self._live.values()), every_s=REMOTE_POLL_S)
         of_runs = {file: path for path, live in self._live.items() for file in live.files}
         changed = self._stamps.changed((*self._index_files, *self._stores, *of_runs))
         silent = [path for path, live in self._live.items() if not live.run_dir.alive()]

@@ -18,18 +18,25 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pi_subagents.core.run.events import Event
+    from pi_subagents.service.runs import Runs
     from pi_subagents.store.run_dir import RunDir
 
 LOOK_S = 0.05  # between two looks at the journal
+_REMOTE_LOOK_S = 0.2  # at that of a run in a cluster
 
 
 def follow(
-    run_dir: RunDir, is_meant: Callable[[Event], bool], deadline: float, give_up: threading.Event
+    run_dir: RunDir,
+    is_meant: Callable[[Event], bool],
+    deadline: float,
+    give_up: threading.Event,
+    runs: Runs,
 ) -> Event | None:
     """Return the event that is meant."""
     tail = JournalTail(run_dir)
     try:
         while True:
+            runs.refresh([run_dir], every_s=_REMOTE_LOOK_S)
             over = is_over(run_dir)  # its last word is in the journal then
             with suppress(OSError):
                 for entry in tail.new_entries():

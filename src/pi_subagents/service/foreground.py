@@ -21,6 +21,7 @@ from pi_subagents.core import messages as core_messages
 from pi_subagents.core.definitions.found import PROFILE
 from pi_subagents.core.profile.profile import Profile
 from pi_subagents.core.run.result import RunResult
+from pi_subagents.core.runner_names import PROCESS
 from pi_subagents.core.stop_switch import RUNNING, StopSwitch
 from pi_subagents.core.task.request import parse_begun, with_budget
 from pi_subagents.core.value import replace
@@ -29,6 +30,11 @@ from pi_subagents.runners.table import RunnerPlace, open_runner
 from pi_subagents.service import messages
 from pi_subagents.service.answer_schemas import refuse_wrong_schemas, with_parsed
 from pi_subagents.service.call import ignore, open_call
+from pi_subagents.service.cluster.destinations import (
+    concurrency_of,
+    destination_of,
+    remote_tag,
+)
 from pi_subagents.service.definitions.choice import ask_first
 from pi_subagents.service.delegation import Delegation, Preparation, Update
 from pi_subagents.service.models import refuse_without_model
@@ -130,7 +136,7 @@ async def execute(
     """Run what was planned to its end; return results and windows, in task order."""
     options = context.options
     try:
-        runner = runner_of(context)
+        runner = runner_for(context, planned)
     except errors.SetupError:
         context.held.discard(run.spec.run_id for run in planned)
         raise
@@ -166,7 +172,7 @@ async def execute(
         results = await delegate_runs(
             planned,
             runner=runner,
-            concurrency=context.concurrency,
+            concurrency=concurrency_of(context, planned),
             observe=observe,
             stop=stop,
         )
@@ -194,8 +200,25 @@ def _watched(context: CallContext, planned: Sequence[PlannedTask]) -> CallWatch 
 
 
 def runner_of(context: CallContext, name: str = "") -> Runner:
-    """Return where runs are executed; SetupError where that is impossible."""
-    place = RunnerPlace(
+    """Return what runs tasks on this machine; SetupError where that is impossible."""
+    usual = context.options.get("runner") or context.settings.runner
+    return open_runner(name or (PROCESS if remote_tag(usual) else usual), _place(context))
+
+
+def runner_for(
+    context: CallContext, planned: Sequence[PlannedTask], *, unseen: bool = False
+) -> Runner:
+    """Return what runs each of these where it is to run; `unseen` here means without windows."""
+    wanted = {run.spec.run_id: destination_of(run.task, context) for run in planned}
+    if not any(map(remote_tag, wanted.values())):
+        return runner_of(context, PROCESS if unseen else next(iter(wanted.values()), ""))
+    from pi_subagents.service.cluster.runners import open_runners
+
+    return open_runners(context, planned, wanted, _place(context), unseen=unseen)
+
+
+def _place(context: CallContext) -> RunnerPlace:
+    return RunnerPlace(
         cwd=context.cwd,
         env=context.env,
         held=context.held,
@@ -204,7 +227,6 @@ def runner_of(context: CallContext, name: str = "") -> Runner:
         kind_now=lambda spec: context.open_engine(spec.child.engine).share_key_now(spec.reuse.kind),
         notice=context.notice,
     )
-    return open_runner(name or context.options.get("runner") or context.settings.runner, place)
 
 
 async def delegate_runs(

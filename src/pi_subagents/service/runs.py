@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from pi_subagents.core.run.result import RunResult
     from pi_subagents.core.run.retention import Removal
     from pi_subagents.core.run.spec import RunSpec
+    from pi_subagents.service.cluster.ordering import RemoteStopping
     from pi_subagents.store.run_store import RunStore
 
 LOOK_LIMIT_S = 0.5  # for a supervisor to answer somebody who only looks
@@ -81,8 +82,8 @@ class Runs:
 
     def __init__(self, cwd: Path | None = None, env: Mapping[str, str] | None = None) -> None:
         self.env = os.environ if env is None else env
-        self._cwd = cwd or Path.cwd()
-        self.store: RunStore = open_store(self._cwd, self.env)
+        self.cwd = cwd or Path.cwd()
+        self.store: RunStore = open_store(self.cwd, self.env)
         self.index = RunIndex(data_dir(self.env))
         self.ledger = Ledger(data_dir(self.env), self.index.all)
 
@@ -143,7 +144,9 @@ class Runs:
             with suppress(sqlite3.Error, OSError):  # what is known needs no room to be recovered
                 self._make_known(thorough=thorough)
             ended, gone, kept = [], [], []
-            for noted, session_id in self.index.not_ended().items():
+            going_on = self.index.not_ended()
+            self.refresh(noted.now() for noted in going_on)
+            for noted, session_id in going_on.items():
                 if not noted.now().exists() and not os.path.lexists(noted.desk.path):
                     gone.append(noted.run_id)
                 elif self._has_ended(noted, session_id, concluded):
@@ -153,6 +156,13 @@ class Runs:
             self.index.mark_ended(ended)
             self.index.remove(gone)
         return concluded
+
+    def refresh(self, run_dirs: Iterable[RunDir], *, every_s: float = 0) -> None:
+        """Bring what workers of a cluster did of these since the last look, if there are any."""
+        if remote := [each for each in run_dirs if each.desk.is_remote()]:
+            from pi_subagents.service.cluster.refreshing import refresh
+
+            refresh(remote, self.cwd, self.env, every_s)
 
     def _has_ended(self, noted: RunDir, session_id: str, concluded: list[RunDir]) -> bool:
         """Look at one run, conclude it if it is lost; return whether nothing more is to do."""
@@ -175,7 +185,7 @@ class Runs:
         run_dir.desk.clear(found=True)
         if self.index.is_detached(run_dir.run_id) and (result := run_dir.read_result()):
             # Its supervisor may have died before it could.
-            settings, _ = load_settings(self._cwd, self.env)
+            settings, _ = load_settings(self.cwd, self.env)
             run_completion_hook(settings.on_complete, run_dir, result)
         remove_half_written(run_dir)  # also by a process that was killed after the result was there
         return True
@@ -260,9 +270,17 @@ class Runs:
         refuse_inside_subagent(self.env)
         if not run.active:
             raise RunNotActive(run.run_id, state_of(run).word)
-        return self.stopped(Stopping(directory_of(run), force=force))
+        return self.stopped(self.stopping(directory_of(run), force=force))
 
-    def stopped(self, stopping: Stopping) -> RunRecord:
+    def stopping(self, run_dir: RunDir, *, force: bool) -> Stopping | RemoteStopping:
+        """Ask a run to end, and return what waits for that."""
+        if not run_dir.desk.is_remote():
+            return Stopping(run_dir, force=force)
+        from pi_subagents.service.cluster.ordering import RemoteStopping
+
+        return RemoteStopping(self, run_dir, force=force)
+
+    def stopped(self, stopping: Stopping | RemoteStopping) -> RunRecord:
         """Wait for the end of a run that was asked to stop, and return how it stands then."""
         run_dir = stopping.run_dir
         match stopping.finish():
@@ -286,7 +304,7 @@ class Runs:
         now_ms: int | None = None,
     ) -> list[Removal]:
         """Return which runs of this project have been kept long enough; a limit of 0 is none."""
-        settings, _ = load_settings(self._cwd, self.env)
+        settings, _ = load_settings(self.cwd, self.env)
         limit = settings.retention_megabytes if megabytes is None else megabytes
         return choose_removals(
             (kept_run(run_dir) for run_dir in self._own()),

@@ -86,8 +86,13 @@ def _steer(request: SteerRequest, runs: Runs, give_up: threading.Event) -> Steer
         return refused
     run_dir = directory_of(run)
     try:
-        number = run_dir.desk.write_steer(request.message)
-        heard = send(run_dir.desk, f"{STEER} {number}")
+        if run_dir.desk.is_remote():
+            from pi_subagents.service.cluster.ordering import tell_worker
+
+            number, heard = tell_worker(runs, run_dir, STEER, text=request.message), True
+        else:
+            number = run_dir.desk.write_steer(request.message)
+            heard = send(run_dir.desk, f"{STEER} {number}")
     except OSError as error:
         return replace(refused, reason=messages.steer_not_kept(str(error)))
     # Where nobody listens yet, whoever begins to do so finds the message.
@@ -100,6 +105,7 @@ def _steer(request: SteerRequest, runs: Runs, give_up: threading.Event) -> Steer
         lambda each: isinstance(each, ev.Steer) and each.number == number,
         deadline,
         give_up,
+        runs,
     )
     if isinstance(event, ev.Steer):
         status: SteerStatus = "delivered" if event.status == ev.DELIVERED else "refused"

@@ -24,6 +24,7 @@ from pi_subagents.core.value import replace
 from pi_subagents.errors import RunUnreadable
 from pi_subagents.store import messages
 from pi_subagents.store.desk import Desk
+from pi_subagents.store.remote.note import read_wait
 from pi_subagents.store.run_dir import MAX_RESULT_BYTES, RunDir
 from pi_subagents.store.tails import journal_entries
 from pi_subagents.system import safe_io
@@ -69,7 +70,9 @@ def planned_record(run_dir: RunDir) -> RunRecord:
 
 def what_it_waits_for(run_dir: RunDir) -> WaitingFor | None:
     """Return what it waits for first: from the desk, which a project cannot forge."""
-    return next(iter(run_dir.desk.waits()), None)
+    desk = run_dir.desk
+    waits = desk.waits() or (read_wait(desk) if desk.is_remote() else ())
+    return next(iter(waits), None)
 
 
 def with_messages(record: RunRecord) -> RunRecord:

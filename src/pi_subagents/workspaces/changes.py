@@ -76,7 +76,7 @@ def save_changes(
         patch.unlink()
         changes = replace(changes, kept=messages.kept_large(max_bytes))
     else:
-        digest, size = _digest(patch)
+        digest, size = digest_of(patch)
         changes = replace(changes, patch_sha256=digest, patch_bytes=size)
         if size and tree_of_patch(worktree, patch, env) != content.tree:
             changes = replace(changes, kept=messages.KEPT_INEXACT)
@@ -143,7 +143,8 @@ def _parent(git: Git, commit: bytes) -> bytes:
     return git.run("rev-parse", "--verify", commit + b"^1").strip()
 
 
-def _digest(path: Path) -> tuple[str, int]:
+def digest_of(path: Path) -> tuple[str, int]:
+    """Return the hash of a file, and its size."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest(), path.stat().st_size
 
@@ -172,7 +173,7 @@ def proven_patch(worktree: Worktree, run_dir: Path) -> Iterator[Path]:
             copy_file(run_dir / CHANGES_PATCH, patch)  # what is proved is what is used
         except OSError as error:
             raise ChangesUnavailable(run, str(error)) from error
-        if _digest(patch)[0] != seal.patch_sha256:
+        if digest_of(patch)[0] != seal.patch_sha256:
             raise ChangesUnavailable(run, messages.PATCH_ALTERED)
         yield patch
 

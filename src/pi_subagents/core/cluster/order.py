@@ -23,12 +23,12 @@ FORMAT = 1
 # caller's own directory, which the worker has, too.
 NOWHERE, BUNDLE, SHARED_PATH = WORKSPACE_KINDS = ("none", "bundle", "shared")
 
-MAX_ORDER_BYTES = 64 * 1024 * 1024
-MAX_PROMPT = 36 * 1024 * 1024  # the files that a task may bring along, and its own words
+# The database takes orders of twice that: inside of them every quotation mark counts as two.
+MAX_ORDER_BYTES = MAX_PROMPT = 8 * 1024 * 1024
 MAX_TEXT = 1024 * 1024
 MAX_SKILLS = 64
 MAX_SKILL_FILES = 200
-MAX_SKILLS_BYTES = 8 * 1024 * 1024  # of all skills together
+MAX_SKILLS_BYTES = 4 * 1024 * 1024  # of all skills together
 
 
 @value

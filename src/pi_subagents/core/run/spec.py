@@ -9,7 +9,7 @@ follow, if the child was to be kept.  The end of the channel is the end of the l
 from __future__ import annotations
 
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from pi_subagents.core import messages
 from pi_subagents.core.limits.ladder import SETTLED_GRACE_S, STOP_GRACE_S
@@ -25,9 +25,9 @@ MAX_RUN_BYTES = 256 * 1024 * 1024
 STOP = "stop"
 KILL = "kill"
 PING = "ping"  # says nothing, and is answered like everything else
-STEER = "steer"  # and the number of the text that waits on the run's desk
+STEER: Final = "steer"  # and the number of the text that waits on the run's desk
 MAX_STEER_BYTES = 1024 * 1024
-ANSWER = "answer"  # and the number of the answer that waits there
+ANSWER: Final = "answer"  # and the number of the answer that waits there
 MAX_ANSWER_BYTES = 64 * 1024
 MAX_REUSE = 8  # how many runs one child serves
 # The argument that makes a supervisor's command one that forks supervisors.

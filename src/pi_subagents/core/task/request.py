@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pi_subagents.core import messages
+from pi_subagents.core.cluster.state import HERE, tag_of
 from pi_subagents.core.parameters import check_cwd, optional_text, refuse_unknown
 from pi_subagents.core.profile.profile import QUESTION_CHOICES, THINKING_LEVELS
 from pi_subagents.core.spending.budget import Budget, parse_budget, tightest
@@ -55,6 +56,7 @@ class Task:
         None  # what the answer has to fit: a JSON schema, or a pydantic model class
     )
     engine: str | None = None  # what kind of child it has, over what call and profile say
+    on: str | None = None  # where it runs: "here", "cluster" or "cluster:TAG"
 
     @property
     def chooses(self) -> bool:
@@ -82,11 +84,12 @@ class DelegateRequest:
 
 TASK_KEYS = (
     "name", "prompt", "cwd", "profile", "engine", "timeout", "resume", "files", "budget",
-    "questions", "outputSchema", "workspace", "check", "checkRounds",
+    "questions", "outputSchema", "workspace", "check", "checkRounds", "on",
 )  # fmt: skip
 FILE_TASK_KEYS = (*TASK_KEYS, "model", "thinking", "tools")  # what people write in a file
 _TEXT_KEYS = (
     "cwd", "profile", "resume", "engine", "model", "thinking", "questions", "workspace", "check",
+    "on",
 )  # fmt: skip
 _UNWRITTEN = {"name": "a task", "prompt": "a task"}
 _CALL_KEYS = ("tasks", "profile", "budget")
@@ -190,6 +193,7 @@ def _parse_task(where: str, task: object, keys: tuple[str, ...]) -> Task:
         profile=given.get("profile"),
         resume=given.get("resume"),
         engine=given.get("engine"),
+        on=given.get("on"),
         model=given.get("model"),
         thinking=given.get("thinking"),
         tools=_parse_tools(given.get("tools")),
@@ -248,6 +252,8 @@ def _check_types(where: str, task: Task) -> None:
         raise InvalidRequest(f"{where}.checkRounds", problem)
     if task.workspace not in (None, *WORKSPACES):
         raise InvalidRequest(f"{where}.workspace", messages.must_be_one_of(WORKSPACES))
+    if task.on not in (None, HERE) and tag_of(task.on) is None:
+        raise InvalidRequest(f"{where}.on", messages.WRONG_DESTINATION)
     if task.questions not in (None, *QUESTION_CHOICES):
         raise InvalidRequest(f"{where}.questions", messages.must_be_one_of(QUESTION_CHOICES))
     if task.tools is not None and not _are_texts(task.tools):

@@ -39,6 +39,26 @@ class FiniteRange(click.FloatRange):
         return super().convert(number, param, ctx)
 
 
+class Destination(click.ParamType[str]):
+    """Where tasks run: here, or with the workers of a cluster, perhaps those of a tag."""
+
+    name = "DESTINATION"
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
+        """Return what may be typed."""
+        del param, ctx
+        return "here|cluster[:TAG]"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the destination, or refuse what is none."""
+        from pi_subagents.core.cluster.state import HERE, tag_of
+        from pi_subagents.core.messages import WRONG_DESTINATION
+
+        if value != HERE and tag_of(value) is None:
+            self.fail(f"{value!r} {WRONG_DESTINATION}.", param, ctx)
+        return str(value)
+
+
 def text_or_typed(console: Console, argument: str, what: str) -> str:
     """Return the argument, or standard input where it is `-`; notify whoever has to type it."""
     if argument == "-" and sys.stdin.isatty():

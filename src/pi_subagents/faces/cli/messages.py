@@ -62,6 +62,7 @@ ADD_PROFILE = (
     "Or begin with one of ours: subagents profile add scout (or reviewer, worker); in pi: "
     "/profile add scout"
 )
+ON_OR_RUNNER = "--on and --runner both say where sub-agents run: give one of them."
 
 
 def definition_added(noun: str, name: str, path: str) -> str:

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
-from pi_subagents.core.runner_names import RUNNERS
+from pi_subagents.core.cluster.state import CLUSTER, HERE
+from pi_subagents.core.runner_names import PROCESS, RUNNERS
 from pi_subagents.core.workspace.modes import WORKSPACES
 from pi_subagents.faces.cli import completing
 from pi_subagents.faces.cli.console import Console, Verbosity
-from pi_subagents.faces.cli.given import FiniteRange, offline_choice, schema_in
+from pi_subagents.faces.cli.given import Destination, FiniteRange, offline_choice, schema_in
 from pi_subagents.faces.cli.main import EXIT_REFUSED
+from pi_subagents.faces.cli.messages import ON_OR_RUNNER
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -72,9 +74,15 @@ engine_option = click.option(
 )
 _runner_option = click.option(
     "--runner",
-    type=click.Choice(RUNNERS),
+    type=click.Choice([each for each in RUNNERS if each != CLUSTER]),
     help="Where sub-agents run: out of sight, or each in a tmux window that shows its transcript "
     "(default: subagents.runner, process).",
+)
+_on_option = click.option(
+    "--on",
+    type=Destination(),
+    help="Run tasks on the workers of a cluster, or only on those with a tag; tasks that say where "
+    "they run themselves stay there (default: subagents.runner, process).",
 )
 _workspace_option = click.option(
     "--workspace",
@@ -113,6 +121,13 @@ def refusals_in_json(command: Callback) -> Callback:
     return cast("Callback", guarded)
 
 
+def _runner_of(runner: str | None, on: str | None) -> str | None:
+    """Return where tasks run that do not say it themselves."""
+    if runner and on:
+        raise click.UsageError(ON_OR_RUNNER)
+    return PROCESS if on == HERE else on or runner
+
+
 def child_options(command: Callback) -> Callback:
     """Add what every verb takes that starts children; it gets all of it as `chosen`."""
 
@@ -125,6 +140,7 @@ def child_options(command: Callback) -> Callback:
         concurrency: int | None,
         engine: str | None,
         runner: str | None,
+        on: str | None,
         workspace: str | None,
         keep_worktree: bool,
         confine: bool,
@@ -134,7 +150,7 @@ def child_options(command: Callback) -> Callback:
             "offline": offline_choice(offline=offline, script=offline_script),
             "concurrency": concurrency,
             "engine": engine,
-            "runner": runner,
+            "runner": _runner_of(runner, on),
             "trust_project": trust_project,
             "workspace": workspace,
             "keep_worktree": keep_worktree,
@@ -147,6 +163,7 @@ def child_options(command: Callback) -> Callback:
         _script_option,
         offline_option,
         _runner_option,
+        _on_option,
         engine_option,
         _concurrency_option,
         _confine_option,

@@ -70,3 +70,51 @@ def draining(busy: int) -> str:
 def out_of_order(reason: str) -> str:
     """Return what the database said to a worker's housekeeping."""
     return f"The database refused something, which is tried again: {reason}"
+
+
+# What keeps a task from travelling, after "The task NAME cannot run in a cluster: ".
+
+STAYS_HERE = "which is of use on this machine alone"
+ITS_ORDER = "it"
+ITS_SKILLS = "its skills"
+
+
+def profile_has(profile: str, field: str) -> str:
+    """Return which field of a profile is meant."""
+    return f"its profile {profile} has {field}," if profile else f"it has {field},"
+
+
+def too_large(size: int) -> str:
+    """Return that something is too large to travel."""
+    return f"would be {size / 1e6:.1f} MB, more than may travel"
+
+
+def more_than(most: int) -> str:
+    """Return that there is too much of something."""
+    return f"are more than {most}"
+
+
+def skill(name: str) -> str:
+    """Return which skill cannot be read."""
+    return f"its skill {name} cannot be read:"
+
+
+def stays_of_skill(path: str, name: str) -> str:
+    """Return that a file of a skill is not sent."""
+    return f"The file {path} of the skill {name} is not text that travels, and stays here."
+
+
+def changes_not_accepted(reason: str) -> str:
+    """Return why the changes of a run cannot be taken."""
+    return f"Its changes came back and do not fit the checkout that it began with: {reason}"
+
+
+# What a run waits for whose worker is elsewhere.
+
+OTHER_CLUSTER = "another cluster is known here"
+
+
+def waits_for_worker(tag: str, behind: int) -> str:
+    """Return that no worker has the run yet."""
+    before = f", behind {behind} other run{'s' if behind != 1 else ''}" if behind else ""
+    return f"It waits for a worker of the tag {tag}{before}."

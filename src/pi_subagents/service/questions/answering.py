@@ -91,8 +91,14 @@ def answer_now(
     if not request.text:
         return replace(refused, status="asked", waiting_for=waiting)
     try:
-        number = run_dir.desk.write_reply(waiting.id, request.text)
-        heard = send(run_dir.desk, f"{ANSWER} {number}")
+        if run_dir.desk.is_remote():
+            from pi_subagents.service.cluster.ordering import tell_worker
+
+            said = {"question": waiting.id, "text": request.text}
+            number, heard = tell_worker(runs, run_dir, ANSWER, **said), True
+        else:
+            number = run_dir.desk.write_reply(waiting.id, request.text)
+            heard = send(run_dir.desk, f"{ANSWER} {number}")
     except OSError as error:
         return replace(refused, reason=messages.answer_not_kept(str(error)))
     if not heard and not is_over(run_dir):
@@ -103,6 +109,7 @@ def answer_now(
         lambda event: isinstance(event, ev.Replied) and event.reply == number,
         time.monotonic() + ANSWER_WAIT_S,
         give_up or threading.Event(),
+        runs,
     )
     if isinstance(found, ev.Replied) and found.status == ev.GIVEN:
         return replace(refused, status="given")

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Self
 from pi_subagents.core.cluster.record import GROWING, QUESTIONS, follow_on, is_sound
 from pi_subagents.core.run.files import CHILD_SESSION, EVENTS
 from pi_subagents.core.value import as_dict, replace, value
-from pi_subagents.store.remote.note import read_note
+from pi_subagents.store.remote.note import read_note, write_note
 from pi_subagents.store.rescue import ensure_dir
 from pi_subagents.system import safe_io
 
@@ -57,17 +57,28 @@ class Mirror:
         self._known = self._read()
 
     @classmethod
-    def open(cls, run_dir: RunDir) -> Mirror | None:
-        """Return the mirror of a run; None if another process has it, or there is nothing to do."""
-        if (note := read_note(run_dir.desk)) is None:
+    def open(cls, run_dir: RunDir, submitted: RemoteNote | None = None) -> Mirror | None:
+        """
+        Return the mirror of a run; None if another process has it, or there is nothing to do.
+
+        With a note the run is about to be submitted: nobody else looks before it was.
+        """
+        desk = run_dir.desk
+        if submitted is None and not desk.is_remote():
             return None
         try:
-            lock = safe_io.acquire_lock(run_dir.desk.path / _LOCK)
+            lock = safe_io.acquire_lock(desk.path / _LOCK)
         except OSError:  # the desk is gone: the run has ended
             return None
         if lock is None:
             return None
-        if read_note(run_dir.desk) is None:  # it came to its end meanwhile
+        try:
+            if submitted is not None:
+                write_note(desk, submitted)
+            note = read_note(desk)  # it may have come to its end meanwhile
+        except OSError:
+            note = None
+        if note is None:
             os.close(lock)
             return None
         return cls(run_dir, note, lock)

@@ -10,14 +10,17 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from pi_subagents.core.run import question
 from pi_subagents.core.value import as_dict, value
 from pi_subagents.system import safe_io
 
 if TYPE_CHECKING:
+    from pi_subagents.core.run.question import WaitingFor
     from pi_subagents.store.desk import Desk
 
 SCHEMA_VERSION = 1
 _MAX_BYTES = 64 * 1024
+_WAIT = "elsewhere.json"
 
 
 @value
@@ -49,6 +52,24 @@ def read_note(desk: Desk) -> RemoteNote | None:
             }:
                 return RemoteNote(call, shown, tag, most)
     return None
+
+
+def write_wait(desk: Desk, text: str) -> None:
+    """Note what the run waits for that only the cluster knows; without a text, nothing."""
+    path = desk.path / _WAIT
+    if text:
+        waiting = question.questions_to_json([question.WaitingFor(0, text, kind=question.PLACE)])
+        safe_io.replace_file(path, safe_io.to_json_bytes(waiting), durable=False)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def read_wait(desk: Desk) -> tuple[WaitingFor, ...]:
+    """Return what was noted of that."""
+    try:
+        return question.questions_from_json(safe_io.read_json(desk.path / _WAIT, _MAX_BYTES))
+    except (OSError, ValueError):
+        return ()
 
 
 def remove_note(desk: Desk) -> None:
