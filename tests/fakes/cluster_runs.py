@@ -7,9 +7,14 @@ from pi_subagents.cluster.worker import WorkerEntry
 from pi_subagents.core.cluster.record import FilePiece
 
 
-def submission(run_id: str = "r1", **fields: object) -> Submission:
-    known: dict[str, object] = {"session_id": "s1", "name": "count", "order": b'{"v": 1}'}
-    return Submission(run_id=run_id, **{**known, **fields})  # type: ignore[arg-type]
+def submission(run_id: object = "r1", **fields: object) -> Submission:
+    known: dict[str, object] = {
+        "run_id": run_id,
+        "session_id": "s1",
+        "name": "count",
+        "order": b'{"v": 1}',
+    }
+    return Submission(**{**known, **fields})  # type: ignore[arg-type]
 
 
 def entry(worker_id: str = "w1", **fields: object) -> WorkerEntry:

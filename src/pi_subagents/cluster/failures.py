@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from pi_subagents.errors.base import SubagentsError
 
 SUBMIT, WORK, LOOK = ROLES = ("subagents_submit", "subagents_work", "subagents_look")
-OWNER = "of the owner"
 # Who may call which function; the others are called by these, or by their owner alone.
 CALLED_BY = {
     "submit": (SUBMIT,),
@@ -57,6 +56,7 @@ CALLED_BY = {
     "requeue": (),
     "drain": (),
     "prune": (),
+    "prunable": (),
 }
 _NO_SUCH_FUNCTION = ("42883", "42P01", "3F000")
 _NO_RIGHT = "42501"
@@ -90,8 +90,8 @@ def meaning_of(address: ClusterAddress, function: str, error: psycopg.Error) -> 
     if state == _NO_RIGHT:
         if "schema subagents" in words and not CALLED_BY.get(function):
             return ClusterNotMade(address.shown)
-        roles = CALLED_BY.get(function, ())
-        return ClusterRoleLacking(address.shown, " or ".join(roles) or OWNER)
+        role = next(iter(CALLED_BY.get(function, ())), "")
+        return ClusterRoleLacking(address.shown, address.user, role)
     return ClusterRefused(address.shown, words)
 
 
@@ -102,4 +102,4 @@ def _words(address: ClusterAddress, error: psycopg.Error) -> str:
     if password:
         said = said.replace(password, "...")
     lines = [line.strip() for line in said.splitlines() if line.strip()]
-    return one_line(lines[-1] if lines else "it gave no reason", 300)
+    return one_line(lines[0] if lines else "it gave no reason", 300)

@@ -55,6 +55,19 @@ SubagentsError
     TmuxTooOld            the tmux runner was chosen, and tmux is too old
     GitMissing            worktrees were chosen, and there is no git that can make them
     ConfiningImpossible   sub-agents were to be confined, and the kernel cannot do it
+    ClusterError          a cluster cannot be used as it is
+      ClusterPackageMissing   its extra is not installed
+      ClusterAddressMissing   nobody said where it is
+      ClusterAddressInvalid   that is no address of PostgreSQL
+      ClusterUnreachable      its database does not answer
+      ClusterNotMade          there is none in that database yet
+      ClusterOfOtherVersion   its tables are those of another version
+      ClusterRolesMissing     its roles are not there and may not be created
+      ClusterInitRefused      none may be made in that database
+      ClusterRefused          the database refuses what was asked
+      ClusterRoleLacking      the user of the address has no right to ask that
+      AttemptOver             a worker's attempt at a run counts no more
+      LocalServerFailed       PostgreSQL did not start on this machine
     RuntimeDirUnusable    the tmux runner has no private directory for its sockets
   StoreError            an asked-for record is absent or unreadable            exit 2
     RunNotFound
@@ -86,6 +99,7 @@ SubagentsError
     WorkspaceNotMade      a worktree is not there, or not what it has to be         its task fails
     ChangesUnavailable    the changes of a run cannot be looked at or taken
     ChangesConflict       they do not fit what is in the checkout
+    ClusterRunUnknown     a cluster knows no such run or worker, or none of ours
   OrderRefused          an order from another machine is not what one may be    its run fails
   UnknownSkills         a profile names skills that are not there              its task fails
   UntrustedSkills       a profile names skills of an untrusted project         its task fails
@@ -102,6 +116,7 @@ from __future__ import annotations
 
 from pi_subagents.errors.base import *
 from pi_subagents.errors.calls import *
+from pi_subagents.errors.cluster import *
 from pi_subagents.errors.profiles import *
 from pi_subagents.errors.setup import *
 from pi_subagents.errors.store import *

@@ -99,14 +99,17 @@ class ClusterRefused(ClusterError):
 
 
 class ClusterRoleLacking(ClusterError):
-    """Whoever is connected has no right to ask that."""
+    """Whoever is connected has no right to ask that; without a role, only the owner has."""
 
-    def __init__(self, shown: str, role: str) -> None:
+    def __init__(self, shown: str, user: str, role: str) -> None:
         self.role = role
-        super().__init__(
-            f"The cluster at {shown} refuses that: it takes the role {role}. Its owner gives it: "
-            f"GRANT {role} TO the user of the address."
+        needed = (
+            f"it takes the role {role}. The owner of the database gives it: "
+            f"GRANT {role} TO {user or 'the user of the address'};"
+            if role
+            else "that is for the owner of the database, who ran `subagents cluster init`."
         )
+        super().__init__(f"The cluster at {shown} refuses that: {needed}")
 
 
 class AttemptOver(ClusterError):

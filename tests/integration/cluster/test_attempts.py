@@ -309,15 +309,46 @@ async def test_a_run_is_requeued_by_hand_when_it_was_lost_and_not_when_it_has_a_
     two: Two,
 ) -> None:
     await two.submit()
+    requeue = "SELECT * FROM subagents.requeue('r1', false)"
+    assert two.cluster.do(requeue) == [("r1", "queued", False)]
     own = await two.claim()
     await worker.begin(two.its, own)
+    assert two.cluster.do(requeue) == [("r1", "begun", False)]  # its worker is alive
     two.silence()
     await worker.sweep(two.its)
-    assert two.cluster.do("SELECT subagents.requeue('r1')") == [("",)]
+    assert two.cluster.do(requeue) == [("r1", "lost", True)]
     again = await two.claim("w2")
     assert again.attempt == 2
     await worker.finish(two.its, again, RESULT)
-    assert two.cluster.do("SELECT subagents.requeue('r1')") == [("ended",)]
+    assert two.cluster.do(requeue) == [("r1", "ended", False)]
+
+
+async def test_a_run_that_is_requeued_by_force_is_taken_from_its_worker(two: Two) -> None:
+    await two.submit()
+    old = await two.claim()
+    await worker.begin(two.its, old)
+    assert two.cluster.do("SELECT * FROM subagents.requeue('r', true)") == [("r1", "begun", True)]
+    assert (await two.claim("w2")).attempt == 2
+    with pytest.raises(AttemptOver):
+        await worker.finish(two.its, old, RESULT)
+
+
+async def test_what_ended_long_ago_is_pruned_with_all_that_belongs_to_it(two: Two) -> None:
+    await caller.submit(two.ours, "c1", [submission("r1"), submission("r2")], attached=True)
+    for run_id in ("r1", "r2"):
+        own = await two.claim(run_id=run_id)
+        await worker.add_records(two.its, own, pieces(1, b"x"))
+        await worker.finish(two.its, own, RESULT)
+    old = "clock_timestamp() - interval '8 days'"
+    two.cluster.do(f"UPDATE run SET ended_at = {old} WHERE id = 'r1'")
+    two.cluster.do(f"UPDATE worker SET seen_at = {old} WHERE id = 'w2'")
+    assert two.cluster.do("SELECT * FROM prunable('7 days')") == [(1, 0, 1)]
+    assert two.cluster.do("SELECT * FROM prune('7 days', 10)") == [(1, 0, 1)]
+    assert two.cluster.do("SELECT run_id FROM record") == [("r2",)]
+    assert list(await caller.states(two.ours, ["r1", "r2"])) == ["r2"]
+    await caller.fetched(two.ours, ["r2"])
+    assert two.cluster.do("SELECT run_id FROM record") == []
+    assert (await two.state("r2")).result == RESULT
 
 
 async def test_a_worker_that_was_forgotten_is_asked_to_register_again(two: Two) -> None:

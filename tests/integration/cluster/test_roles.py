@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 NULLS = {
     "add_records": 6, "begin_run": 2, "beat_call": 1, "claim": 3, "command": 4, "command_status": 1,
     "command_taken": 2, "commands_for": 1, "drain": 2, "fetched": 1, "finish": 3, "give_back": 2,
-    "hold": 4, "overview": 1, "pack_part": 2, "packs_there": 1, "prune": 2, "put_pack_part": 5,
-    "records_after": 3, "refuse_order": 4, "register": 7, "requeue": 1, "run_states": 1,
+    "hold": 4, "overview": 1, "pack_part": 2, "packs_there": 1, "prune": 2, "prunable": 1, "put_pack_part": 5,
+    "records_after": 3, "refuse_order": 4, "register": 7, "requeue": 2, "run_states": 1,
     "schema_version": 0, "submit": 4, "sweep": 0, "unregister": 1,
 }  # fmt: skip
 OF_USER = {"caller": "subagents_submit", "worker": "subagents_work", "looker": "subagents_look"}
 INNER = {
     "queue_run", "drop_job", "tell_caller", "tell_worker", "queue_again", "end_run", "own_run",
-    "submitted_run", "as_ms", "is_object", "order_problem",
+    "submitted_run", "as_ms", "is_object", "is_idle", "order_problem",
 }  # fmt: skip
 
 
@@ -101,7 +101,7 @@ def test_the_refusal_names_the_role_that_is_needed(cluster: TestCluster) -> None
             link.call("overview", 1)
         assert str(found.value) == (
             f"The cluster at {cluster.address('caller')} refuses that: it takes the role "
-            "subagents_look. Its owner gives it: GRANT subagents_look TO the user of the address."
+            "subagents_look. The owner of the database gives it: GRANT subagents_look TO caller;"
         )
 
 

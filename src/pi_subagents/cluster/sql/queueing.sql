@@ -104,3 +104,8 @@ EXCEPTION WHEN invalid_text_representation THEN
     RETURN false;
 END;
 $$;
+
+CREATE OR REPLACE FUNCTION subagents.is_idle(p_worker text)
+RETURNS boolean LANGUAGE sql STABLE SET search_path = pg_catalog, subagents, pg_temp AS $$
+    SELECT NOT EXISTS (SELECT FROM run WHERE worker = p_worker AND state IN ('claimed', 'begun'));
+$$;

@@ -54,6 +54,16 @@ BEGIN
 END;
 $$;
 
+-- What `prune` would remove.
+CREATE OR REPLACE FUNCTION subagents.prunable(p_keep interval)
+RETURNS TABLE (runs integer, packs integer, workers integer)
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, subagents, pg_temp AS $$
+    SELECT (SELECT count(*)::integer FROM run WHERE ended_at < clock_timestamp() - p_keep),
+        (SELECT count(*)::integer FROM pack WHERE seen_at < clock_timestamp() - p_keep),
+        (SELECT count(*)::integer FROM worker w
+            WHERE seen_at < clock_timestamp() - greatest(p_keep, '1 hour') AND is_idle(w.id));
+$$;
+
 -- Remove what ended that long ago, at most that many runs at once.
 CREATE OR REPLACE FUNCTION subagents.prune(p_keep interval, p_most integer)
 RETURNS TABLE (runs integer, packs integer, workers integer)
@@ -68,8 +78,7 @@ BEGIN
     WITH gone AS (DELETE FROM pack WHERE seen_at < clock_timestamp() - p_keep RETURNING 1)
     SELECT count(*) INTO packs FROM gone;
     WITH gone AS (DELETE FROM worker w WHERE seen_at < clock_timestamp() - greatest(p_keep, '1 hour')
-        AND NOT EXISTS (SELECT FROM run WHERE worker = w.id AND state IN ('claimed', 'begun'))
-        RETURNING 1)
+        AND is_idle(w.id) RETURNING 1)
     SELECT count(*) INTO workers FROM gone;
     DELETE FROM refused_order WHERE at < clock_timestamp() - p_keep;
     DELETE FROM procrastinate_jobs j
@@ -79,23 +88,32 @@ BEGIN
 END;
 $$;
 
--- By hand: a run that is lost or stopped, or whose worker is known to be dead, is begun once more.
-CREATE OR REPLACE FUNCTION subagents.requeue(p_run text)
-RETURNS text LANGUAGE plpgsql SECURITY DEFINER
+-- By hand: a run that is lost or stopped, or whose worker is dead, is begun once more; one whose
+-- worker is alive only by force, and loses what that worker does.  An id may be shortened.
+CREATE OR REPLACE FUNCTION subagents.requeue(p_run text, p_force boolean)
+RETURNS TABLE (run_id text, was text, done boolean) LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, subagents, pg_temp AS $$
 DECLARE
+    ids text[];
     its subagents.run;
 BEGIN
-    SELECT * INTO its FROM run WHERE id = p_run FOR UPDATE;
+    SELECT array_agg(id) INTO ids FROM run WHERE left(id, length(p_run)) = p_run;
+    IF cardinality(ids) > 1 THEN
+        RAISE EXCEPTION '% could be any of % runs', p_run, cardinality(ids) USING ERRCODE = 'SA003';
+    END IF;
+    SELECT * INTO its FROM run WHERE id = ids[1] FOR UPDATE;
     IF its.id IS NULL THEN
         RAISE EXCEPTION 'there is no run %', p_run USING ERRCODE = 'SA003';
     END IF;
-    IF its.state IN ('ended', 'queued') OR its.fetched_at IS NOT NULL THEN
-        RETURN its.state;
+    run_id := its.id;
+    was := CASE WHEN its.fetched_at IS NOT NULL THEN 'fetched' ELSE its.state END;
+    done := was IN ('lost', 'stopped') OR (was IN ('claimed', 'begun')
+        AND (p_force OR its.seen_at < clock_timestamp() - interval '30 seconds'));
+    IF done THEN
+        UPDATE run SET ended_at = NULL, reason = '' WHERE id = its.id;
+        PERFORM queue_again(its.id);
     END IF;
-    UPDATE run SET ended_at = NULL, reason = '' WHERE id = p_run;
-    PERFORM queue_again(p_run);
-    RETURN '';
+    RETURN NEXT;
 END;
 $$;
 

@@ -25,8 +25,7 @@ $$;
 CREATE OR REPLACE FUNCTION subagents.unregister(p_worker text)
 RETURNS void LANGUAGE sql SECURITY DEFINER
 SET search_path = pg_catalog, subagents, pg_temp AS $$
-    DELETE FROM worker WHERE id = p_worker AND by_role = session_user
-        AND NOT EXISTS (SELECT FROM run WHERE worker = p_worker AND state IN ('claimed', 'begun'));
+    DELETE FROM worker WHERE id = p_worker AND by_role = session_user AND is_idle(p_worker);
 $$;
 
 -- No row: the run is not to be had.  The token has the answer given again to whoever lost it.

@@ -62,6 +62,7 @@ VERBS = {
     "worker": ("cluster.worker", "Take runs of a cluster on this machine."),
     "mcp": ("machine.serve", "Serve the tools to an MCP host (Claude Code, Codex, ...)."),
     "bridge": ("machine.serve", "Serve pi's extension, which starts this itself."),
+    "cluster": ("cluster.cluster", "Make and look after a cluster of workers."),
     "prune": ("look.prune", "Show old runs, or remove them with --yes."),
     "doctor": ("machine.doctor", "Check whether sub-agents can run here."),
     "setup": ("machine.setup", "Install the pinned pi that sub-agents run."),
