@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pi_subagents.core.plain_text import one_line
+from pi_subagents.core.run.files import CLUSTER_VARIABLE
 from pi_subagents.errors.cluster import (
     ClusterAddressInvalid,
     ClusterAddressMissing,
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
     from pi_subagents.core.settings import Settings
 
-VARIABLE = "PI_SUBAGENTS_CLUSTER"
 # How long a silent connection is believed in, and how long a new one may take: in libpq's words.
 PATIENCE = {
     "connect_timeout": "10",
@@ -52,7 +52,7 @@ class ClusterAddress:
 
 def cluster_address(settings: Settings, env: Mapping[str, str]) -> ClusterAddress:
     """Return the address: the environment's, else the user's; ClusterAddressMissing without one."""
-    text = env.get(VARIABLE) or settings.cluster
+    text = env.get(CLUSTER_VARIABLE) or settings.cluster
     if not text:
         raise ClusterAddressMissing
     return parse_address(text, env)

@@ -102,6 +102,9 @@ class LocalServer:
 
     def _make(self) -> None:
         make_private_dirs(self._place)
+        mine = {os.geteuid(), self._user.pw_uid if self._user else os.geteuid()}
+        if self._place.lstat().st_uid not in mine:
+            raise LocalServerFailed(f"{self._place} is somebody else's")
         password = self._place / "password"
         password.unlink(missing_ok=True)
         write_new(password, secrets.token_urlsafe(24).encode())

@@ -67,6 +67,7 @@ SubagentsError
       ClusterRefused          the database refuses what was asked
       ClusterRoleLacking      the user of the address has no right to ask that
       AttemptOver             a worker's attempt at a run counts no more
+      ClusterBusyHere         somebody tries one on this machine already
       LocalServerFailed       PostgreSQL did not start on this machine
     RuntimeDirUnusable    the tmux runner has no private directory for its sockets
   StoreError            an asked-for record is absent or unreadable            exit 2

@@ -131,3 +131,10 @@ class LocalServerFailed(ClusterError):
 
     def __init__(self, reason: str) -> None:
         super().__init__(f"PostgreSQL did not start on this machine: {reason}")
+
+
+class ClusterBusyHere(ClusterError):
+    """Somebody tries a cluster on this machine already."""
+
+    def __init__(self) -> None:
+        super().__init__("`subagents cluster try` is at work here already.")

@@ -20,5 +20,6 @@ CONTROL, TOOLS = "control", "tools"
 
 
 CHILD_VARIABLE = "PI_SUBAGENTS_CHILD"  # 1: a sub-agent, which may not delegate
+CLUSTER_VARIABLE = "PI_SUBAGENTS_CLUSTER"  # where a cluster is, perhaps with a password
 MARKER_VARIABLE = "PI_SUBAGENTS_RUN"  # the id of the run that the process was started for
 CLUSTER_VARIABLE = "PI_SUBAGENTS_CLUSTER"  # where a cluster is; no child has it
