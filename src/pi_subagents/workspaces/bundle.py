@@ -86,8 +86,7 @@ def pack_snapshot(
 
 
 def _pack(git: Git, commit: str, base: str, into: Path) -> Bundle:
-    path = into / f"{commit}.making"
-    path.unlink(missing_ok=True)
+    path = into / f"{commit}.{os.urandom(4).hex()}.making"  # others may pack the same just now
     with os.fdopen(open_new(path), "wb") as file:
         file.write(_header(commit, base))
         wanted = f"{commit}\n^{base}\n" if base else f"{commit}\n"

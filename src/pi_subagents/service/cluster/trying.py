@@ -102,7 +102,8 @@ class _Worker:
     """One `subagents worker`, ended with us."""
 
     def __init__(self, name: str, env: Mapping[str, str], resources: ExitStack) -> None:
-        self._said: IO[bytes] = resources.enter_context(tempfile.TemporaryFile())
+        self._said: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - ended below
+        resources.callback(self._said.close)
         command = [sys.executable, "-m", "pi_subagents", "worker", "--name", name]
         tie = [sys.executable, "-I", tethered.__file__, str(os.getpid())]
         self._process = subprocess.Popen(

@@ -10,6 +10,7 @@ import click
 
 from pi_subagents.faces.cli import options
 from pi_subagents.faces.cli.cluster import messages
+from pi_subagents.faces.cli.cluster.try_it import try_
 from pi_subagents.faces.cli.given import FiniteRange
 from pi_subagents.faces.cli.suggesting import SuggestingGroup
 from pi_subagents.faces.cli.table import print_table
@@ -170,6 +171,9 @@ def prune(console: Console, *, days: float, yes: bool, as_json: bool) -> None:
             console.answer(messages.PRUNES_NOTHING)
     else:
         console.answer(messages.NOTHING_TO_PRUNE)
+
+
+cluster.add_command(try_)
 
 
 def print_status(console: Console, shown: str, found: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""`subagents cluster try`: a whole cluster on this machine, three tasks on it, and all of it gone."""
+"""`subagents cluster try`: a whole cluster on this machine, four tasks, and all of it gone."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TASKS = (
     ("list", "List the files in ."),
     ("count", "Count the lines in README.md, then count the lines in sort.py"),
     ("find", "Find *.py in ., then search for values in sort.py"),
-    ("write", "Write notes.md with three ways to sort"),
+    ("headings", "Summarise the headings of README.md"),
 )
 
 
