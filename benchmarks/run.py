@@ -1,6 +1,6 @@
 """
 Measure what we promise: start-up, supervisor, delegation, events, display, store, watch,
-worktrees, models, other agents.
+worktrees, clusters, models, other agents.
 
     make bench                                   a table
     python benchmarks/run.py --write-docs        the table in docs/performance.md too
@@ -21,6 +21,7 @@ from pathlib import Path
 
 import acp_start
 import against_xargs
+import cluster_cost
 import display_cost
 import event_path
 import machine
@@ -60,6 +61,7 @@ PARTS = {
     "watch": watch_cost.measure,
     "page": page_cost.measure,
     "worktrees": worktree_cost.measure,
+    "cluster": cluster_cost.measure,
     "models": model_lists.measure,
     "acp": acp_start.measure,
 }
