@@ -18,7 +18,7 @@ export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick e2e-acp e2e-mcp e2e-pi e2e-versions check-shim faults soak check format conformance bench screenshots dist setup clean
+.PHONY: help demo test quick e2e-acp e2e-cluster e2e-mcp e2e-pi e2e-versions check-shim faults soak check format conformance bench screenshots dist setup clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|' 2>/dev/null \
@@ -53,6 +53,9 @@ faults: setup $(VENV)/.dev ## Only the fault suite, in every child mode and with
 
 e2e-acp: setup $(VENV)/.dev ## Other people's agents as sub-agents: opencode, Codex, Qwen Code, ... (from npm)
 	@$(PARALLEL) tests/e2e_acp $(PYTEST_ARGS)
+
+e2e-cluster: setup $(VENV)/.dev ## Three workers in a storm: killed, cut off, a full disk, a wrong clock, PostgreSQL restarted under 1,000 runs
+	@$(BIN)/python -m pytest tests/e2e_cluster $(PYTEST_ARGS)
 
 e2e-mcp: setup $(VENV)/.dev ## The MCP server with clients and agent hosts of other people (from npm)
 	@$(BIN)/python -m pytest tests/e2e_mcp $(PYTEST_ARGS)

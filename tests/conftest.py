@@ -16,8 +16,8 @@ from pi_subagents.system.home import project_root
 
 # `cluster`: a real PostgreSQL with a cluster in it, started where a test asks for it.
 pytest_plugins = ["tests.fakes.cluster_server"]
-# Need a registry, and other people's programs: `make e2e-mcp`, `make e2e-acp`.
-collect_ignore = ["e2e_mcp", "e2e_acp"]
+# Need a registry, and other people's programs, or minutes: `make e2e-mcp`, `e2e-acp`, `e2e-cluster`.
+collect_ignore = ["e2e_mcp", "e2e_acp", "e2e_cluster"]
 NO_PI = "no pi on this machine: `make test` installs the pinned one"
 
 

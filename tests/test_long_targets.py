@@ -26,7 +26,7 @@ ROOT = Path(__file__).parents[1]
 SHIM = ROOT / ".cache" / "shim" / ".installed"
 LIMIT_S = 300
 NOT_REMADE = ("setup", "check-shim", ".venv/.dev", ".venv/.runtime")
-PYTEST_TARGETS = ("soak", "faults", "e2e-acp", "e2e-mcp", "e2e-pi")
+PYTEST_TARGETS = ("soak", "faults", "e2e-acp", "e2e-cluster", "e2e-mcp", "e2e-pi")
 OTHER_TARGETS = ("bench", "screenshots", "dist", "e2e-versions")
 # What `make bench` measures, by the headings of its tables; the fewest of each that run its code.
 MEASURED = {
@@ -53,6 +53,7 @@ SAMPLES = {
     "soak": {"passed": 6},
     "faults": {"passed": 8},
     "e2e-acp": {"passed": 1},
+    "e2e-cluster": {"passed": 1},
     "e2e-mcp": {"passed": 2},
     "e2e-pi": {"passed": 2},
 }

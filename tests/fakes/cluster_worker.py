@@ -13,7 +13,7 @@ import queue
 import subprocess
 import sys
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from tests.fakes.many_tasks import QUICK_PI_COMMAND
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from psycopg import Connection
     from tests.fakes.cluster_server import TestCluster
 
     from pi_subagents.cluster.caller import CommandKind
@@ -113,11 +114,13 @@ class WorkerProcess:
 
     def end(self) -> None:
         """End it as an operator would who is in a hurry."""
-        if self.process.poll() is None:
-            self.process.terminate()
-            self.process.terminate()
         try:
-            self.process.wait(30)
+            for _ in range(30):
+                if self.process.poll() is not None:
+                    break
+                self.process.terminate()  # two that come together count as one
+                with suppress(subprocess.TimeoutExpired):
+                    self.process.wait(1)
         finally:
             self.process.kill()
             self.process.wait()
@@ -162,10 +165,33 @@ class Caller:
     def __init__(self, cluster: TestCluster, user: str = "caller") -> None:
         self._look = ShortLink(cluster.address(user), "test")
         self._text = cluster.text(user)
+        self._cluster, self._user = cluster, user
+        self._ears: Connection | None = None
         self.call_id = os.urandom(16).hex()
 
     def close(self) -> None:
         self._look.__exit__(None, None, None)
+        if self._ears is not None:
+            self._ears.close()
+            self._ears = None
+
+    def again(self) -> Caller:
+        """Return the same caller with a new connection."""
+        other = Caller(self._cluster, self._user)
+        other.call_id = self.call_id
+        return other
+
+    def next_news(self, limit_s: float) -> None:
+        """Wait until something about the runs of this call is new, or was before the first wait."""
+        import psycopg
+
+        if self._ears is None:
+            self._ears = psycopg.connect(self._text, autocommit=True)
+            self._ears.execute(f"LISTEN {channel_of_call(self.call_id)}".encode())
+            return
+        for _ in self._ears.notifies(timeout=limit_s, stop_after=1):
+            return
+        raise AssertionError(f"no news in {limit_s} s")
 
     def submit(self, *orders: TravelOrder, tag: str = "default", attempts: int = 1) -> list[str]:
         """Hand orders over, in the background; return their ids."""
@@ -195,19 +221,12 @@ class Caller:
 
     def wait(self, run_ids: Sequence[str], *wanted: str) -> dict[str, RunState]:
         """Return how runs stand once each is in one of these states, by default over."""
-        import psycopg
-
         wanted = wanted or OVER
-        with psycopg.connect(self._text, autocommit=True) as connection:
-            connection.execute(f"LISTEN {channel_of_call(self.call_id)}".encode())
-            while True:
-                found = self.states(run_ids)
-                if all(each.state in wanted for each in found.values()):
-                    return found
-                for _ in connection.notifies(timeout=LIMIT_S, stop_after=1):
-                    break
-                else:
-                    raise AssertionError(f"no news in {LIMIT_S} s: {found}")
+        while True:
+            found = self.states(run_ids)
+            if all(each.state in wanted for each in found.values()):
+                return found
+            self.next_news(LIMIT_S)
 
     def results(self, run_ids: Sequence[str]) -> list[RunResult]:
         """Return the result of every run, waiting for it."""

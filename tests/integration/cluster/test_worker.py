@@ -131,7 +131,7 @@ async def test_changes_in_a_worktree_of_what_the_caller_sees_come_back_as_a_patc
         await child.say("Done")
         await child.settle()
         result = await place.result(order.run_id)
-        assert (result.status, result.changes) == ("completed", "1 file changed, +1")
+        assert (result.status, result.changes) == ("completed", "1 file changed, +1 \u22120")
         files = place.caller.files(order.run_id)
         assert [each["path"] for each in json.loads(files["changes.json"])["files"]] == [
             "untracked/made.txt"
@@ -355,7 +355,7 @@ async def test_connections_that_are_cut_lose_nothing(place: ClusterPlace) -> Non
         (["--shared-path", "/nowhere"], {}, "/nowhere cannot be shared with callers"),
         ([], {"PI_SUBAGENTS_CHILD": "1"}, "sub-agents may not"),
         ([], {"PI_SUBAGENTS_CLUSTER": ""}, "No cluster is known here."),
-        ([], {"PI_SUBAGENTS_PI": "/nowhere/pi"}, "/nowhere/pi"),
+        (["--name", "two"], {"PI_SUBAGENTS_PI": "/nowhere/pi"}, "/nowhere/pi"),
         (["-n", "0"], {}, "-n"),
     ],
 )

@@ -112,8 +112,9 @@ class Replanner:
         return {DEFAULT: str(version)} if version else {}
 
     def note_ended(self, result: RunResult) -> None:
-        """Spare later looks this run."""
+        """Spare later looks this run, and remove what only its child needed."""
         self.runs.note_ended([result])
+        self._place.clear_up(result.run_id)
 
     def replan(
         self, order: TravelOrder, received: Received, call_id: str, resources: ExitStack
