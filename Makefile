@@ -55,7 +55,7 @@ e2e-acp: setup $(VENV)/.dev ## Other people's agents as sub-agents: opencode, Co
 	@$(PARALLEL) tests/e2e_acp $(PYTEST_ARGS)
 
 e2e-cluster: setup $(VENV)/.dev ## Three workers in a storm: killed, cut off, a full disk, a wrong clock, PostgreSQL restarted under 1,000 runs
-	@$(BIN)/python -m pytest tests/e2e_cluster $(PYTEST_ARGS)
+	@$(BIN)/python -m pytest -o faulthandler_timeout=0 tests/e2e_cluster $(PYTEST_ARGS)
 
 e2e-mcp: setup $(VENV)/.dev ## The MCP server with clients and agent hosts of other people (from npm)
 	@$(BIN)/python -m pytest tests/e2e_mcp $(PYTEST_ARGS)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from tests.fakes.auditor import audit, read_journal
 from tests.fakes.cluster_worker import BEGUN, LIMIT_S, Caller, WorkerProcess, result_of
 
-from pi_subagents.core.cluster.state import ENDED, LOST
+from pi_subagents.core.cluster.state import LOST, OVER
 from pi_subagents.core.run import events as ev
 from pi_subagents.service.cluster.worker_place import WorkerPlace
 
@@ -97,18 +97,20 @@ class Storm:
         self, orders: Sequence[TravelOrder], happenings: Mapping[int, Callable[[], None]]
     ) -> dict[str, RunState]:
         """Have all orders done; at each number of ended runs, let that happen."""
-        run_ids = self.caller.submit(*orders)
+        at_work = set(self.caller.submit(*orders))
         waiting = dict(sorted(happenings.items()))
+        ended: dict[str, RunState] = {}
         while True:
-            found = self.caller.states(run_ids)
-            ended = sum(each.state in (ENDED, LOST) for each in found.values())
-            if waiting and ended >= next(iter(waiting)):
+            states = self.caller.states(at_work)
+            ended |= {run_id: each for run_id, each in states.items() if each.state in OVER}
+            at_work -= ended.keys()
+            if waiting and len(ended) >= next(iter(waiting)):
                 waiting.pop(next(iter(waiting)))()
-                continue
-            if ended == len(run_ids):
+            elif at_work:
+                self.caller.next_news(LIMIT_S)
+            else:
                 assert not waiting, "something never happened"
-                return found
-            self.caller.next_news(LIMIT_S)
+                return ended
 
     def wrong(self, found: Mapping[str, RunState], answer_of: Callable[[str], str]) -> list[str]:
         """Return every broken promise, in sentences."""

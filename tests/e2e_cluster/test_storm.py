@@ -8,6 +8,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.e2e_cluster.storm import NAMES
 from tests.fakes.cluster_worker import WorkerProcess, an_order, result_of
 from tests.fakes.git_place import MEGABYTE, dirty, git_place
 from tests.fakes.samples import first_as_sample
@@ -87,10 +88,12 @@ def test_the_real_pi_of_three_workers_in_worktrees_in_a_storm(
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a small disk")
-def test_a_worker_with_a_full_disk_says_so_and_lives_on(storm: Storm, tmp_path: Path) -> None:
+def test_a_worker_with_a_full_disk_leaves_runs_to_others_and_lives_on(
+    storm: Storm, tmp_path: Path
+) -> None:
     home = tmp_path / "homes" / "small"
     home.mkdir(parents=True)
-    mounted = ["mount", "-t", "tmpfs", "-o", "size=2m,mode=700", "tmpfs", str(home)]
+    mounted = ["mount", "-t", "tmpfs", "-o", "size=32m,mode=700", "tmpfs", str(home)]
     subprocess.run(mounted, check=True)
     try:
         address = storm.cluster.text("worker")
@@ -103,10 +106,14 @@ def test_a_worker_with_a_full_disk_says_so_and_lives_on(storm: Storm, tmp_path: 
                     pass
             except OSError:
                 pass
-        full = storm.caller.submit(*[an_order(f"Number {number}") for number in range(6)])
-        results = storm.caller.results(full)
-        assert {result.status for result in results} == {"failed"}
-        assert all("No space left" in result.error_message for result in results)
+        orders = [an_order(f"Number {number}") for number in range(6)]
+        prompts = {order.run_id: order.work.prompt for order in orders}
+        run_ids = storm.caller.submit(*orders)
+        worker.wait_for("There is no space left in")
+        storm.start()
+        found = storm.caller.wait(run_ids)
+        assert {each.worker for each in found.values()} <= {*NAMES}
+        assert storm.wrong(found, lambda run_id: f"You said: {prompts[run_id]}") == []
         filler.unlink()
         (again,) = storm.caller.results(storm.caller.submit(an_order("Once more")))
         assert (again.status, again.output) == ("completed", "You said: Once more")

@@ -67,6 +67,11 @@ def draining(busy: int) -> str:
     return f"Taking no more runs; this worker ends{more}."
 
 
+def no_room(directory: str) -> str:
+    """Return that the disk is full."""
+    return f"There is no space left in {directory}: runs are left to other workers until there is."
+
+
 def out_of_order(reason: str) -> str:
     """Return what the database said to a worker's housekeeping."""
     return f"The database refused something, which is tried again: {reason}"

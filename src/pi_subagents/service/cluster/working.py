@@ -25,6 +25,7 @@ from pi_subagents.cluster.worker import (
     WorkerEntry,
     channel_of_worker,
     claim,
+    give_back,
     hold,
     register,
     sweep,
@@ -52,6 +53,8 @@ SWEEP_EVERY_S = 10.0
 # For so long a run is ours without the database having said so.
 UNHEARD_LIMIT_S = 30.0
 PRUNE_EVERY_S = 3600.0
+FULL_PAUSE_S = 5.0  # between two looks whether there is room again
+MIN_FREE_BYTES = 16 * 1024 * 1024
 _AGAIN_S = 1.0  # until what waits for a run that is being planned is looked at once more
 
 
@@ -116,7 +119,8 @@ class _Worker:
         self._queue = QueueWorker(link.address, options.tags, options.concurrency, self._take)
         self._news = asyncio.Event()
         self._held_at = time.monotonic()
-        self._ending = False
+        self._ending = asyncio.Event()
+        self._is_full = False
 
     async def work(self) -> None:
         """Work until told to end."""
@@ -168,6 +172,12 @@ class _Worker:
             return
         if own is None:
             return
+        if not self._has_room():
+            await give_back(self._link, own)
+            with suppress(TimeoutError):  # meanwhile others take it
+                async with asyncio.timeout(FULL_PAUSE_S):
+                    await self._ending.wait()
+            return
         run = self._at_work[run_id] = AtWork(own)
         self._notice(messages.run_begins(run_id, own.name, own.submitter))
         try:
@@ -183,6 +193,14 @@ class _Worker:
         finally:
             del self._at_work[run_id]
             self._place.clear_up(run_id)
+
+    def _has_room(self) -> bool:
+        """Return whether another run fits on the disk; it could only fail, as would all others."""
+        there = os.statvfs(self._place.home)
+        was_full, self._is_full = self._is_full, there.f_bavail * there.f_frsize < MIN_FREE_BYTES
+        if self._is_full and not was_full:
+            self._notice(messages.no_room(str(self._place.home)))
+        return not self._is_full
 
     # What is done beside them
 
@@ -246,13 +264,13 @@ class _Worker:
 
     def _on_signal(self) -> None:
         """Take no more runs; at the second time, end those that are at work."""
-        if self._ending:
+        if self._ending.is_set():
             for run in self._at_work.values():
                 run.cut_off(messages.WORKER_ENDED)
         self._drain()
 
     def _drain(self) -> None:
-        if not self._ending:
-            self._ending = True
+        if not self._ending.is_set():
+            self._ending.set()
             self._notice(messages.draining(len(self._at_work)))
             self._queue.stop()
