@@ -172,11 +172,6 @@ def setting_unknown(expected: str, given: str) -> str:
     return f'should be {expected}, not "{given}"; ignored'
 
 
-WRONG_DESTINATION = (
-    "must be here, cluster, or cluster:TAG with a tag of small letters, digits, `.`, `_` and `-`"
-)
-
-
 def must_be_one_of(choices: tuple[str, ...]) -> str:
     """Return what a text may be."""
     return f"must be one of {', '.join(choices)}"

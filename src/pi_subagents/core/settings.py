@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 
 from pi_subagents.core import messages
+from pi_subagents.core.cluster.state import tag_of
 from pi_subagents.core.definitions.found import ALLOW, POLICIES
 from pi_subagents.core.engine_values import AgentCommand
 from pi_subagents.core.plain_text import one_line
@@ -347,7 +348,7 @@ def parse_settings(
     for where, content in ((GLOBAL, global_file), (PROJECT, project_file)):
         for key, raw in _section(where, content, problems).items():
             place = f"{where}: subagents.{key}"
-            if where == PROJECT and key in _GLOBAL_ONLY:
+            if where == PROJECT and (key in _GLOBAL_ONLY or _sends_away(key, raw)):
                 problems.append(SettingsProblem(place, messages.SETTING_GLOBAL_ONLY))
             elif key not in _KEYS:
                 extra[key] = raw
@@ -367,6 +368,11 @@ def parse_settings(
                     problems.append(SettingsProblem(place, problem))
     known = {f.name: values[f.name] for f in fields(Settings) if f.name in values}
     return Settings(**known, extra=extra), tuple(problems)  # type: ignore[arg-type]  # fields by name, of many types
+
+
+def _sends_away(key: str, raw: object) -> bool:
+    """Return whether a setting has tasks, and files with them, go to other machines."""
+    return key == "runner" and isinstance(raw, str) and tag_of(raw) is not None
 
 
 def _section(where: str, content: object, problems: list[SettingsProblem]) -> Mapping[str, object]:

@@ -2,7 +2,7 @@
 The connection of one call to its cluster: news of its runs, a heartbeat, commands.
 
 In: runs that are followed.  Out: for each of them when to look again; and their commands are sent.
-While there is no connection everything waits, the user is told once, and nothing is concluded.
+While there is no connection everything waits, the user hears of it once, and nothing is concluded.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 APPLICATION = "pi-subagents caller"
 TICK_S = 1.0
 BEAT_TICKS = 5  # the database waits for six of these before it stops attached runs
-SILENT_S = 3.0  # how long the database may be away before anybody is told
+SILENT_S = 3.0  # how long the database may be away before anybody hears of it
 
 
 class News:
@@ -94,7 +94,7 @@ class CallLink:
         self._news.pop(run_id, None)
 
     def order(self, link: Link, run_id: str, kind: CommandKind) -> None:
-        """Have a worker do something, as soon as it can be told."""
+        """Have a worker do something, as soon as it can hear of it."""
 
         async def send() -> None:
             with suppress(SubagentsError):  # the run has ended, and is not known any more
@@ -121,14 +121,14 @@ class CallLink:
             self._news[run_id].add(int(number) if number.isdecimal() else 0)
 
     async def _tick(self, link: Link) -> None:
-        told, ticks = False, 0
+        noticed, ticks = False, 0
         while True:
             away = link.away_s > SILENT_S
-            if away != told:
+            if away != noticed:
                 shown = link.address.shown
                 words = messages.cluster_is_away if away else messages.cluster_is_back
                 self._notice(words(shown))
-                told = away
+                noticed = away
             if not ticks % BEAT_TICKS and not away:
                 self._start(self._beat(link))
             ticks += 1

@@ -72,6 +72,9 @@ class ClusterRunner(PlannedRuns):
             link = await self._call.open()
         except SubagentsError as error:
             return self.refuse(spec, str(error), aborted=False)
+        except OSError as error:  # no room for what is to travel
+            why = error.strerror or str(error)
+            return self.refuse(spec, core_messages.SPAWN_FAILED, aborted=False, note=why)
         if not self._takes_turn(run_dir):
             return self.refuse(spec, core_messages.STOPPED_ON_REQUEST, aborted=True)
         mirror = Mirror.open(run_dir, self._note(spec, departure, link.address.shown))
@@ -112,6 +115,9 @@ class ClusterRunner(PlannedRuns):
             if mirror is None:
                 return self.refuse(spec, str(error), aborted=False)
             return self._failed(spec, str(error))
+        except OSError as error:
+            why = error.strerror or str(error)
+            return self.refuse(spec, core_messages.SPAWN_FAILED, aborted=False, note=why)
         finally:
             if mirror is not None:
                 mirror.close()

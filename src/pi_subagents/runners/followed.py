@@ -156,7 +156,7 @@ class FollowedRun:
         return RunState(self._spec.run_id, LOST, 0, "", "", 0, None, reason, 0, None, None, 0)
 
     def _left(self) -> RunResult:
-        """Return what is known of a run that could not be told to stop; its end comes later."""
+        """Return what is known of a run that nobody could stop; its end comes later."""
         message = messages.left_in_cluster(self._link.address.shown)
         return without_supervisor(self._spec, "interrupted", message, "")
 

@@ -59,9 +59,9 @@ def unknown_to_cluster(shown: str) -> str:
 
 
 def left_in_cluster(shown: str) -> str:
-    """Return what becomes of a run that was to be stopped, and could not be told."""
+    """Return what becomes of a run that was to be stopped, and was out of reach."""
     return (
-        f"Cannot reach the cluster at {shown}, so the run could not be told to stop. It is stopped "
+        f"Cannot reach the cluster at {shown}, so the run could not be stopped. It is stopped "
         "there 30 seconds after its caller was last heard of; look at it again later."
     )
 

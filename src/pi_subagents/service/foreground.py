@@ -30,11 +30,7 @@ from pi_subagents.runners.table import RunnerPlace, open_runner
 from pi_subagents.service import messages
 from pi_subagents.service.answer_schemas import refuse_wrong_schemas, with_parsed
 from pi_subagents.service.call import ignore, open_call
-from pi_subagents.service.cluster.destinations import (
-    concurrency_of,
-    destination_of,
-    remote_tag,
-)
+from pi_subagents.service.cluster.destinations import destination_of
 from pi_subagents.service.definitions.choice import ask_first
 from pi_subagents.service.delegation import Delegation, Preparation, Update
 from pi_subagents.service.models import refuse_without_model
@@ -172,7 +168,7 @@ async def execute(
         results = await delegate_runs(
             planned,
             runner=runner,
-            concurrency=concurrency_of(context, planned),
+            concurrency=_concurrency(context, planned),
             observe=observe,
             stop=stop,
         )
@@ -201,8 +197,8 @@ def _watched(context: CallContext, planned: Sequence[PlannedTask]) -> CallWatch 
 
 def runner_of(context: CallContext, name: str = "") -> Runner:
     """Return what runs tasks on this machine; SetupError where that is impossible."""
-    usual = context.options.get("runner") or context.settings.runner
-    return open_runner(name or (PROCESS if remote_tag(usual) else usual), _place(context))
+    usual = destination_of(None, context)
+    return open_runner(name or (PROCESS if usual.tag else usual.runner), _place(context))
 
 
 def runner_for(
@@ -210,11 +206,20 @@ def runner_for(
 ) -> Runner:
     """Return what runs each of these where it is to run; `unseen` here means without windows."""
     wanted = {run.spec.run_id: destination_of(run.task, context) for run in planned}
-    if not any(map(remote_tag, wanted.values())):
-        return runner_of(context, PROCESS if unseen else next(iter(wanted.values()), ""))
+    if not any(each.tag for each in wanted.values()):
+        return runner_of(context, PROCESS if unseen else "")
     from pi_subagents.service.cluster.runners import open_runners
 
     return open_runners(context, planned, wanted, _place(context), unseen=unseen)
+
+
+def _concurrency(context: CallContext, planned: Sequence[PlannedTask]) -> int:
+    """Return how many runs are under way at once: workers have limits of their own."""
+    if context.options.get("concurrency") is None and all(
+        destination_of(run.task, context).tag for run in planned
+    ):
+        return len(planned)
+    return context.concurrency
 
 
 def _place(context: CallContext) -> RunnerPlace:

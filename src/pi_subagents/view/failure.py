@@ -117,6 +117,8 @@ _BY_STATUS = {
 _OURS = (
     *((begin, "") for begin in ("Unknown ", "Profile ", "Skill ", "cwd ")),
     *((f"The {kind} ", "") for kind in ("profile", "preset", "project", "skill", "skills")),
+    ("Cannot reach the cluster", "Nothing of it is lost. Look at it: subagents cluster status."),
+    *((begin, "") for begin in ("The cluster ", "There is no cluster ", "The task ")),
     (
         "Sub-agent was killed by SIGKILL",
         "The machine may have run out of memory; fewer at once: --concurrency 1.",

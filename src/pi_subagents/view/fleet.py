@@ -187,6 +187,7 @@ def row_to_json(row: RunRecord) -> dict[str, object]:
         "active": row.active,
         "kind": row.kind or None,
         "engine": row.meta.engine or None,
+        **({"worker": row.meta.worker} if row.meta.worker else {}),
         "model": row.model or None,
         "background": not row.meta.attached,
         "createdAt": row.meta.created_at_ms,
@@ -224,6 +225,7 @@ def _occurs(word: str, row: RunRecord) -> bool:
         row.model,
         row.kind,
         row.agent,
+        row.worker,
         last_line(row),
         row.meta.cwd,
     )

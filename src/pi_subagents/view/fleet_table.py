@@ -109,7 +109,8 @@ def heading(row: RunRecord, now_ms: int) -> str:
     """Return the line above a run that is looked at from near."""
     state = state_of(row)
     standing, title = f"{state.sign} {_standing(row, now_ms)}", one_line(row.title, _MOST_NAME)
-    return _joined(standing, title, row.work, row.kind, row.agent, row.model, *_figures(row))
+    what = row.kind, row.agent, row.worker, row.model
+    return _joined(standing, title, row.work, *what, *_figures(row))
 
 
 def details(row: RunRecord, now_ms: int, home: str) -> str:
@@ -120,6 +121,7 @@ def details(row: RunRecord, now_ms: int, home: str) -> str:
         "" if row.meta.attached else "in the background",
         row.kind,
         row.agent,
+        row.worker,
         row.model,
     )
     return f"{who}\n{_joined(_standing(row, now_ms), row.work, *_figures(row), place(row, home))}"

@@ -217,12 +217,20 @@ def test_numbers_out_of_range_are_clamped(key: str, given_value: float, kept: fl
         ("extend_timeout_debounce", {}, "should be a number, is dict; ignored"),
         ("tools", "some", 'should be "all" or "profiles" or "presets", not "some"; ignored'),
         ("tools", ["all"], 'should be "all" or "profiles" or "presets", is list; ignored'),
-        ("runner", 1, 'should be "process" or "tmux", is int; ignored'),
-        ("runner", ["tmux"], 'should be "process" or "tmux", is list; ignored'),
-        ("runner", "screen", 'should be "process" or "tmux", not "screen"; ignored'),
-        ("runner", "Tmux", 'should be "process" or "tmux", not "Tmux"; ignored'),
-        ("runner", "\x1b[31mx\ny", 'should be "process" or "tmux", not "x y"; ignored'),
-        ("runner", "b" * 99, f'should be "process" or "tmux", not "{"b" * 39}…"; ignored'),
+        ("runner", 1, 'should be "process" or "tmux" or "cluster", is int; ignored'),
+        ("runner", ["tmux"], 'should be "process" or "tmux" or "cluster", is list; ignored'),
+        ("runner", "screen", 'should be "process" or "tmux" or "cluster", not "screen"; ignored'),
+        ("runner", "Tmux", 'should be "process" or "tmux" or "cluster", not "Tmux"; ignored'),
+        (
+            "runner",
+            "\x1b[31mx\ny",
+            'should be "process" or "tmux" or "cluster", not "x y"; ignored',
+        ),
+        (
+            "runner",
+            "b" * 99,
+            f'should be "process" or "tmux" or "cluster", not "{"b" * 39}…"; ignored',
+        ),
         ("child_mode", "RPC", 'should be "json" or "rpc", not "RPC"; ignored'),
         ("child_mode", None, 'should be "json" or "rpc", is NoneType; ignored'),
         ("child_mode", {"rpc": 1}, 'should be "json" or "rpc", is dict; ignored'),
@@ -279,6 +287,14 @@ def test_unknown_keys_are_kept() -> None:
         {"subagents": {"future": {"a": 1}, "shared": 1}}, {"subagents": {"shared": 2}}
     )
     assert (settings, problems) == (Settings(extra={"future": {"a": 1}, "shared": 2}), ())
+
+
+@pytest.mark.parametrize("runner", ["cluster", "cluster:gpu"])
+def test_only_the_user_has_tasks_go_to_a_cluster(runner: str) -> None:
+    assert read(runner=runner) == (Settings(runner=runner), ())
+    settings, problems = parse_settings(None, {"subagents": {"runner": runner}})
+    assert settings == Settings()
+    assert [each.where for each in problems] == ["project settings: subagents.runner"]
 
 
 def test_the_project_overrides_the_global_file_key_by_key() -> None:

@@ -25,6 +25,11 @@ def anthropic(kind: str, message: str) -> str:
     ("message", "what", "to_do"),
     [
         (
+            "Cannot reach the cluster at db:5432/a as me: connection refused",
+            "Cannot reach the cluster at db:5432/a as me: connection refused",
+            "Nothing of it is lost. Look at it: subagents cluster status.",
+        ),
+        (
             f"401 {anthropic('authentication_error', 'invalid x-api-key')}",
             "The provider refused the key (401).",
             "Check the key: subagents pi, then /login.",

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 MAX_NAME = 200
+WRONG_DESTINATION = (
+    "must be here, cluster, or cluster:TAG with a tag of small letters, digits, `.`, `_` and `-`"
+)
 
 # What is wrong with a member of an order, after its place.
 

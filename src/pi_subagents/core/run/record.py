@@ -159,6 +159,11 @@ class RunRecord:
         return self.meta.engine if ":" in self.meta.engine else ""
 
     @property
+    def worker(self) -> str:
+        """The worker of a cluster that does it, in words; empty where it is done here."""
+        return f"worker {self.meta.worker}" if self.meta.worker else ""
+
+    @property
     def model(self) -> str:
         """The model that answered last, as far as it is known."""
         return self.progress.model if self.result is None else self.result.model

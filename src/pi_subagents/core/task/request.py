@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pi_subagents.core import messages
+from pi_subagents.core.cluster.messages import WRONG_DESTINATION
 from pi_subagents.core.cluster.state import HERE, tag_of
 from pi_subagents.core.parameters import check_cwd, optional_text, refuse_unknown
 from pi_subagents.core.profile.profile import QUESTION_CHOICES, THINKING_LEVELS
@@ -253,7 +254,7 @@ def _check_types(where: str, task: Task) -> None:
     if task.workspace not in (None, *WORKSPACES):
         raise InvalidRequest(f"{where}.workspace", messages.must_be_one_of(WORKSPACES))
     if task.on not in (None, HERE) and tag_of(task.on) is None:
-        raise InvalidRequest(f"{where}.on", messages.WRONG_DESTINATION)
+        raise InvalidRequest(f"{where}.on", WRONG_DESTINATION)
     if task.questions not in (None, *QUESTION_CHOICES):
         raise InvalidRequest(f"{where}.questions", messages.must_be_one_of(QUESTION_CHOICES))
     if task.tools is not None and not _are_texts(task.tools):

@@ -39,7 +39,7 @@ class FiniteRange(click.FloatRange):
         return super().convert(number, param, ctx)
 
 
-class Destination(click.ParamType[str]):
+class WhereToRun(click.ParamType[str]):
     """Where tasks run: here, or with the workers of a cluster, perhaps those of a tag."""
 
     name = "DESTINATION"
@@ -51,8 +51,8 @@ class Destination(click.ParamType[str]):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Return the destination, or refuse what is none."""
+        from pi_subagents.core.cluster.messages import WRONG_DESTINATION
         from pi_subagents.core.cluster.state import HERE, tag_of
-        from pi_subagents.core.messages import WRONG_DESTINATION
 
         if value != HERE and tag_of(value) is None:
             self.fail(f"{value!r} {WRONG_DESTINATION}.", param, ctx)

@@ -13,7 +13,7 @@ from pi_subagents.core.runner_names import PROCESS, RUNNERS
 from pi_subagents.core.workspace.modes import WORKSPACES
 from pi_subagents.faces.cli import completing
 from pi_subagents.faces.cli.console import Console, Verbosity
-from pi_subagents.faces.cli.given import Destination, FiniteRange, offline_choice, schema_in
+from pi_subagents.faces.cli.given import FiniteRange, WhereToRun, offline_choice, schema_in
 from pi_subagents.faces.cli.main import EXIT_REFUSED
 from pi_subagents.faces.cli.messages import ON_OR_RUNNER
 
@@ -78,9 +78,9 @@ _runner_option = click.option(
     help="Where sub-agents run: out of sight, or each in a tmux window that shows its transcript "
     "(default: subagents.runner, process).",
 )
-_on_option = click.option(
+on_option = click.option(
     "--on",
-    type=Destination(),
+    type=WhereToRun(),
     help="Run tasks on the workers of a cluster, or only on those with a tag; tasks that say where "
     "they run themselves stay there (default: subagents.runner, process).",
 )
@@ -121,7 +121,7 @@ def refusals_in_json(command: Callback) -> Callback:
     return cast("Callback", guarded)
 
 
-def _runner_of(runner: str | None, on: str | None) -> str | None:
+def runner_of(runner: str | None, on: str | None) -> str | None:
     """Return where tasks run that do not say it themselves."""
     if runner and on:
         raise click.UsageError(ON_OR_RUNNER)
@@ -150,7 +150,7 @@ def child_options(command: Callback) -> Callback:
             "offline": offline_choice(offline=offline, script=offline_script),
             "concurrency": concurrency,
             "engine": engine,
-            "runner": _runner_of(runner, on),
+            "runner": runner_of(runner, on),
             "trust_project": trust_project,
             "workspace": workspace,
             "keep_worktree": keep_worktree,
@@ -163,7 +163,7 @@ def child_options(command: Callback) -> Callback:
         _script_option,
         offline_option,
         _runner_option,
-        _on_option,
+        on_option,
         engine_option,
         _concurrency_option,
         _confine_option,

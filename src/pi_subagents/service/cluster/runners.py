@@ -14,7 +14,6 @@ from pi_subagents.core.cluster.state import CLUSTER
 from pi_subagents.core.runner_names import PROCESS
 from pi_subagents.core.value import replace
 from pi_subagents.runners.table import ClusterPlace, open_runner
-from pi_subagents.service.cluster.destinations import remote_tag
 from pi_subagents.service.cluster.travelling import Departures
 from pi_subagents.service.cluster.workplaces import accept_changes
 
@@ -28,13 +27,14 @@ if TYPE_CHECKING:
     from pi_subagents.runners.base import Runner
     from pi_subagents.runners.table import RunnerPlace
     from pi_subagents.service.call import CallContext
+    from pi_subagents.service.cluster.destinations import Destination
     from pi_subagents.service.delegation import PlannedTask
 
 
 def open_runners(
     context: CallContext,
     planned: Sequence[PlannedTask],
-    wanted: Mapping[str, str],
+    wanted: Mapping[str, Destination],
     place: RunnerPlace,
     *,
     unseen: bool,
@@ -47,9 +47,10 @@ def open_runners(
         Departures(context, planned).departure,
         accept_changes,
     )
-    names = {run_id: CLUSTER if remote_tag(name) else name for run_id, name in wanted.items()}
-    if unseen:
-        names = {run_id: name if name == CLUSTER else PROCESS for run_id, name in names.items()}
+    names = {
+        run_id: PROCESS if unseen and not each.tag else each.runner
+        for run_id, each in wanted.items()
+    }
     opened = {
         name: open_runner(name, replace(place, cluster=cluster)) for name in set(names.values())
     }

@@ -9,8 +9,12 @@ name, before anything starts.
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
+import threading
+import time
+from contextlib import contextmanager, suppress
 from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -38,19 +42,21 @@ from pi_subagents.core.value import replace
 from pi_subagents.errors import CannotTravel
 from pi_subagents.runners.table import Departure
 from pi_subagents.service.cluster import messages
-from pi_subagents.service.cluster.destinations import destination_of, remote_tag
+from pi_subagents.service.cluster.destinations import destination_of
 from pi_subagents.service.cluster.skills_to_send import skills_to_send
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Container, Iterator, Sequence
 
     from pi_subagents.cluster.packs import Pack
     from pi_subagents.core.run.spec import RunSpec
     from pi_subagents.core.task.request import DelegateRequest, Task
+    from pi_subagents.core.workspace.bundle import Bundle
     from pi_subagents.service.call import CallContext
     from pi_subagents.service.delegation import PlannedTask, Preparation
 
 PACKS = Path("cluster") / "packs"
+_KEPT_S = 7 * 86_400
 
 
 def refuse_what_stays(
@@ -58,7 +64,7 @@ def refuse_what_stays(
 ) -> None:
     """Refuse the call if a task for a worker needs what only this machine has."""
     for task, needs in zip(request.tasks, prepared, strict=True):
-        if remote_tag(destination_of(task, context)) and needs.profile is not None:
+        if destination_of(task, context).tag and needs.profile is not None:
             for key in STAYS_AT_HOME:
                 if getattr(needs.profile, FIELDS[key]):
                     whose = needs.profile.name or task.name
@@ -72,11 +78,13 @@ class Departures:
     def __init__(self, context: CallContext, planned: Sequence[PlannedTask]) -> None:
         self._context = context
         self._planned = {run.spec.run_id: run for run in planned}
+        self._packing = threading.Lock()  # departures are made beside each other
+        self._chains: dict[str, list[tuple[Bundle, Pack]]] = {}
 
     def departure(self, spec: RunSpec) -> Departure:
         """Return what travels of a run; CannotTravel where that is impossible."""
         run = self._planned[spec.run_id]
-        tag = remote_tag(destination_of(run.task, self._context))
+        tag = destination_of(run.task, self._context).tag
         workspace, packs = self._workspace(run)
         session = self._session(spec)
         order = TravelOrder(
@@ -102,8 +110,8 @@ class Departures:
         if spec.resume.how == REPLAY:
             limit = int(context.settings.max_resume_kilobytes * 1024)
             alone = prompt
-            told = resume_prompt(needs.earlier, task.prompt, max_bytes=limit)
-            prompt = format_blocks(files, told)
+            earlier = resume_prompt(needs.earlier, task.prompt, max_bytes=limit)
+            prompt = format_blocks(files, earlier)
         skills, notes = skills_to_send(task.name, needs.skill_paths)
         offline = context.options.get("offline", False)
         return TravelWork(
@@ -128,30 +136,41 @@ class Departures:
                 path = os.path.realpath(cwd)
                 return TravelWorkspace(SHARED_PATH, path=path), ()
             return TravelWorkspace(NOWHERE), ()
-        from pi_subagents.cluster.packs import Pack
-        from pi_subagents.system.safe_io import make_private_dirs
-        from pi_subagents.workspaces.bundle import keep_chain, pack_snapshot, read_chain
-        from pi_subagents.workspaces.snapshot import load_snapshot
-
-        snapshot = load_snapshot(Path(order.home))
-        data_dir = self._context.runs.store.data_dir
-        into = data_dir / PACKS
-        make_private_dirs(into)
-        # Those whose files are here: the database may have removed any of them.
-        chain = read_chain(data_dir, snapshot.repository)
-        known = tuple(takewhile(lambda bundle: (into / bundle.digest).exists(), chain))
-        chain = pack_snapshot(snapshot, known, into, self._context.env)
-        keep_chain(data_dir, snapshot, chain)
-        packs = tuple(Pack(into / each.digest, each.digest, each.size) for each in chain)
+        chain = self._packed(order.home)
         workspace = TravelWorkspace(
             BUNDLE,
-            chain,
+            tuple(bundle for bundle, _ in chain),
             prefix="" if order.prefix == "." else order.prefix,
             max_bytes=order.max_bytes,
             keep=order.keep,
             setup=order.setup,
         )
-        return workspace, packs
+        return workspace, tuple(pack for _, pack in chain)
+
+    def _packed(self, home: str) -> list[tuple[Bundle, Pack]]:
+        """Return the bundles of a snapshot with their files; the tasks of a call share them."""
+        from pi_subagents.cluster.packs import Pack
+        from pi_subagents.system.safe_io import make_private_dirs
+        from pi_subagents.workspaces.bundle import keep_chain, pack_snapshot, read_chain
+        from pi_subagents.workspaces.snapshot import load_snapshot
+
+        data_dir = self._context.runs.store.data_dir
+        into = data_dir / PACKS
+        make_private_dirs(into)
+        with self._packing, _held(into / "lock"):
+            if home not in self._chains:
+                snapshot = load_snapshot(Path(home))
+                # Those whose files are here: the database may have removed any of them.
+                known = read_chain(data_dir, snapshot.repository)
+                there = tuple(takewhile(lambda each: (into / each.digest).exists(), known))
+                chain = pack_snapshot(snapshot, there, into, self._context.env)
+                keep_chain(data_dir, snapshot, chain)
+                _prune(into, {each.digest for each in chain})
+                self._chains[home] = [
+                    (each, Pack(path=into / each.digest, digest=each.digest, size=each.size))
+                    for each in chain
+                ]
+            return self._chains[home]
 
     def _shares(self, task: Task, needs: Preparation) -> bool:
         """Return whether somebody said that the task works in the caller's own directory."""
@@ -166,6 +185,28 @@ class Departures:
         from pi_subagents.cluster.packs import pack_of
 
         return (pack_of(path),)
+
+
+@contextmanager
+def _held(path: Path) -> Iterator[None]:
+    """Let one process of this user at a time make packs."""
+    lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(lock)
+
+
+def _prune(into: Path, needed: Container[str]) -> None:
+    """Remove files that no call has made or used for long; a commit is packed once more then."""
+    old = time.time() - _KEPT_S
+    for path in into.iterdir():
+        with suppress(OSError):
+            if path.name in needed:
+                os.utime(path)
+            elif path.name != "lock" and path.stat().st_mtime < old:
+                path.unlink()
 
 
 def _storable(text: str) -> str:

@@ -144,7 +144,9 @@ def print_heading(console: Console, run: RunRecord) -> None:
     resumed = f", resumed ({run.resumed})" if run.resumed else ""
     fork = f", forked from {short_id(run.meta.forked_from)}" if run.meta.forked_from else ""
     agent = f", on {run.agent}" if run.agent else ""
-    console.answer(f"run {run.short_id}, session {short_id(run.session_id)}{agent}{resumed}{fork}")
+    worker = f", on the {run.worker}" if run.worker else ""
+    ids = f"run {run.short_id}, session {short_id(run.session_id)}"
+    console.answer(f"{ids}{agent}{worker}{resumed}{fork}")
     console.answer(f"in {run.meta.cwd}")
     if run.why_it_waits:
         console.answer(run.why_it_waits)
@@ -180,6 +182,7 @@ def _run_to_json(run: RunRecord) -> dict[str, object]:
         **work_to_json(run.result),
         "resumed": run.resumed or None,
         "engine": run.meta.engine or None,
+        **({"worker": run.meta.worker} if run.meta.worker else {}),
         "path": run.path,
     }
 
@@ -196,7 +199,9 @@ def _table(console: Console, found: list[RunRecord]) -> None:
             age(run.duration_ms) if run.duration_ms else "-",
             marked(f"{run.usage.total_tokens:,}", run.usage) if run.usage.total_tokens else "-",
             *([run.work or "-"] if worked else []),
-            f"{_name(run)} — {run.why_it_waits}" if run.why_it_waits else run.title,
+            f"{_name(run)} — {elsewhere}"
+            if (elsewhere := run.why_it_waits or run.worker)
+            else run.title,
         )
         for run in found
     ]

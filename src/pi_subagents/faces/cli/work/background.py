@@ -64,6 +64,7 @@ def background() -> None:
 @click.argument("task", metavar="TASK|-")
 @click.option("--model", help="Model, instead of the preset's.")
 @options.engine_option
+@options.on_option
 @click.option("--cwd", help="Working directory (default: this one).")
 @options.budget_options
 @options.schema_option
@@ -78,6 +79,7 @@ def start(
     task: str,
     model: str | None,
     engine: str | None,
+    on: str | None,
     cwd: str | None,
     budget: dict[str, str] | None,
     schema: object,
@@ -99,6 +101,7 @@ def start(
         "budget": budget,
         "offline": offline,
         "trust_project": trust_project,
+        "runner": options.runner_of(None, on),
         "on_notice": console.notice,
     }
     if sys.stdin.isatty() and sys.stderr.isatty():
