@@ -64,7 +64,7 @@ class LocalCluster:
 
             make_cluster(self.address)
             env = {**self._given, CLUSTER_VARIABLE: server.address}
-            workers = [_Worker(name, env, resources) for name in WORKERS]
+            workers = [WorkerProcess(name, env, resources) for name in WORKERS]
             self._wait_for(workers)
             self._resources = resources.pop_all()
         return env
@@ -78,7 +78,7 @@ class LocalCluster:
         """End the workers, then the server."""
         self._resources.close()
 
-    def _wait_for(self, workers: list[_Worker]) -> None:
+    def _wait_for(self, workers: list[WorkerProcess]) -> None:
         """Wait until the database knows all of them, or one has ended."""
         from pi_subagents.cluster.link import ShortLink
 
@@ -98,7 +98,7 @@ class LocalCluster:
                 time.sleep(0.05)
 
 
-class _Worker:
+class WorkerProcess:
     """One `subagents worker`, ended with us."""
 
     def __init__(self, name: str, env: Mapping[str, str], resources: ExitStack) -> None:

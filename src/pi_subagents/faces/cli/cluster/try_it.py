@@ -39,7 +39,7 @@ def try_(console: Console, *, plain: bool, as_json: bool) -> int:
     on the offline model: no account, no root. At the end all of it is stopped.
     """
     from pi_subagents.core.task.request import Task
-    from pi_subagents.faces.cli.cluster.cluster import print_status
+    from pi_subagents.faces.cli.cluster.status_table import print_status
     from pi_subagents.faces.cli.machine.setup import Painter
     from pi_subagents.faces.cli.work.live import delegate_live
     from pi_subagents.service.cluster.operating import Operator
