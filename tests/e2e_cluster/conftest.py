@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.e2e_cluster.storm import Storm
-from tests.fakes.cluster_server import TestCluster, start_server
+from tests.fakes.cluster_server import QUICK, TestCluster, start_server
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,7 +23,8 @@ def storm(tmp_path: Path) -> Iterator[Storm]:
         pytest.skip("the server is tied to its starter by Linux")
     directory = Path(tempfile.mkdtemp(prefix="storm-"))
     directory.chmod(0o755)  # root's server runs as somebody else
-    server = start_server(directory / "server")
+    # What it has said that it keeps survives its crash, as in any database that people use.
+    server = start_server(directory / "server", {**QUICK, "synchronous_commit": "on"})
     made = Storm(tmp_path, TestCluster(server, "made"))
     try:
         yield made

@@ -15,7 +15,7 @@ import pytest
 from pi_subagents.cluster.address import ClusterAddress, parse_address
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from pi_subagents.cluster.embedded import LocalServer
 
@@ -58,14 +58,14 @@ class TestCluster:
             return cursor.fetchall() if cursor.description else []
 
 
-def start_server(directory: Path) -> LocalServer:
+def start_server(directory: Path, options: Mapping[str, str] = QUICK) -> LocalServer:
     """Start one with all users and, in the database `made`, a cluster to copy."""
     import psycopg
 
     from pi_subagents.cluster.embedded import LocalServer
     from pi_subagents.cluster.making import make_cluster
 
-    server = LocalServer(directory, QUICK)
+    server = LocalServer(directory, options)
     server.start()
     with psycopg.connect(server.address, autocommit=True) as connection:
         connection.execute(b"CREATE DATABASE made")

@@ -83,14 +83,14 @@ async def run_worker(
     try:
         link = await Link.open(address, "subagents worker")
         try:
-            await _Worker(options, link, env, notice).work()
+            await WorkerLoop(options, link, env, notice).work()
         finally:
             await link.close()
     finally:
         os.close(lock)
 
 
-class _Worker:
+class WorkerLoop:
     """One worker, from its registration to its end."""
 
     def __init__(
