@@ -193,8 +193,14 @@ class Caller:
             return
         raise AssertionError(f"no news in {limit_s} s")
 
-    def submit(self, *orders: TravelOrder, tag: str = "default", attempts: int = 1) -> list[str]:
-        """Hand orders over, in the background; return their ids."""
+    def submit(
+        self,
+        *orders: TravelOrder,
+        tag: str = "default",
+        attempts: int = 1,
+        attached: bool = False,
+    ) -> list[str]:
+        """Hand orders over, in the background unless it is said otherwise; return their ids."""
         submissions = [
             Submission(
                 run_id=order.run_id,
@@ -206,7 +212,7 @@ class Caller:
             )
             for order in orders
         ]
-        assert submit_now(self._look, self.call_id, submissions, attached=False) == {}
+        assert submit_now(self._look, self.call_id, submissions, attached=attached) == {}
         return [order.run_id for order in orders]
 
     def submit_raw(self, order: bytes) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -276,6 +277,28 @@ async def test_a_worker_that_lost_a_run_ends_its_child_and_says_nothing_more_of_
     found = place.caller.states([order.run_id])[order.run_id]
     assert (found.state, found.attempt, found.result) == ("claimed", 2, None)
     assert (worker.runs_dir / order.run_id / "result.json").exists()
+
+
+async def test_a_run_whose_caller_is_gone_ends_unless_it_is_in_the_background(
+    place: ClusterPlace,
+) -> None:
+    await place.worker()
+    attached, background = an_order("With its caller"), an_order("By itself")
+    place.caller.submit(attached, attached=True)
+    child = await place.driver.child("With its caller")
+    await place.state(attached.run_id, "begun")
+    place.cluster.do("UPDATE subagents.call SET seen_at = seen_at - interval '1 hour'")
+    other = type(place.caller)(place.cluster)
+    other.submit(background)
+    place.cluster.do("UPDATE subagents.call SET seen_at = seen_at - interval '1 hour'")
+    by_itself = await place.driver.child("By itself")
+    assert (await place.result(attached.run_id)).status == "aborted"
+    await child.gone()
+    await by_itself.say("Done")
+    await by_itself.settle()
+    (result,) = await asyncio.to_thread(other.results, [background.run_id])
+    assert (result.status, result.output) == ("completed", "Done")
+    other.close()
 
 
 async def test_a_worker_that_is_to_end_ends_its_runs_first_and_takes_no_more(
