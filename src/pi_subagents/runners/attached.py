@@ -15,7 +15,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from pi_subagents.core import messages as core_messages
-from pi_subagents.core.run.files import CLUSTER_VARIABLE
 from pi_subagents.core.run.spec import KILL, STOP, RunSpec
 from pi_subagents.core.stop_switch import FORCING, StopSwitch
 from pi_subagents.runners import messages
@@ -33,17 +32,11 @@ if TYPE_CHECKING:
     from pi_subagents.core.run.events import Event
     from pi_subagents.core.run.result import RunResult
     from pi_subagents.runners.attachment import Attachment
-    from pi_subagents.runners.table import RunnerPlace
     from pi_subagents.store.run_dir import RunDir
 
 
 class LocalRunner(PlannedRuns, ABC):
     """A runner of this machine; children inherit the environment of their call."""
-
-    def __init__(self, place: RunnerPlace) -> None:
-        super().__init__(place)
-        # Where the database of a cluster is, with a password perhaps, is no child's business.
-        self._env = {name: each for name, each in place.env.items() if name != CLUSTER_VARIABLE}
 
     @abstractmethod
     def prewarm(self, specs: Sequence[RunSpec], guessed: Sequence[RunSpec]) -> None:

@@ -10,6 +10,7 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from pi_subagents.core.run.files import CLUSTER_VARIABLE
 from pi_subagents.core.run.result import RunResult
 from pi_subagents.store.desk import REFUSED
 from pi_subagents.store.rescue import ensure_dir
@@ -29,6 +30,8 @@ class PlannedRuns:
     def __init__(self, place: RunnerPlace) -> None:
         self._place = place
         self._held = place.held
+        # Where the database of a cluster is, with a password perhaps, is no child's business.
+        self._env = {name: each for name, each in place.env.items() if name != CLUSTER_VARIABLE}
         self._upcoming: dict[str, RunSpec] = {}
 
     def expect(self, specs: Iterable[RunSpec]) -> None:

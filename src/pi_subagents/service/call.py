@@ -19,7 +19,7 @@ from pi_subagents.config.settings_files import load_settings
 from pi_subagents.core import messages as core_messages
 from pi_subagents.core.parameters import refuse_unknown
 from pi_subagents.core.run.files import CHILD_VARIABLE
-from pi_subagents.core.runner_names import RUNNERS, is_runner
+from pi_subagents.core.runner_names import PROCESS, RUNNERS, is_runner
 from pi_subagents.core.stop_switch import StopSwitch
 from pi_subagents.core.task.request import MAX_TASKS, GivenBudget
 from pi_subagents.core.value import value
@@ -198,6 +198,7 @@ class CallContext:
     notice: Callable[[str], None]  # for whoever called
     concurrency: int  # children at once
     call_id: str  # what its runs have in common
+    usual_runner: str = PROCESS  # of tasks that do not say where they run
 
 
 def place_of(options: Options) -> tuple[Path, Mapping[str, str]]:
@@ -274,6 +275,7 @@ def open_call(options: Options) -> CallContext:
         notice,
         concurrency=options.get("concurrency") or settings.max_concurrency,
         call_id=new_run_id(),
+        usual_runner=options.get("runner") or settings.runner,
     )
 
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from pi_subagents import errors
 from pi_subagents.core import messages as core_messages
+from pi_subagents.core.cluster.destination import destination_of
 from pi_subagents.core.definitions.found import PROFILE
 from pi_subagents.core.profile.profile import Profile
 from pi_subagents.core.run.result import RunResult
@@ -30,7 +31,6 @@ from pi_subagents.runners.table import RunnerPlace, open_runner
 from pi_subagents.service import messages
 from pi_subagents.service.answer_schemas import refuse_wrong_schemas, with_parsed
 from pi_subagents.service.call import ignore, open_call
-from pi_subagents.service.cluster.destinations import destination_of
 from pi_subagents.service.definitions.choice import ask_first
 from pi_subagents.service.delegation import Delegation, Preparation, Update
 from pi_subagents.service.models import refuse_without_model
@@ -197,7 +197,7 @@ def _watched(context: CallContext, planned: Sequence[PlannedTask]) -> CallWatch 
 
 def runner_of(context: CallContext, name: str = "") -> Runner:
     """Return what runs tasks on this machine; SetupError where that is impossible."""
-    usual = destination_of(None, context)
+    usual = destination_of(None, context.usual_runner)
     return open_runner(name or (PROCESS if usual.tag else usual.runner), _place(context))
 
 
@@ -205,7 +205,7 @@ def runner_for(
     context: CallContext, planned: Sequence[PlannedTask], *, unseen: bool = False
 ) -> Runner:
     """Return what runs each of these where it is to run; `unseen` here means without windows."""
-    wanted = {run.spec.run_id: destination_of(run.task, context) for run in planned}
+    wanted = {run.spec.run_id: destination_of(run.task.on, context.usual_runner) for run in planned}
     if not any(each.tag for each in wanted.values()):
         return runner_of(context, PROCESS if unseen else "")
     from pi_subagents.service.cluster.runners import open_runners
@@ -216,7 +216,7 @@ def runner_for(
 def _concurrency(context: CallContext, planned: Sequence[PlannedTask]) -> int:
     """Return how many runs are under way at once: workers have limits of their own."""
     if context.options.get("concurrency") is None and all(
-        destination_of(run.task, context).tag for run in planned
+        destination_of(run.task.on, context.usual_runner).tag for run in planned
     ):
         return len(planned)
     return context.concurrency

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from pi_subagents.config.attachments import read_files
 from pi_subagents.core.answer.messages import answer_in_json
+from pi_subagents.core.cluster.destination import destination_of
 from pi_subagents.core.own_tools import how_to_use
 from pi_subagents.core.profile.profile import Profile
 from pi_subagents.core.run.files import APPEND_PROMPT, ORDERS, PROMPT, SYSTEM_PROMPT, TASK
@@ -35,7 +36,6 @@ from pi_subagents.core.workspace.modes import SHARED, WORKTREE
 from pi_subagents.engines.base import ChildRequest
 from pi_subagents.errors import BackgroundNotIndexed, ResumeStillRunning, StoreUnwritable
 from pi_subagents.service import messages
-from pi_subagents.service.cluster.destinations import destination_of
 from pi_subagents.service.delegation import PlannedTask, Preparation, PresetUse
 from pi_subagents.service.session.resuming import Past, past_of, retold
 from pi_subagents.service.sessions import refuse_if_resumed_elsewhere
@@ -65,7 +65,7 @@ def plan(
     context: CallContext, request: DelegateRequest, preparations: Sequence[Preparation]
 ) -> tuple[PlannedTask, ...]:
     """Give every task its run directory and make it known."""
-    if any(destination_of(task, context).tag for task in request.tasks):
+    if any(destination_of(task.on, context.usual_runner).tag for task in request.tasks):
         from pi_subagents.service.cluster.travelling import refuse_what_stays
 
         refuse_what_stays(context, request, preparations)
@@ -150,7 +150,7 @@ def prewarm_spec(task: Task, needs: Preparation, context: CallContext) -> RunSpe
     profile = needs.profile
     if needs.refusal or (profile and (profile.system_prompt or profile.append_system_prompt)):
         return None
-    if destination_of(task, context).tag:
+    if destination_of(task.on, context.usual_runner).tag:
         return None
     if _mode_of(task, needs, context) != SHARED or _confines(needs, context):
         return None
@@ -240,7 +240,7 @@ def _mode_of(task: Task, needs: Preparation, context: CallContext) -> str:
     """Return what was chosen for a task: by itself, its profile, the call, else the settings."""
     of_profile = needs.profile.workspace if needs.profile else ""
     chosen = task.workspace or of_profile or context.options.get("workspace")
-    if destination_of(task, context).tag:
+    if destination_of(task.on, context.usual_runner).tag:
         from pi_subagents.service.cluster.workplaces import mode_there
 
         return mode_there(chosen, _cwd(task, context), context)

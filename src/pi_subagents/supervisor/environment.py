@@ -1,5 +1,5 @@
 """
-The environment that a caller gave its supervisor: children get it, without the way to a cluster.
+The environment that a caller gave its supervisor: children get it as it is.
 
 Python adds LC_CTYPE to its own in the C locale, so what the kernel kept is read; one that was
 forked has that of the process which forked it there, and takes the right one with its order.
@@ -11,8 +11,6 @@ import os
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-from pi_subagents.core.run.files import CLUSTER_VARIABLE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,7 +35,6 @@ def given_environment() -> dict[str, str]:
 def environment_for(spec: RunSpec) -> dict[str, str]:
     """Return the caller's environment; of another worktree than its own it says nothing."""
     given = given_environment()
-    given.pop(CLUSTER_VARIABLE, None)
     if not spec.workspace.home:
         return given
     from pi_subagents.workspaces.git import without_local_variables

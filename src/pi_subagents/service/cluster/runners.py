@@ -20,6 +20,7 @@ from pi_subagents.service.cluster.workplaces import accept_changes
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from pi_subagents.core.cluster.destination import Destination
     from pi_subagents.core.run.events import Event
     from pi_subagents.core.run.result import RunResult
     from pi_subagents.core.run.spec import RunSpec
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from pi_subagents.runners.base import Runner
     from pi_subagents.runners.table import RunnerPlace
     from pi_subagents.service.call import CallContext
-    from pi_subagents.service.cluster.destinations import Destination
     from pi_subagents.service.delegation import PlannedTask
 
 

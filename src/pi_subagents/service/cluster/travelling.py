@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 
 from pi_subagents._version import __version__
 from pi_subagents.config.attachments import read_files
+from pi_subagents.core.cluster.destination import destination_of
 from pi_subagents.core.cluster.limits_json import travelling
 from pi_subagents.core.cluster.order import (
     BUNDLE,
@@ -42,7 +43,6 @@ from pi_subagents.core.value import replace
 from pi_subagents.errors import CannotTravel
 from pi_subagents.runners.table import Departure
 from pi_subagents.service.cluster import messages
-from pi_subagents.service.cluster.destinations import destination_of
 from pi_subagents.service.cluster.skills_to_send import skills_to_send
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def refuse_what_stays(
 ) -> None:
     """Refuse the call if a task for a worker needs what only this machine has."""
     for task, needs in zip(request.tasks, prepared, strict=True):
-        if destination_of(task, context).tag and needs.profile is not None:
+        if destination_of(task.on, context.usual_runner).tag and needs.profile is not None:
             for key in STAYS_AT_HOME:
                 if getattr(needs.profile, FIELDS[key]):
                     whose = needs.profile.name or task.name
@@ -84,7 +84,7 @@ class Departures:
     def departure(self, spec: RunSpec) -> Departure:
         """Return what travels of a run; CannotTravel where that is impossible."""
         run = self._planned[spec.run_id]
-        tag = destination_of(run.task, self._context).tag
+        tag = destination_of(run.task.on, self._context.usual_runner).tag
         workspace, packs = self._workspace(run)
         session = self._session(spec)
         order = TravelOrder(

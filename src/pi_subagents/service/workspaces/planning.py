@@ -15,11 +15,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pi_subagents.core.cluster.destination import destination_of
 from pi_subagents.core.run.spec import WorkspaceOrder
 from pi_subagents.core.value import replace
 from pi_subagents.core.workspace.modes import AUTO, WORKTREE
 from pi_subagents.service import messages
-from pi_subagents.service.cluster.destinations import destination_of
 from pi_subagents.system import crash_points
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def plan_workspaces(
         cwd = places[index]
         if not usable[index] or not has_its_own(cwd, modes[index], writer=writes[index]):
             return SHARES
-        away = bool(destination_of(tasks[index], context).tag)
+        away = bool(destination_of(tasks[index].on, context.usual_runner).tag)
         going_on = None if away else snapshots.going_on(prepared[index], fork=tasks[index].fork)
         order = going_on or snapshots.order(cwd)
         snapshots.lay_context(order, context.open_engine(prepared[index].engine))

@@ -1,20 +1,14 @@
 """
 Where a task runs: on this machine, or with which workers of a cluster.
 
-In: what the task says, else the call, else the settings.  Out: a Destination.
+In: what the task says, and what those do that say nothing.  Out: a Destination.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from pi_subagents.core.cluster.state import CLUSTER, HERE, tag_of
 from pi_subagents.core.runner_names import PROCESS
 from pi_subagents.core.value import value
-
-if TYPE_CHECKING:
-    from pi_subagents.core.task.request import Task
-    from pi_subagents.service.call import CallContext
 
 
 @value
@@ -25,10 +19,9 @@ class Destination:
     tag: str = ""  # empty: on this machine
 
 
-def destination_of(task: Task | None, context: CallContext) -> Destination:
-    """Return where a task runs; without one, where those run that do not say it themselves."""
-    usual = context.options.get("runner") or context.settings.runner
-    words = (task.on if task else None) or usual
+def destination_of(on: str | None, usual: str) -> Destination:
+    """Return where a task runs that says so, or nothing; `usual` is the runner of its call."""
+    words = on or usual
     if words == HERE:
         words = PROCESS if tag_of(usual) else usual
     tag = tag_of(words)
