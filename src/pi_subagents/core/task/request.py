@@ -85,9 +85,9 @@ class DelegateRequest:
 
 TASK_KEYS = (
     "name", "prompt", "cwd", "profile", "engine", "timeout", "resume", "files", "budget",
-    "questions", "outputSchema", "workspace", "check", "checkRounds", "on",
+    "questions", "outputSchema", "workspace", "check", "checkRounds",
 )  # fmt: skip
-FILE_TASK_KEYS = (*TASK_KEYS, "model", "thinking", "tools")  # what people write in a file
+FILE_TASK_KEYS = (*TASK_KEYS, "model", "thinking", "tools", "on")  # what people write in a file
 _TEXT_KEYS = (
     "cwd", "profile", "resume", "engine", "model", "thinking", "questions", "workspace", "check",
     "on",

@@ -57,7 +57,6 @@ _TASK = {
         "questions": {"enum": [*QUESTION_CHOICES]},
         "workspace": {"enum": [*WORKSPACES]},
         "check": {"type": "string"},
-        "on": {"type": "string", "description": "here or cluster[:tag]."},
         "outputSchema": schemas.ANSWER_SCHEMA,
     },
     "required": ["name", "prompt"],

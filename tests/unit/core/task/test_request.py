@@ -186,7 +186,7 @@ def test_an_empty_profile_is_none() -> None:
             (
                 'tasks[0]: unknown field "time_out"; '
                 "known: name, prompt, cwd, profile, engine, timeout, resume, files, budget, "
-                "questions, outputSchema, workspace, check, checkRounds, on"
+                "questions, outputSchema, workspace, check, checkRounds"
             ),
         ),
     ],
