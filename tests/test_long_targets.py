@@ -42,6 +42,7 @@ MEASURED = {
     "store": "Store of 20 runs",
     "watch": "Watching 20 runs",
     "worktrees": "Worktrees of 200 files",
+    "cluster": "Cluster",
     "models": "Models of a child",
 }
 # They take longer than a sample may, or fetch versions of pi, or other people's agents.
