@@ -46,7 +46,7 @@ MEASURED = {
     "models": "Models of a child",
 }
 # They take longer than a sample may, or fetch versions of pi, or other people's agents.
-NOT_SAMPLED = {"versions", "work", "acp"}
+NOT_SAMPLED = {"versions", "work", "work-many", "acp"}
 # The unit tests are run by `make test` itself: to collect all of them again takes several seconds.
 FEWER = {"soak": {"PROPERTIES": "tests/unit/core/test_framing.py"}}
 MARKED_PI = "tests/e2e/test_delegation_with_pi.py"
