@@ -90,7 +90,7 @@ class Runs:
     @property
     def project(self) -> Path:
         """The root of the project they are of."""
-        return project_root(self._cwd)
+        return project_root(self.cwd)
 
     def seal(self, run_dir: RunDir) -> str | None:
         """
