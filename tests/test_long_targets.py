@@ -45,8 +45,8 @@ MEASURED = {
     "cluster": "Cluster",
     "models": "Models of a child",
 }
-# They take longer than a sample may, or fetch versions of pi, or other people's agents.
-NOT_SAMPLED = {"versions", "work", "work-many", "acp"}
+# They take longer than a sample may, fetch versions of pi or other people's agents, or need a browser.
+NOT_SAMPLED = {"versions", "work", "work-many", "acp", "page"}
 # The unit tests are run by `make test` itself: to collect all of them again takes several seconds.
 FEWER = {"soak": {"PROPERTIES": "tests/unit/core/test_framing.py"}}
 MARKED_PI = "tests/e2e/test_delegation_with_pi.py"

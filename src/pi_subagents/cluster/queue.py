@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 TASK = "subagents.run"
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.1, 5.0
 _POOL_WAIT_S = 5.0
+_CANCEL_AGAIN_S = 0.2
 
 
 class QueueWorker:
@@ -68,8 +69,9 @@ class QueueWorker:
             stopped = asyncio.create_task(self._stopped.wait())
             await asyncio.wait({self._loop, stopped}, return_when=asyncio.FIRST_COMPLETED)
             stopped.cancel()
-            self._loop.cancel()
-            await asyncio.gather(self._loop, stopped, return_exceptions=True)
+            while not self._loop.done():  # while it begins, it may take no notice of the first
+                self._loop.cancel()
+                await asyncio.wait({self._loop}, timeout=_CANCEL_AGAIN_S)
             if asyncio.get_running_loop().time() - began > LONGEST_PAUSE_S:
                 pause = FIRST_PAUSE_S
             if not self._stopped.is_set():
