@@ -45,6 +45,7 @@ async def test_what_a_run_writes_comes_back_to_the_byte_while_it_is_at_work(
     await child.say("Hello")
     await child.stderr("odd\n")
     await child.settle()
+    await child.exit(0)
     result = await place.result(order.run_id)
     assert (result.status, result.output) == ("completed", "Hello")
     here = {
@@ -72,6 +73,7 @@ async def test_events_come_back_before_the_run_has_ended(place: ClusterPlace) ->
         await child.echo()
     assert (await place.state(order.run_id, "begun")).worker == "one"
     await child.settle()
+    await child.exit(0)
     await place.result(order.run_id)
 
 
@@ -97,6 +99,7 @@ async def test_the_child_gets_what_travelled_and_nothing_that_leads_to_the_datab
     assert child.cwd == str(worker.place / "empty" / order.run_id)
     await child.say("HELLO")
     await child.settle()
+    await child.exit(0)
     result = await place.result(order.run_id)
     assert (result.status, result.checked and result.checked.passed) == ("completed", True)
     assert not os.path.exists(skill_file)
@@ -131,6 +134,7 @@ async def test_changes_in_a_worktree_of_what_the_caller_sees_come_back_as_a_patc
             file.write(f"made {number}\n")
         await child.say("Done")
         await child.settle()
+        await child.exit(0)
         result = await place.result(order.run_id)
         assert (result.status, result.changes) == ("completed", "1 file changed, +1 \u22120")
         files = place.caller.files(order.run_id)
@@ -217,6 +221,7 @@ async def test_a_directory_that_all_machines_share_is_worked_in(
     assert child.cwd == str(shared / "project")
     await child.say("Done")
     await child.settle()
+    await child.exit(0)
     assert (await place.result(order.run_id)).status == "completed"
 
 
@@ -258,6 +263,7 @@ async def test_a_run_that_may_be_tried_again_is_begun_by_another_worker(
     second = await place.driver.next_child(1)
     await second.say("All of it")
     await second.settle()
+    await second.exit(0)
     found = await place.state(order.run_id)
     assert (found.attempt, found.worker, result_of(found).output) == (2, "two", "All of it")
 
@@ -296,6 +302,7 @@ async def test_a_run_whose_caller_is_gone_ends_unless_it_is_in_the_background(
     await child.gone()
     await by_itself.say("Done")
     await by_itself.settle()
+    await by_itself.exit(0)
     (result,) = await asyncio.to_thread(other.results, [background.run_id])
     assert (result.status, result.output) == ("completed", "Done")
     other.close()
@@ -313,6 +320,7 @@ async def test_a_worker_that_is_to_end_ends_its_runs_first_and_takes_no_more(
     place.caller.submit(second)
     await child.say("Done")
     await child.settle()
+    await child.exit(0)
     assert worker.ended() == 0
     assert (await place.result(first.run_id)).status == "completed"
     assert place.caller.states([second.run_id])[second.run_id].state == "queued"
@@ -354,6 +362,7 @@ async def test_connections_that_are_cut_lose_nothing(place: ClusterPlace) -> Non
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'worker'"
         )
     await child.settle()
+    await child.exit(0)
     result = await place.result(order.run_id)
     assert (result.status, result.output) == ("completed", "Part 2")
     said = [
@@ -367,6 +376,7 @@ async def test_connections_that_are_cut_lose_nothing(place: ClusterPlace) -> Non
     child = await place.driver.child("More")
     await child.say("Done")
     await child.settle()
+    await child.exit(0)
     assert (await place.result(second.run_id)).status == "completed"
 
 

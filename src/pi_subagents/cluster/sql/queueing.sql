@@ -49,7 +49,7 @@ BEGIN
         WHERE id = p_run AND state IN ('queued', 'claimed', 'begun') RETURNING * INTO its;
     IF FOUND THEN
         PERFORM drop_job(its.job_id);
-        PERFORM tell_caller(its.call_id, p_run, its.last_number);
+        PERFORM tell_caller(its.call_id, p_run, 0);
     END IF;
 END;
 $$;

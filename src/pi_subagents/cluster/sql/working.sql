@@ -134,7 +134,7 @@ BEGIN
         seen_at = clock_timestamp() WHERE id = p_run;
     UPDATE command SET taken_at = clock_timestamp(), status = 'ended'
         WHERE run_id = p_run AND taken_at IS NULL;
-    PERFORM tell_caller(its.call_id, p_run, its.last_number);
+    PERFORM tell_caller(its.call_id, p_run, 0);
 END;
 $$;
 
