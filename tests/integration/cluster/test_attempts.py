@@ -94,6 +94,18 @@ async def test_a_run_goes_its_way_from_the_caller_to_its_result(two: Two) -> Non
     )
 
 
+async def test_whoever_waits_hears_of_records_by_their_number_and_of_each_state_by_none(
+    two: Two,
+) -> None:
+    await two.submit()
+    news: asyncio.Queue[str] = asyncio.Queue()
+    await two.ours.listen(caller.channel_of_call("c1"), news.put_nowait)
+    own = await two.claim()
+    await worker.add_records(two.its, own, pieces(1, b"a", b"b"))
+    await worker.finish(two.its, own, RESULT)
+    assert [await news.get() for _ in range(4)] == ["", "r1 0", "r1 2", "r1 0"]
+
+
 async def test_fifty_workers_that_claim_at_once_get_one_claim(two: Two) -> None:
     await two.submit()
     links = await asyncio.gather(
