@@ -37,7 +37,7 @@ pytestmark = in_both_modes
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wait long enough for whoever lives, and not as long as in use."""
     monkeypatch.setattr(orders, "ANSWER_LIMIT_S", 0.5)
-    monkeypatch.setattr(attachment, "SIGN_LIMIT_S", 0.5)
+    monkeypatch.setattr(attachment, "SIGN_LIMIT_S", 2)
     monkeypatch.setattr(attachment, "PING_EVERY_S", 0.1)
     monkeypatch.setattr(attachment, "PING_LIMIT_S", 0.5)
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
+import select
 import signal
 from typing import TYPE_CHECKING
 
 from tests.fakes.child_modes import takes_long
+from tests.fakes.driver import PATIENCE_S
 from tests.fakes.workplace import answered, comparable, expected
 
 from pi_subagents.core import messages as core_messages
@@ -96,6 +100,12 @@ async def test_one_that_cannot_be_ended_and_never_stops_writing_is_heard_no_long
     broken(monkeypatch, POWERLESS)
     work = place.delegate("undead", argv=("yes",), session_option="")
     await work.sees(ev.OutputText)
+    process = place.store.runs()[0].read_meta()["child"]
+    assert isinstance(process, dict)
+    handle = os.pidfd_open(process["pid"])
     work.force()
     result = await work.result()
     assert (result.status, result.notes[0]) == ("aborted", store_messages.NOTE_PROCESSES_LEFT)
+    # Nobody reads what it writes any more, which ends it.
+    assert (await asyncio.to_thread(select.select, [handle], [], [], PATIENCE_S))[0]
+    os.close(handle)

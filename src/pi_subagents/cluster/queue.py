@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 TASK = "subagents.run"
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.1, 5.0
 _POOL_WAIT_S = 5.0
-_CANCEL_AGAIN_S = 0.2
+_CANCEL_AGAIN_S = 3 * _POOL_WAIT_S
 
 
 class QueueWorker:
@@ -47,8 +47,7 @@ class QueueWorker:
         self._on_run = on_run
         self._slots = asyncio.Semaphore(concurrency)
         self._at_work: set[asyncio.Task[None]] = set()
-        self._stopped = asyncio.Event()
-        self._loop: asyncio.Task[None] | None = None
+        self._stopped, self._open = asyncio.Event(), asyncio.Event()
         # Its words are about jobs; what matters of them is said by whoever runs this.
         for name in ("procrastinate", "psycopg.pool"):
             logging.getLogger(name).addHandler(logging.NullHandler())
@@ -65,18 +64,31 @@ class QueueWorker:
         pause = FIRST_PAUSE_S
         while not self._stopped.is_set():
             began = asyncio.get_running_loop().time()
-            self._loop = asyncio.create_task(self._once())
+            self._open.clear()
+            loop = asyncio.create_task(self._once())
             stopped = asyncio.create_task(self._stopped.wait())
-            await asyncio.wait({self._loop, stopped}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({loop, stopped}, return_when=asyncio.FIRST_COMPLETED)
             stopped.cancel()
-            while not self._loop.done():  # while it begins, it may take no notice of the first
-                self._loop.cancel()
-                await asyncio.wait({self._loop}, timeout=_CANCEL_AGAIN_S)
+            await self._end_loop(loop)
             if asyncio.get_running_loop().time() - began > LONGEST_PAUSE_S:
                 pause = FIRST_PAUSE_S
             if not self._stopped.is_set():
                 await asyncio.sleep(pause)
                 pause = min(pause * 2, LONGEST_PAUSE_S)
+
+    async def _end_loop(self, loop: asyncio.Task[None]) -> None:
+        """
+        End it, once it is open: a pool that is cancelled as it opens leaves tasks that never end.
+
+        Opening and closing have their own limits; what takes no notice of the first cancellation
+        all the same gets another.
+        """
+        opened = asyncio.create_task(self._open.wait())
+        await asyncio.wait({loop, opened}, return_when=asyncio.FIRST_COMPLETED)
+        opened.cancel()
+        while not loop.done():
+            loop.cancel()
+            await asyncio.wait({loop}, timeout=_CANCEL_AGAIN_S)
 
     def stop(self) -> None:
         """Take no more runs."""
@@ -92,6 +104,7 @@ class QueueWorker:
         app.task(name=TASK)(self._take)
         try:
             async with app.open_async():
+                self._open.set()
                 await app.run_worker_async(
                     queues=self._tags,
                     concurrency=self._concurrency,
