@@ -53,7 +53,9 @@ export function discard(id) {
 export function resume(id) {
   const data = dataOf(id);
   if (!data) return;
-  if ([data, ...rows.values()].some((each) => each.active && each.sessionId === data.sessionId)) {
+  // Its own stream may know of its end before the list does.
+  const others = [...rows].filter(([other]) => other !== id).map(([, row]) => row);
+  if ([data, ...others].some((each) => each.active && each.sessionId === data.sessionId)) {
     notice(`Not resumed: Cannot resume: session "${data.sessionId}" is still running. Wait for it to complete before resuming.`);
     return;
   }
